@@ -120,25 +120,25 @@ impl Decl {
     }
 }
 
-/// One constant.
+/// Some constants of one value, as a rule one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConstDecl {
-    /// Its name.
-    pub name: Name,
-    /// Its value.
+    /// The names, at least one.
+    pub names: Vec<Name>,
+    /// Their value.
     pub value: Expr,
-    /// The text from the name to the value.
+    /// The text from the first name to the value.
     pub span: Span,
 }
 
-/// One type.
+/// Some names for one type, as a rule one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypeDecl {
-    /// Its name.
-    pub name: Name,
-    /// What it stands for.
+    /// The names, at least one.
+    pub names: Vec<Name>,
+    /// What they stand for.
     pub ty: TypeExpr,
-    /// The text from the name to the type.
+    /// The text from the first name to the type.
     pub span: Span,
 }
 
