@@ -1,0 +1,2 @@
+//! Placeholder until the crate's first commit.
+fn main() {}

@@ -1,0 +1,35 @@
+//! Guarded commands: the one language every front-end lowers to and every generator runs.
+//!
+//! A [`Program`] has typed variables packed into a bit string, functions, startstates, rules with
+//! guards and bodies, and properties.
+//! It is small, structured (no jumps), allocation-free and without host pointers, so that it can be
+//! interpreted, compiled to native code, or moved to other devices.
+//!
+//! - [`types`] and [`layout`]: what a state is made of and which bits hold what.
+//! - [`expr`], [`stmt`], [`program`]: the tree.
+//! - [`verify`]: what every program must satisfy before anything runs it.
+//! - [`text`]: a text form that prints and parses.
+//! - [`effects`]: which bits a rule reads and writes.
+//! - [`interp`]: the reference interpreter. It is the meaning; other generators must agree with it
+//!   on every state.
+
+pub mod bits;
+pub mod effects;
+pub mod expr;
+pub mod ids;
+pub mod interp;
+pub mod layout;
+pub mod program;
+pub mod stmt;
+pub mod text;
+pub mod types;
+pub mod verify;
+
+pub use expr::{Arg, BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
+pub use ids::{ExprId, FunctionId, LocalId, MapId, ScalarsetId, SiteId, TypeId, VarId};
+pub use program::{
+    Arithmetic, CoverPoint, Frame, Function, Guard, Local, LocalKind, Param, ParamDomain,
+    ParamMode, Program, Property, PropertyKind, Rule, Segment, Site, Start, ValueMap, Var,
+};
+pub use stmt::{Block, PutItem, ReturnValue, Stmt, StmtKind};
+pub use types::{Field, Scalarset, Simple, SimpleKind, Type, Types, UnionPart};

@@ -1,0 +1,357 @@
+//! Programs: variables, functions, startstates, rules and properties.
+
+use crate::expr::{Expr, Place};
+use crate::ids::{ExprId, FunctionId, LocalId, MapId, SiteId, TypeId, VarId};
+use crate::stmt::Block;
+use crate::types::Types;
+
+/// A whole model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// Name of the source, for positions.
+    pub source_name: String,
+    /// All types.
+    pub types: Types,
+    /// The state variables; the first one in the most significant bits.
+    pub vars: Vec<Var>,
+    /// The functions; one may call itself and those before it.
+    pub functions: Vec<Function>,
+    /// The startstates.
+    pub starts: Vec<Start>,
+    /// The rules, in source order.
+    pub rules: Vec<Rule>,
+    /// The properties, in source order.
+    pub properties: Vec<Property>,
+    /// The `cover` statements.
+    pub cover_points: Vec<CoverPoint>,
+    /// The mappings between value numberings.
+    pub maps: Vec<ValueMap>,
+    /// All expressions, with where they come from. An expression refers only to earlier ones, so
+    /// walks always end.
+    pub exprs: Vec<(Expr, SiteId)>,
+    /// Places in the text.
+    pub sites: Vec<Site>,
+    /// How integers behave.
+    pub arithmetic: Arithmetic,
+}
+
+/// A state variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Var {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: TypeId,
+}
+
+/// The locals of a rule, property, startstate or function. All start undefined.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// By id.
+    pub locals: Vec<Local>,
+}
+
+/// A local.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// Its name, for people; need not be unique.
+    pub name: String,
+    /// What it holds.
+    pub kind: LocalKind,
+}
+
+/// What a local holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalKind {
+    /// A value of a type.
+    Value(TypeId),
+    /// A reference to a place of a type, through which one may write.
+    Ref(TypeId),
+    /// A reference through which one may only read.
+    ConstRef(TypeId),
+}
+
+/// A function or procedure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// The first `params.len()` locals of the frame are the parameters.
+    pub params: Vec<ParamMode>,
+    /// What it returns; nothing for a procedure.
+    pub result: Option<TypeId>,
+    /// Its locals.
+    pub frame: Frame,
+    /// What it does. A no-return fault where a function falls off its end.
+    pub body: Block,
+    /// Where it stands.
+    pub site: SiteId,
+}
+
+/// How a parameter is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamMode {
+    /// By value; a range fault where the parameter's type cannot hold the argument.
+    Value,
+    /// By reference, to be written.
+    Ref,
+    /// By reference, only to be read.
+    ConstRef,
+}
+
+/// A startstate, or a family of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Its name.
+    pub name: String,
+    /// Its parameters, the last one fastest.
+    pub params: Vec<Param>,
+    /// Its locals, parameters included.
+    pub frame: Frame,
+    /// Runs on a wholly undefined state.
+    pub body: Block,
+    /// Where it stands.
+    pub site: SiteId,
+}
+
+/// A rule, or a family of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Its name.
+    pub name: String,
+    /// Its parameters, the last one fastest.
+    pub params: Vec<Param>,
+    /// Its locals, parameters included. They start undefined for guard and body alike.
+    pub frame: Frame,
+    /// In each state only enabled rules of the least priority fire.
+    pub priority: i64,
+    /// When it may fire.
+    pub guard: Guard,
+    /// What it does, on a copy of the state.
+    pub body: Block,
+    /// Where it stands.
+    pub site: SiteId,
+}
+
+/// A condition with what must be bound before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// Assignments to locals and bindings of references only.
+    pub prologue: Block,
+    /// The condition; `None` is true.
+    pub condition: Option<ExprId>,
+}
+
+/// A parameter of a rule, startstate or property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// The local that holds it.
+    pub local: LocalId,
+    /// Its values.
+    pub domain: ParamDomain,
+}
+
+/// The values of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParamDomain {
+    /// All values of a simple type, least first.
+    Type(TypeId),
+    /// The values `from`, `from + by`, ... that do not pass `to`.
+    Span {
+        /// First value.
+        from: i64,
+        /// Bound of the last value.
+        to: i64,
+        /// Not 0.
+        by: i64,
+    },
+    /// The slots of a multiset that hold an element, counted from 0.
+    /// The place may depend on earlier parameters.
+    Slots {
+        /// The multiset.
+        multiset: Place,
+        /// Its capacity, the number of instances tried.
+        capacity: u32,
+    },
+}
+
+/// A property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Property {
+    /// What it asks.
+    pub kind: PropertyKind,
+    /// Its name or message.
+    pub name: String,
+    /// Its parameters. An invariant must hold for all instances; covers and liveness properties
+    /// are one property per instance.
+    pub params: Vec<Param>,
+    /// Its locals, parameters included.
+    pub frame: Frame,
+    /// The condition.
+    pub condition: Guard,
+    /// Where it stands.
+    pub site: SiteId,
+}
+
+/// What a property asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PropertyKind {
+    /// True in every state.
+    Invariant,
+    /// States where it is false are left out.
+    Assume,
+    /// True in some state.
+    Cover,
+    /// From every state, a state where it is true can be reached.
+    Liveness,
+}
+
+/// A `cover` statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoverPoint {
+    /// Its message.
+    pub name: String,
+    /// Where it stands.
+    pub site: SiteId,
+}
+
+/// A mapping from one numbering of values to another: a list of segments, first match wins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueMap {
+    /// Disjoint.
+    pub segments: Vec<Segment>,
+    /// The type that names the values on the left, for messages.
+    pub from: TypeId,
+}
+
+/// The values `lo..=hi` become `to..`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Least value.
+    pub lo: i64,
+    /// Greatest value.
+    pub hi: i64,
+    /// What the least value becomes.
+    pub to: i64,
+}
+
+/// A place in the source text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Site {
+    /// Counted from 1; 0 where there is no text.
+    pub line: u32,
+    /// In characters, counted from 1.
+    pub column: u32,
+}
+
+/// How integer operations behave at the edge of their range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arithmetic {
+    /// Least integer.
+    pub min: i64,
+    /// Greatest integer.
+    pub max: i64,
+    /// Whether to wrap around (then the range must be that of a two's complement width) or to
+    /// fault.
+    pub wraps: bool,
+}
+
+impl Default for Arithmetic {
+    /// 64 bits, checked; the least 64-bit integer is kept out of use.
+    fn default() -> Self {
+        Arithmetic {
+            min: -i64::MAX,
+            max: i64::MAX,
+            wraps: false,
+        }
+    }
+}
+
+impl Program {
+    /// An empty program. Site 0 is "nowhere".
+    pub fn new(source_name: impl Into<String>) -> Self {
+        Program {
+            source_name: source_name.into(),
+            sites: vec![Site::default()],
+            ..Program::default()
+        }
+    }
+
+    /// Adds an expression.
+    pub fn add_expr(&mut self, expr: Expr, site: SiteId) -> ExprId {
+        self.exprs.push((expr, site));
+        ExprId::new(self.exprs.len() - 1)
+    }
+
+    /// Adds a place in the text.
+    pub fn add_site(&mut self, line: u32, column: u32) -> SiteId {
+        self.sites.push(Site { line, column });
+        SiteId::new(self.sites.len() - 1)
+    }
+
+    /// The expression behind an id.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.index()].0
+    }
+
+    /// Where an expression comes from.
+    pub fn expr_site(&self, id: ExprId) -> SiteId {
+        self.exprs[id.index()].1
+    }
+
+    /// The variable behind an id.
+    pub fn var(&self, id: VarId) -> &Var {
+        &self.vars[id.index()]
+    }
+
+    /// The function behind an id.
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.index()]
+    }
+
+    /// The mapping behind an id.
+    pub fn map(&self, id: MapId) -> &ValueMap {
+        &self.maps[id.index()]
+    }
+
+    /// A site as `file:line:column`.
+    pub fn position(&self, site: SiteId) -> String {
+        let Site { line, column } = self.sites[site.index()];
+        format!("{}:{line}:{column}", self.source_name)
+    }
+}
+
+impl LocalKind {
+    /// The type of what the local holds or refers to.
+    pub fn ty(self) -> TypeId {
+        match self {
+            LocalKind::Value(ty) | LocalKind::Ref(ty) | LocalKind::ConstRef(ty) => ty,
+        }
+    }
+}
+
+impl Frame {
+    /// Adds a local.
+    pub fn add(&mut self, name: impl Into<String>, kind: LocalKind) -> LocalId {
+        self.locals.push(Local {
+            name: name.into(),
+            kind,
+        });
+        LocalId::new(self.locals.len() - 1)
+    }
+
+    /// The local behind an id.
+    pub fn local(&self, id: LocalId) -> &Local {
+        &self.locals[id.index()]
+    }
+}
+
+impl Guard {
+    /// A condition that is always true.
+    pub fn always() -> Self {
+        Guard {
+            prologue: Vec::new(),
+            condition: None,
+        }
+    }
+}

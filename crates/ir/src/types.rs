@@ -1,0 +1,295 @@
+//! Types: simple values with names, arrays, records and multisets, each of a fixed width in bits.
+//!
+//! A simple type holds the integers `lo..=hi` and, always, `undefined`.
+//! It takes ceil(log2(n + 1)) bits for n values: raw 0 is undefined and value v is stored as
+//! v - lo + 1, so that a zeroed state is wholly undefined.
+
+use crate::ids::{ScalarsetId, TypeId};
+
+/// The widest state in bits; beyond it a model is refused rather than thrashing.
+pub const MAX_STATE_BITS: u64 = 1 << 23;
+
+/// A type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A single value.
+    Simple(Simple),
+    /// An element for each value of `index`, least value first.
+    Array {
+        /// A simple type.
+        index: TypeId,
+        /// The type of the elements.
+        element: TypeId,
+    },
+    /// Named fields, first field in the most significant bits.
+    Record {
+        /// In declaration order.
+        fields: Vec<Field>,
+    },
+    /// A bag of at most `capacity` elements: a presence bit per slot, then the slots.
+    ///
+    /// Between steps the present elements stand first, in the order of their bits, and free slots
+    /// are zero, so that equal bags are equal bits.
+    Multiset {
+        /// Number of slots.
+        capacity: u32,
+        /// The type of the elements.
+        element: TypeId,
+    },
+}
+
+/// A simple type: the integers from `lo` to `hi`, and how people call them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Simple {
+    /// Least value.
+    pub lo: i64,
+    /// Greatest value; `lo - 1` where the type has no value.
+    pub hi: i64,
+    /// What the values stand for.
+    pub kind: SimpleKind,
+}
+
+/// What the values of a simple type stand for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SimpleKind {
+    /// 0 is false, 1 is true.
+    Boolean,
+    /// Themselves.
+    Range,
+    /// Members numbered from 0.
+    Enum(Vec<String>),
+    /// Elements of a scalarset numbered from 0.
+    Scalarset(ScalarsetId),
+    /// The values of the parts one after the other, numbered from 0.
+    Union(Vec<UnionPart>),
+}
+
+/// A part of a union.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum UnionPart {
+    /// The members of an enumeration.
+    Enum(Vec<String>),
+    /// The elements of a scalarset.
+    Scalarset(ScalarsetId),
+}
+
+/// A field of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: TypeId,
+}
+
+/// A scalarset: `size` elements that a legal model cannot tell apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scalarset {
+    /// Its name, or one made up for an anonymous one.
+    pub name: String,
+    /// Number of elements.
+    pub size: u32,
+}
+
+impl Simple {
+    /// The integers from `lo` to `hi`.
+    pub fn range(lo: i64, hi: i64) -> Self {
+        Simple {
+            lo,
+            hi,
+            kind: SimpleKind::Range,
+        }
+    }
+
+    /// The truth values.
+    pub fn boolean() -> Self {
+        Simple {
+            lo: 0,
+            hi: 1,
+            kind: SimpleKind::Boolean,
+        }
+    }
+
+    /// Any integer that arithmetic can produce; for locals only.
+    pub fn integer() -> Self {
+        Simple::range(-i64::MAX, i64::MAX)
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> u64 {
+        (self.hi.wrapping_sub(self.lo) as u64).wrapping_add(1)
+    }
+
+    /// Whether the type has no value besides undefined.
+    pub fn is_empty(&self) -> bool {
+        self.hi < self.lo
+    }
+
+    /// Whether `value` is one of the type's.
+    pub fn contains(&self, value: i64) -> bool {
+        self.lo <= value && value <= self.hi
+    }
+
+    /// Bits that hold a value or undefined.
+    pub fn bits(&self) -> u32 {
+        // n values and undefined need the bits of the largest raw value, which is n itself.
+        64 - self.len().leading_zeros()
+    }
+}
+
+/// The types of a program. Equal types need not share an id: names make them different to the
+/// front-end, and the program only compares layouts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Types {
+    types: Vec<Type>,
+    /// Width of each type in bits, saturating: too wide types are refused by the front-end.
+    bits: Vec<u64>,
+    /// The scalarsets, by id.
+    pub scalarsets: Vec<Scalarset>,
+}
+
+impl Types {
+    /// No types.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a type whose parts are there already.
+    pub fn add(&mut self, ty: Type) -> TypeId {
+        let bits = match &ty {
+            Type::Simple(simple) => u64::from(simple.bits()),
+            Type::Array { index, element } => {
+                let n = self.simple(*index).map_or(0, Simple::len);
+                n.saturating_mul(self.bits(*element))
+            }
+            Type::Record { fields } => fields
+                .iter()
+                .fold(0u64, |sum, field| sum.saturating_add(self.bits(field.ty))),
+            Type::Multiset { capacity, element } => {
+                u64::from(*capacity).saturating_mul(self.bits(*element).saturating_add(1))
+            }
+        };
+        self.types.push(ty);
+        self.bits.push(bits);
+        TypeId::new(self.types.len() - 1)
+    }
+
+    /// Adds a scalarset and returns its id; the type of its elements is added by the caller.
+    pub fn add_scalarset(&mut self, name: impl Into<String>, size: u32) -> ScalarsetId {
+        self.scalarsets.push(Scalarset {
+            name: name.into(),
+            size,
+        });
+        ScalarsetId::new(self.scalarsets.len() - 1)
+    }
+
+    /// The type behind an id.
+    pub fn get(&self, id: TypeId) -> &Type {
+        &self.types[id.index()]
+    }
+
+    /// Number of types.
+    pub fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Whether there is no type.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    /// The simple type behind an id, if it is one.
+    pub fn simple(&self, id: TypeId) -> Option<&Simple> {
+        match self.get(id) {
+            Type::Simple(simple) => Some(simple),
+            _ => None,
+        }
+    }
+
+    /// Width in bits.
+    pub fn bits(&self, id: TypeId) -> u64 {
+        self.bits[id.index()]
+    }
+
+    /// Whether two types have the same bits with the same meaning, whatever their names.
+    pub fn same_layout(&self, a: TypeId, b: TypeId) -> bool {
+        if a == b {
+            return true;
+        }
+        match (self.get(a), self.get(b)) {
+            (Type::Simple(a), Type::Simple(b)) => a.lo == b.lo && a.hi == b.hi,
+            (
+                Type::Array {
+                    index: index_a,
+                    element: element_a,
+                },
+                Type::Array {
+                    index: index_b,
+                    element: element_b,
+                },
+            ) => {
+                let (Some(a), Some(b)) = (self.simple(*index_a), self.simple(*index_b)) else {
+                    return false;
+                };
+                a.len() == b.len() && self.same_layout(*element_a, *element_b)
+            }
+            (Type::Record { fields: a }, Type::Record { fields: b }) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same_layout(a.ty, b.ty))
+            }
+            (
+                Type::Multiset {
+                    capacity: capacity_a,
+                    element: element_a,
+                },
+                Type::Multiset {
+                    capacity: capacity_b,
+                    element: element_b,
+                },
+            ) => capacity_a == capacity_b && self.same_layout(*element_a, *element_b),
+            _ => false,
+        }
+    }
+
+    /// How people call a value of a simple type.
+    pub fn value_name(&self, ty: TypeId, value: i64) -> String {
+        match self.get(ty) {
+            Type::Simple(simple) => self.simple_value_name(simple, value),
+            _ => value.to_string(),
+        }
+    }
+
+    fn simple_value_name(&self, simple: &Simple, value: i64) -> String {
+        let element = |id: ScalarsetId, number: i64| {
+            format!("{}_{}", self.scalarsets[id.index()].name, number + 1)
+        };
+        match &simple.kind {
+            _ if !simple.contains(value) => value.to_string(),
+            SimpleKind::Boolean => (value != 0).to_string(),
+            SimpleKind::Range => value.to_string(),
+            SimpleKind::Enum(members) => members[value as usize].clone(),
+            SimpleKind::Scalarset(id) => element(*id, value),
+            SimpleKind::Union(parts) => {
+                let mut rest = value;
+                for part in parts {
+                    let n = self.union_part_len(part);
+                    if rest < n {
+                        return match part {
+                            UnionPart::Enum(members) => members[rest as usize].clone(),
+                            UnionPart::Scalarset(id) => element(*id, rest),
+                        };
+                    }
+                    rest -= n;
+                }
+                value.to_string()
+            }
+        }
+    }
+
+    /// Number of values of a part of a union.
+    pub fn union_part_len(&self, part: &UnionPart) -> i64 {
+        match part {
+            UnionPart::Enum(members) => members.len() as i64,
+            UnionPart::Scalarset(id) => i64::from(self.scalarsets[id.index()].size),
+        }
+    }
+}

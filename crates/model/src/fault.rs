@@ -1,0 +1,88 @@
+//! Faults: what stops the evaluation of a guard, a body or a property.
+
+use std::fmt;
+
+/// Why an evaluation could not go on, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The class of the fault.
+    pub kind: FaultKind,
+    /// A sentence for people, with the values concerned.
+    pub message: String,
+    /// Where in the model's text, as `file:line:column`.
+    pub at: String,
+    /// What was being evaluated.
+    pub phase: Phase,
+    /// Name of the rule, startstate or property that was being evaluated.
+    pub name: String,
+    /// Its parameters, by name.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// The classes of faults. The names are those of the run record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FaultKind {
+    /// An assertion in a body was false.
+    Assertion,
+    /// An `error` statement was reached.
+    Error,
+    /// An undefined value was used.
+    Undefined,
+    /// A value does not fit where it is stored.
+    Range,
+    /// An array index lies outside its array.
+    Index,
+    /// Division or remainder by zero.
+    Division,
+    /// Arithmetic left the range of integers.
+    Overflow,
+    /// A `while` loop ran longer than allowed.
+    LoopLimit,
+    /// Calls nested deeper than allowed.
+    CallLimit,
+    /// A function ended without returning a value.
+    NoReturn,
+    /// An element was added to a full multiset.
+    MultisetFull,
+    /// The step of a loop is zero or leads away from its end.
+    Step,
+}
+
+impl FaultKind {
+    /// The name used in the run record.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Assertion => "assertion",
+            FaultKind::Error => "error",
+            FaultKind::Undefined => "undefined",
+            FaultKind::Range => "range",
+            FaultKind::Index => "index",
+            FaultKind::Division => "division",
+            FaultKind::Overflow => "overflow",
+            FaultKind::LoopLimit => "loop-limit",
+            FaultKind::CallLimit => "call-limit",
+            FaultKind::NoReturn => "no-return",
+            FaultKind::MultisetFull => "multiset-full",
+            FaultKind::Step => "step",
+        }
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What was being evaluated when a fault came up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The body of a startstate.
+    Start,
+    /// The guard of a rule.
+    Guard,
+    /// The body of a rule.
+    Body,
+    /// A property, an assumption among them.
+    Property,
+}

@@ -1,0 +1,137 @@
+//! The seam between what a model means and how its states are searched.
+//!
+//! A [`Model`] describes a finite transition system whose states are fixed-length byte strings.
+//! Everything that searches (breadth-first in memory, on disk, over several machines) sees only
+//! this crate; everything that gives meaning (the interpreter, native code, a symmetry wrapper, an
+//! explicit graph, a Rust struct of yours) implements it.
+//! There is no I/O here, no thread is started, and no other crate of the project is used.
+//!
+//! Work crosses the seam in blocks: an [`Expander`] takes many states at once and fills a flat
+//! [`Successors`] buffer that never grows, so the cost of the virtual call vanishes and a state
+//! with a million successors needs no more room than any other.
+//!
+//! A step is identified by the ordinal of its parent and the [index](Successors::index) of the
+//! successor in the parent's expansion.
+//! That is universal (atomic sequences, `choose` and symmetry need no labels of their own), it is
+//! cheap to log, and it gives the one order in which every search discovers states, whatever the
+//! number of threads.
+//!
+//! `examples/counters.rs` implements the seam for a plain Rust struct.
+
+mod fault;
+mod shape;
+mod states;
+mod stop;
+mod successors;
+
+pub use fault::{Fault, FaultKind, Phase};
+pub use shape::{BitRanges, Component, Goal, GoalKind, Property, PropertyKind, Rule, Shape};
+pub use states::{PAD_BYTES, States};
+pub use stop::Stop;
+pub use successors::{Cursor, Flow, Source, Successors};
+
+/// A finite transition system over states of one fixed length.
+pub trait Model: Sync {
+    /// What a search needs to know before the first state: lengths, rules, properties.
+    fn shape(&self) -> &Shape;
+
+    /// A generator of successors for one thread; it owns its scratch memory.
+    ///
+    /// The generator must come back with [`Flow::Stopped`] soon after `stop` is raised, even from
+    /// within an endless loop of the model.
+    fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a>;
+
+    /// The leaves of a state by name, in declaration order, for people: `x[1].y` and `undefined`.
+    fn describe_state(&self, state: &[u8]) -> Vec<(String, String)>;
+
+    /// Which rule, with which parameters, made successor `index` of `parent`; a startstate where
+    /// there is no parent. `None` when there is no such successor.
+    fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step>;
+}
+
+/// One thread's access to a [`Model`].
+pub trait Expander: Send {
+    /// Writes the startstates from `from` on, as successors of a single imaginary source.
+    fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow;
+
+    /// Writes the successors of `block` from `from` on.
+    ///
+    /// Successors of one state come in one fixed order, and states in the order of the block.
+    /// A fault ends the expansion of its state, not that of the block.
+    /// After [`Flow::Full`] the caller takes what is in `out`, calls [`Successors::drain`] and goes
+    /// on from the cursor with the same block.
+    fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow;
+
+    /// Replaces each state of `states` (densely packed) by the representative of its class.
+    ///
+    /// The identity unless a reduction wraps the model.
+    fn canonicalise(&mut self, states: &mut [u8]) {
+        let _ = states;
+    }
+
+    /// Evaluates the invariants on each state and appends what fails, in order of state and
+    /// property. A property that cannot be evaluated fails with the fault.
+    fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow;
+
+    /// Evaluates every [`Goal`] of the shape on each state.
+    ///
+    /// `reached` holds `shape.goal_words()` words a state, a bit a goal; the caller hands it in
+    /// zeroed. Called only for models that have goals.
+    fn reach_goals(
+        &mut self,
+        block: States<'_>,
+        reached: &mut [u64],
+        failures: &mut Vec<Failure>,
+    ) -> Flow {
+        let _ = (block, reached, failures);
+        Flow::Done
+    }
+
+    /// Forgets and returns what this expander noticed besides states (for example a symmetry
+    /// break found by a sampled check, or an expensive canonical form).
+    fn take_remarks(&mut self) -> Vec<Remark> {
+        Vec::new()
+    }
+}
+
+/// A property that does not hold in a state, or could not be evaluated there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Position of the state in the block.
+    pub state: u32,
+    /// Index into [`Shape::properties`].
+    pub property: u32,
+    /// The parameters of the instance that fails, by name.
+    pub parameters: Vec<(String, String)>,
+    /// Why it could not be evaluated; `None` where it is plainly false.
+    pub fault: Option<Box<Fault>>,
+}
+
+/// A step of a run, in the model's own names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Name of the rule or startstate.
+    pub rule: String,
+    /// Its parameters, by name, in order.
+    pub parameters: Vec<(String, String)>,
+    /// What the step printed (`put`), a line each.
+    pub output: Vec<String>,
+}
+
+/// Something a person should know that is not a violation of the model's properties.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// The model treats elements differently that it declares interchangeable, so a reduction
+    /// built on that declaration is not sound and no verdict may be given.
+    BrokenSymmetry {
+        /// The rule (or property) that tells the elements apart.
+        rule: String,
+        /// What was seen, as a sentence.
+        message: String,
+    },
+    /// A canonical form was found only by a long search.
+    ExpensiveCanonicalForm {
+        /// How many candidate arrangements the worst state needed.
+        candidates: u64,
+    },
+}

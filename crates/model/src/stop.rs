@@ -1,0 +1,28 @@
+//! The request to stop, shared by everyone who works on a run.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A flag that is raised once, from a signal handler or a deadline, and polled in every loop.
+#[derive(Debug, Default)]
+pub struct Stop {
+    raised: AtomicBool,
+}
+
+impl Stop {
+    /// A flag that is not raised.
+    pub const fn new() -> Self {
+        Stop {
+            raised: AtomicBool::new(false),
+        }
+    }
+
+    /// Asks everyone to stop.
+    pub fn raise(&self) {
+        self.raised.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether someone asked.
+    pub fn is_raised(&self) -> bool {
+        self.raised.load(Ordering::Relaxed)
+    }
+}

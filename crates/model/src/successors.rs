@@ -1,0 +1,208 @@
+//! The buffer successors are written to: flat, of fixed capacity, with a column per fact.
+
+use crate::{Fault, PAD_BYTES, Shape, States};
+
+/// Successors of a block of states, in order, with what happened at each source state.
+///
+/// The buffer is made once per thread and never grows; the per-source facts add up over the calls
+/// that one block takes.
+#[derive(Debug)]
+pub struct Successors {
+    state_len: usize,
+    capacity: usize,
+    /// `capacity` states and padding; only the first `n` are meaningful.
+    states: Vec<u8>,
+    sources_of: Vec<u32>,
+    indices: Vec<u32>,
+    rules: Vec<u32>,
+    sources: Vec<Source>,
+    fired_by_rule: Vec<u64>,
+    goal_hits: Vec<u64>,
+}
+
+/// What happened at one source state, before any reduction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// Bodies that ran to their end, those that an assumption then discarded included.
+    pub fired: u32,
+    /// Rule instances whose guard was true, those that an assumption aborted included.
+    pub enabled: u32,
+    /// Successors written so far; the index of the next one.
+    pub written: u32,
+    /// Whether some firing led to a state other than the source itself.
+    pub progress: bool,
+    /// What ended the expansion, if something did.
+    pub fault: Option<Box<Fault>>,
+}
+
+/// Where an interrupted expansion goes on.
+///
+/// The fields after `state` belong to the expander that made the cursor; a fresh expansion starts
+/// from `Cursor::default()`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// Position of the source state in its block.
+    pub state: u32,
+    /// Position in the expander's order of rules.
+    pub rule: u32,
+    /// Number of the rule's instance.
+    pub instance: u64,
+    /// Position within the instance, for steps with several outcomes.
+    pub inner: u64,
+}
+
+/// How a call across the seam ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Everything asked for was done.
+    Done,
+    /// The buffer is full; go on from here.
+    Full(Cursor),
+    /// [`Stop`](crate::Stop) was raised; the results so far are not to be used.
+    Stopped,
+}
+
+impl Successors {
+    /// A buffer for `capacity` successors (at least one) of a model of this shape.
+    pub fn new(shape: &Shape, capacity: usize) -> Self {
+        let capacity = capacity.max(1);
+        Successors {
+            state_len: shape.state_len,
+            capacity,
+            states: vec![0; capacity * shape.state_len + PAD_BYTES],
+            sources_of: Vec::with_capacity(capacity),
+            indices: Vec::with_capacity(capacity),
+            rules: Vec::with_capacity(capacity),
+            sources: Vec::new(),
+            fired_by_rule: vec![0; shape.rules.len()],
+            goal_hits: vec![0; shape.goals.len()],
+        }
+    }
+
+    /// Empties everything, for a block of `n_sources` states.
+    pub fn reset(&mut self, n_sources: usize) {
+        self.drain();
+        self.sources.clear();
+        self.sources.resize(n_sources, Source::default());
+        self.fired_by_rule.fill(0);
+        self.goal_hits.fill(0);
+    }
+
+    /// Empties the columns of successors and keeps what is known about the sources, so that the
+    /// same block can go on.
+    pub fn drain(&mut self) {
+        self.sources_of.clear();
+        self.indices.clear();
+        self.rules.clear();
+    }
+
+    /// Number of successors held.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether no successor is held.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether no further successor fits.
+    pub fn is_full(&self) -> bool {
+        self.len() == self.capacity
+    }
+
+    /// Successors that fit.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Appends a successor of the source at `source` made by `rule`. The buffer must not be full.
+    pub fn push(&mut self, source: u32, rule: u32, state: &[u8]) {
+        assert!(
+            !self.is_full(),
+            "an expander must ask is_full before it pushes"
+        );
+        let at = self.len() * self.state_len;
+        self.states[at..at + self.state_len].copy_from_slice(state);
+        self.sources_of.push(source);
+        let entry = &mut self.sources[source as usize];
+        self.indices.push(entry.written);
+        entry.written += 1;
+        self.rules.push(rule);
+    }
+
+    /// Counts a body of `rule` that ran to its end at `source`; `progress` where it led away from
+    /// the source. To be called whether or not the successor is then pushed.
+    pub fn count_firing(&mut self, source: u32, rule: u32, progress: bool) {
+        let entry = &mut self.sources[source as usize];
+        entry.fired += 1;
+        entry.progress |= progress;
+        self.fired_by_rule[rule as usize] += 1;
+    }
+
+    /// Counts a true guard at `source`.
+    pub fn count_enabled(&mut self, source: u32) {
+        self.sources[source as usize].enabled += 1;
+    }
+
+    /// Counts a step that reached the goal numbered `goal` in [`Shape::goals`].
+    pub fn count_goal(&mut self, goal: u32) {
+        self.goal_hits[goal as usize] += 1;
+    }
+
+    /// Records what ended the expansion of `source`.
+    pub fn set_fault(&mut self, source: u32, fault: Fault) {
+        self.sources[source as usize].fault = Some(Box::new(fault));
+    }
+
+    /// The states held, in order.
+    pub fn states(&self) -> States<'_> {
+        States::new(&self.states, self.state_len, self.len())
+    }
+
+    /// The bytes of the states held, for canonical forms to be written in place.
+    pub fn states_mut(&mut self) -> &mut [u8] {
+        let end = self.len() * self.state_len;
+        &mut self.states[..end]
+    }
+
+    /// The state at `position`.
+    pub fn state(&self, position: usize) -> &[u8] {
+        self.states().get(position)
+    }
+
+    /// Position in the block of the source of the successor at `position`.
+    pub fn source_of(&self, position: usize) -> u32 {
+        self.sources_of[position]
+    }
+
+    /// Index of the successor at `position` in its source's expansion.
+    pub fn index(&self, position: usize) -> u32 {
+        self.indices[position]
+    }
+
+    /// Rule that made the successor at `position`.
+    pub fn rule(&self, position: usize) -> u32 {
+        self.rules[position]
+    }
+
+    /// What happened at each source.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Bodies run to their end since the last [`reset`](Self::reset), by rule.
+    pub fn fired_by_rule(&self) -> &[u64] {
+        &self.fired_by_rule
+    }
+
+    /// Steps that reached a goal since the last [`reset`](Self::reset), by goal.
+    pub fn goal_hits(&self) -> &[u64] {
+        &self.goal_hits
+    }
+
+    /// Memory held by a buffer of this capacity, for the budget.
+    pub fn bytes_for(shape: &Shape, capacity: usize) -> usize {
+        capacity * (shape.state_len + 12) + PAD_BYTES
+    }
+}
