@@ -1,0 +1,27 @@
+//! Why a search ends without a verdict.
+
+/// What keeps a search from giving an [`Outcome`](crate::Outcome).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The model has no startstate, or assumptions discard all of them.
+    #[error("no startstate is left to search from: there is none, or assumptions discard them all")]
+    NoStartstate,
+    /// A reduction noticed that it is not sound for this model.
+    #[error("`{rule}` tells apart what the model declares interchangeable: {message}")]
+    BrokenSymmetry {
+        /// The rule or property that tells the elements apart.
+        rule: String,
+        /// What was seen, as a sentence.
+        message: String,
+    },
+    /// A second expansion of a state gave a successor that the first one did not give.
+    #[error("internal error: state {ordinal} has other successors when it is expanded again")]
+    Unrepeatable {
+        /// The ordinal of the state.
+        ordinal: u64,
+    },
+    /// The operating system refused a thread.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] std::io::Error),
+}

@@ -1,0 +1,71 @@
+//! What a search is asked to do, and with which means.
+
+use std::time::Duration;
+
+/// The options of a search.
+///
+/// `deadlock`, `bound` and `max_errors` change what is reported.
+/// The others are means: a run that is not stopped by them reports the same whatever they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What counts as a deadlock.
+    pub deadlock: Deadlock,
+    /// States at this depth are not expanded, nor tested for deadlock.
+    pub bound: Option<u32>,
+    /// The search ends at this many violations (at least one).
+    pub max_errors: usize,
+    /// Threads that expand states (at least one).
+    pub threads: usize,
+    /// Stack of each of these threads, in bytes.
+    pub stack_bytes: usize,
+    /// What table, states, parents and buffers may hold together, in bytes.
+    pub memory_bytes: u64,
+    /// The search stops cleanly after this long.
+    pub time_limit: Option<Duration>,
+    /// Most states handed to an expander at once.
+    pub block_len: usize,
+    /// Blocks that are expanded before their successors are looked up.
+    pub window_blocks: usize,
+    /// Most successors taken from an expander at once; `None` follows from `memory_bytes`.
+    pub buffer_len: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            deadlock: Deadlock::default(),
+            bound: None,
+            max_errors: 1,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            stack_bytes: 16 << 20,
+            memory_bytes: u64::MAX,
+            time_limit: None,
+            block_len: 256,
+            window_blocks: 64,
+            buffer_len: None,
+        }
+    }
+}
+
+/// What counts as a deadlock. A state whose expansion ended in a fault never does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deadlock {
+    /// No firing leads to a state other than the source itself.
+    #[default]
+    Stuttering,
+    /// No rule fires at all.
+    Stuck,
+    /// Nothing does.
+    Off,
+}
+
+impl Deadlock {
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Deadlock::Stuttering => "stuttering",
+            Deadlock::Stuck => "stuck",
+            Deadlock::Off => "off",
+        }
+    }
+}

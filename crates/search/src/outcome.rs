@@ -1,0 +1,192 @@
+//! What a search found out.
+
+use hadal_model::{FaultKind, PropertyKind, Remark, Step};
+
+/// The result of a search, with everything the run record tells about it.
+///
+/// At a violation that ended the search, the counts cover whole layers only: `states` and `layers`
+/// go up to the depth of the last violation, and `visited`, `transitions`, `fired_by_rule` and
+/// `duplicates` cover the expansions of the layers before it.
+/// A search stopped by memory, time or interrupt counts what it had done by then.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Whether the properties hold.
+    pub verdict: Verdict,
+    /// Whether every reachable state was visited and every property decided, so that going on
+    /// could not tell more.
+    pub complete: bool,
+    /// What stopped the search before its end; `None` also where violations did.
+    pub reason: Option<Reason>,
+    /// Distinct states, after reduction.
+    pub states: u64,
+    /// Expansions of states.
+    pub visited: u64,
+    /// Rule firings of the states visited: self-loops, duplicates and firings discarded by an
+    /// assumption included.
+    pub transitions: u64,
+    /// Number of layers after the startstates.
+    pub depth: u32,
+    /// Distinct states at each depth.
+    pub layers: Vec<u64>,
+    /// Violations, least first by (depth, ordinal of the state, property before deadlock or
+    /// fault, number of the property); goals that were never reached come last.
+    pub violations: Vec<Violation>,
+    /// Rule firings by rule, in the order of `Shape::rules`.
+    pub fired_by_rule: Vec<u64>,
+    /// Whether each of `Shape::properties` holds; `None` where the search could not decide.
+    pub holds: Vec<Option<bool>>,
+    /// How often each of `Shape::goals` was reached: distinct states for goals of states, firings
+    /// for goals of steps.
+    pub goals: Vec<u64>,
+    /// Successors that were known already, by where that was noticed.
+    pub duplicates: Duplicates,
+    /// Table, states, parents and buffers at their largest, in bytes.
+    pub data_bytes: u64,
+    /// Where the time went.
+    pub seconds: Seconds,
+    /// What else a person should know.
+    pub remarks: Vec<Remark>,
+}
+
+/// Whether a model has the properties it should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every reachable state was visited and every property holds.
+    Verified,
+    /// At least one violation was found.
+    Violated,
+    /// No violation was found, and not everything was searched.
+    Incomplete,
+}
+
+impl Verdict {
+    /// The name used in the run record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Verified => "verified",
+            Verdict::Violated => "violated",
+            Verdict::Incomplete => "incomplete",
+        }
+    }
+}
+
+/// What stopped a search before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The memory budget.
+    Memory,
+    /// The bound on the depth cut states off.
+    Bound,
+    /// The time limit.
+    Time,
+    /// Someone raised the stop flag.
+    Interrupted,
+    /// All states were visited, but memory or time did not suffice to decide liveness.
+    Liveness,
+}
+
+impl Reason {
+    /// The name used in the run record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Memory => "memory",
+            Reason::Bound => "bound",
+            Reason::Time => "time",
+            Reason::Interrupted => "interrupted",
+            Reason::Liveness => "liveness",
+        }
+    }
+}
+
+/// One way in which a model does not have the properties it should have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Its class.
+    pub kind: ViolationKind,
+    /// Name of the property, or of the rule or startstate that met a fault; `deadlock`.
+    pub name: String,
+    /// A sentence for people; empty where kind and name say everything.
+    pub message: String,
+    /// Where in the model's text, as `file:line:column`; empty for a deadlock.
+    pub at: String,
+    /// Depth of the state.
+    pub depth: u32,
+    /// Ordinal of the state; `None` where there is none (a fault in a startstate, an unreached
+    /// goal).
+    pub ordinal: Option<u64>,
+    /// Parameters of the rule or property instance, by name.
+    pub parameters: Vec<(String, String)>,
+    /// How the state is reached, for [`trace`](crate::trace()); `None` for an unreached goal.
+    pub path: Option<Path>,
+}
+
+/// The classes of violations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ViolationKind {
+    /// An invariant is false in a state.
+    Invariant,
+    /// A state has no way on.
+    Deadlock,
+    /// A guard, a body or a property could not be evaluated.
+    Fault(FaultKind),
+    /// No state or step reaches a goal.
+    Cover,
+    /// A state from which a goal cannot be reached.
+    Liveness,
+}
+
+impl ViolationKind {
+    /// The name used in the run record.
+    pub fn name(self) -> &'static str {
+        match self {
+            ViolationKind::Invariant => PropertyKind::Invariant.name(),
+            ViolationKind::Deadlock => "deadlock",
+            ViolationKind::Fault(kind) => kind.name(),
+            ViolationKind::Cover => PropertyKind::Cover.name(),
+            ViolationKind::Liveness => PropertyKind::Liveness.name(),
+        }
+    }
+}
+
+/// The stored states that lead to a violation, enough to rebuild the run with any generator of
+/// the same model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// The states, from a startstate to the one concerned. Under a reduction these are
+    /// representatives, which need not follow each other in a run.
+    pub steps: Vec<PathStep>,
+    /// The startstate whose body met a fault; then there are no states.
+    pub faulty_start: Option<Step>,
+}
+
+/// A stored state and how it was first found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathStep {
+    /// Index among the successors of the state before; the first one's among the startstates.
+    pub index: u32,
+    /// The packed state, as stored.
+    pub state: Vec<u8>,
+}
+
+/// Successors that were known already, by where that was noticed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Duplicates {
+    /// In the table in memory.
+    pub memory: u64,
+}
+
+/// Where the time went, in seconds of wall clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seconds {
+    /// All of the search, liveness included.
+    pub search: f64,
+    /// Making successors and their canonical forms.
+    pub expand: f64,
+    /// Looking them up, and storing the new ones.
+    pub insert: f64,
+    /// Evaluating properties on new states.
+    pub check: f64,
+    /// Deciding liveness after the last state was found.
+    pub liveness: f64,
+}
