@@ -1,0 +1,1 @@
+//! Nested lists of words.
