@@ -19,6 +19,7 @@ const
 
 type
   Process: scalarset(N);
+  Count:   0..N;
   Level:   0..N - 1;             -- 0: not competing
   Place:   enum { Idle, Enter, Announce, Scan, Critical };
 
@@ -33,6 +34,21 @@ begin
   for q: Process do
     passed[p][q] := q = p;
   end;
+end;
+
+-- How many processes have won level l, whatever they did since.
+function passedBy(l: Level): Count;
+var
+  count: Count;
+begin
+  count := 0;
+  for p: Process do
+    if level[p] > l
+       | (level[p] = l & (place[p] = Enter | place[p] = Critical)) then
+      count := count + 1;
+    end;
+  end;
+  return count;
 end;
 
 ruleset p: Process do
@@ -120,7 +136,7 @@ invariant "mutual exclusion"
     end
   end;
 
-invariant "a level holds no more processes than it may"
-  forall p: Process do
-    place[p] = Critical -> level[p] = N - 1
+invariant "at most N - l processes have passed level l"
+  forall l: Level do
+    l = 0 | passedBy(l) <= N - l
   end;
