@@ -1,1 +1,24 @@
-//! Placeholder until the crate's first commit.
+//! Exact canonical forms of states under scalarset symmetry.
+//!
+//! The elements of a scalarset are interchangeable: renaming them throughout a state gives a state
+//! that behaves alike, so a search need visit only one state of each class (orbit).
+//! A [`Canonicaliser`], made from a program's types and layout, replaces a state by the one
+//! representative of its orbit; [`Symmetric`] wraps a model with it, so that no search need know
+//! whether symmetry is on.
+//!
+//! - [`permutation`](Permutation): a renaming of all scalarsets at once.
+//! - `action`: what a renaming does to a state, straight from the types.
+//! - `plan`: the same facts laid out flat once per program, for the millions of states to come.
+//! - `instance`: one state seen as a coloured hypergraph over the scalarsets' elements.
+//! - `refine`, `search`: telling elements apart, and trying what is left.
+//! - `canonical`: the public face of the above.
+//! - `sample`, `wrapper`: the model wrapper and its check that a model is as symmetric as declared.
+
+mod action;
+mod canonical;
+mod permutation;
+mod wrapper;
+
+pub use canonical::{Canonicaliser, Description, ScalarsetSummary, Scratch};
+pub use permutation::Permutation;
+pub use wrapper::Symmetric;

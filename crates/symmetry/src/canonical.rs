@@ -1,0 +1,163 @@
+//! The canonical form of a state: the one representative of its orbit.
+
+use std::fmt;
+
+use hadal_ir::Program;
+
+use crate::Permutation;
+use crate::action::Action;
+
+/// Finds the representative of a state's orbit, for the states of one program.
+#[derive(Clone, Debug)]
+pub struct Canonicaliser {
+    action: Action,
+}
+
+/// Memory that one thread reuses from state to state.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    /// Candidate arrangements compared for the last state; 1 where there was no tie.
+    candidates: u64,
+    /// The most candidates any state needed since the last [`take_worst`](Self::take_worst).
+    worst: u64,
+}
+
+impl Scratch {
+    /// Candidate arrangements that were compared for the last state; 1 where there was no choice.
+    pub fn candidates(&self) -> u64 {
+        self.candidates
+    }
+
+    /// Forgets and returns the most candidates that a state needed.
+    pub fn take_worst(&mut self) -> u64 {
+        std::mem::take(&mut self.worst)
+    }
+}
+
+/// The group of a program, for people.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// The scalarsets, in declaration order.
+    pub scalarsets: Vec<ScalarsetSummary>,
+    /// Number of renamings, at most `u128::MAX`: no orbit has more states.
+    pub order: u128,
+    /// Logarithm of the number of renamings to base 10, which does not saturate.
+    pub order_log10: f64,
+}
+
+/// A scalarset, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScalarsetSummary {
+    /// Its name.
+    pub name: String,
+    /// Number of elements.
+    pub size: u32,
+}
+
+impl Canonicaliser {
+    /// Prepares for the states of `program`.
+    pub fn new(program: &Program) -> Self {
+        Canonicaliser {
+            action: Action::new(program),
+        }
+    }
+
+    /// Scratch memory for one thread.
+    pub fn scratch(&self) -> Scratch {
+        Scratch::default()
+    }
+
+    /// Replaces a state by the representative of its orbit.
+    ///
+    /// Two states get the same representative if and only if a renaming turns one into the other.
+    pub fn canonicalise(&self, state: &mut [u8], scratch: &mut Scratch) {
+        let mut least = state.to_vec();
+        scratch.candidates = 0;
+        let mut images = self
+            .action
+            .types
+            .scalarsets
+            .iter()
+            .map(|scalarset| (0..scalarset.size).collect())
+            .collect();
+        self.for_each_renaming(&mut images, 0, 0, &mut |images| {
+            let permutation = Permutation::new(images.to_vec()).expect("swaps keep a permutation");
+            scratch.candidates += 1;
+            least = std::mem::take(&mut least).min(self.action.apply(state, &permutation));
+        });
+        state.copy_from_slice(&least);
+        scratch.worst = scratch.worst.max(scratch.candidates);
+    }
+
+    fn for_each_renaming(
+        &self,
+        images: &mut Vec<Vec<u32>>,
+        scalarset: usize,
+        fixed: usize,
+        visit: &mut dyn FnMut(&[Vec<u32>]),
+    ) {
+        let Some(list) = images.get(scalarset) else {
+            return visit(images);
+        };
+        let n = list.len();
+        if fixed + 1 >= n {
+            return self.for_each_renaming(images, scalarset + 1, 0, visit);
+        }
+        for other in fixed..n {
+            images[scalarset].swap(fixed, other);
+            self.for_each_renaming(images, scalarset, fixed + 1, visit);
+            images[scalarset].swap(fixed, other);
+        }
+    }
+
+    /// The image of a state under a renaming.
+    pub fn apply(&self, state: &[u8], permutation: &Permutation) -> Vec<u8> {
+        self.action.apply(state, permutation)
+    }
+
+    /// Length of a state in bytes.
+    pub fn state_len(&self) -> usize {
+        self.action.state_len
+    }
+
+    /// The group, for people.
+    pub fn describe(&self) -> Description {
+        let scalarsets = &self.action.types.scalarsets;
+        let (mut order, mut order_log10) = (1u128, 0.0);
+        for scalarset in scalarsets {
+            for factor in 2..=scalarset.size {
+                order = order.saturating_mul(u128::from(factor));
+                order_log10 += f64::from(factor).log10();
+            }
+        }
+        Description {
+            scalarsets: scalarsets
+                .iter()
+                .map(|scalarset| ScalarsetSummary {
+                    name: scalarset.name.clone(),
+                    size: scalarset.size,
+                })
+                .collect(),
+            order,
+            order_log10,
+        }
+    }
+}
+
+impl fmt::Display for Description {
+    /// `Proc (3), Addr (2): 12 renamings`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.scalarsets.is_empty() {
+            return f.write_str("no scalarsets");
+        }
+        for (position, scalarset) in self.scalarsets.iter().enumerate() {
+            let comma = if position == 0 { "" } else { ", " };
+            write!(f, "{comma}{} ({})", scalarset.name, scalarset.size)?;
+        }
+        match self.order {
+            u128::MAX => write!(f, ": about 1e{:.0} renamings", self.order_log10),
+            1 => write!(f, ": 1 renaming"),
+            order => write!(f, ": {order} renamings"),
+        }
+    }
+}

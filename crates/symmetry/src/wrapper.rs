@@ -1,0 +1,117 @@
+//! A model seen through its symmetry: everything is the inner model's, and states have
+//! representatives.
+
+use std::ops::Deref;
+
+use hadal_ir::Program;
+use hadal_model::{
+    Cursor, Expander, Failure, Flow, Model, Remark, Shape, States, Step, Stop, Successors,
+};
+
+use crate::{Canonicaliser, Scratch};
+
+/// A state with more candidate arrangements than this is worth a remark.
+const MANY_CANDIDATES: u64 = 10_000;
+
+/// A model whose states have representatives under the symmetry of its scalarsets.
+///
+/// `P` points to the inner model: `&M`, `Box<dyn Model>`, `Arc<M>`.
+#[derive(Debug)]
+pub struct Symmetric<P> {
+    inner: P,
+    canonicaliser: Canonicaliser,
+}
+
+impl<P> Symmetric<P> {
+    /// Wraps `inner`, whose states are those of `program`.
+    pub fn new(inner: P, program: &Program) -> Self {
+        Symmetric {
+            inner,
+            canonicaliser: Canonicaliser::new(program),
+        }
+    }
+
+    /// What finds the representatives.
+    pub fn canonicaliser(&self) -> &Canonicaliser {
+        &self.canonicaliser
+    }
+
+    /// The model inside.
+    pub fn inner(&self) -> &P {
+        &self.inner
+    }
+}
+
+impl<P> Model for Symmetric<P>
+where
+    P: Deref + Sync,
+    P::Target: Model,
+{
+    fn shape(&self) -> &Shape {
+        self.inner.shape()
+    }
+
+    fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        Box::new(SymmetricExpander {
+            inner: self.inner.expander(stop),
+            canonicaliser: &self.canonicaliser,
+            scratch: self.canonicaliser.scratch(),
+        })
+    }
+
+    fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
+        self.inner.describe_state(state)
+    }
+
+    fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
+        self.inner.describe_step(parent, index)
+    }
+}
+
+struct SymmetricExpander<'a> {
+    inner: Box<dyn Expander + 'a>,
+    canonicaliser: &'a Canonicaliser,
+    scratch: Scratch,
+}
+
+impl Expander for SymmetricExpander<'_> {
+    fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
+        self.inner.starts(from, out)
+    }
+
+    fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow {
+        self.inner.expand(block, from, out)
+    }
+
+    fn canonicalise(&mut self, states: &mut [u8]) {
+        let state_len = self.canonicaliser.state_len();
+        if state_len == 0 {
+            return;
+        }
+        for state in states.chunks_exact_mut(state_len) {
+            self.canonicaliser.canonicalise(state, &mut self.scratch);
+        }
+    }
+
+    fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
+        self.inner.check(block, failures)
+    }
+
+    fn reach_goals(
+        &mut self,
+        block: States<'_>,
+        reached: &mut [u64],
+        failures: &mut Vec<Failure>,
+    ) -> Flow {
+        self.inner.reach_goals(block, reached, failures)
+    }
+
+    fn take_remarks(&mut self) -> Vec<Remark> {
+        let mut remarks = self.inner.take_remarks();
+        let candidates = self.scratch.take_worst();
+        if candidates > MANY_CANDIDATES {
+            remarks.push(Remark::ExpensiveCanonicalForm { candidates });
+        }
+        remarks
+    }
+}
