@@ -1,0 +1,530 @@
+//! Successors by interpretation: the [`Expander`] over a [`Machine`].
+//!
+//! All ways to fire rules (filling a buffer, describing one step) go through one loop,
+//! [`Generator::fire_rules`], with a [`Sink`] that says what to do with what happens.
+
+use hadal_model::{Cursor, Expander, Failure, Fault, Flow, Phase, States, Step, Stop, Successors};
+
+use super::Limits;
+use super::instances::{self, Odometer};
+use super::machine::{Halt, Machine, RawFault};
+use super::prepare::Prepared;
+use crate::program::{Frame, Guard, Param, ParamDomain};
+
+pub(super) struct Generator<'p> {
+    code: &'p Prepared,
+    machine: Machine<'p>,
+    odometer: Odometer,
+}
+
+/// What is to happen while rules fire.
+trait Sink {
+    /// Whether another successor may be delivered.
+    fn has_room(&self) -> bool;
+    /// A guard was true.
+    fn enabled(&mut self);
+    /// How many guards were true since the expansion of this state began.
+    fn n_enabled(&self) -> u32;
+    /// A body ran to its end.
+    fn fired(&mut self, rule: u32, progress: bool, covered: &[u32]);
+    /// A successor. `true` ends the expansion.
+    fn successor(&mut self, rule: u32, state: &[u8]) -> bool;
+}
+
+/// How the firing of rules ended, if not by a fault or a stop.
+enum Fired {
+    All,
+    NoRoom { rule: u32, instance: u64 },
+    Ended,
+}
+
+/// A halt with what it belongs to.
+enum Ended {
+    Stopped,
+    Fault(Fault),
+}
+
+/// What was being evaluated, for faults.
+#[derive(Clone, Copy)]
+struct Subject<'p> {
+    phase: Phase,
+    name: &'p str,
+    frame: &'p Frame,
+    params: &'p [Param],
+}
+
+impl<'p> Generator<'p> {
+    pub(super) fn new(code: &'p Prepared, limits: Limits, stop: &'p Stop) -> Self {
+        Generator {
+            code,
+            machine: Machine::new(code, limits, stop),
+            odometer: Odometer::default(),
+        }
+    }
+
+    /// Fires the rules from position `first` of the rule order and its instance on.
+    ///
+    /// The source is loaded afresh after each firing.
+    fn fire_rules(
+        &mut self,
+        source: &[u8],
+        first: u32,
+        first_instance: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<Fired, Ended> {
+        let code = self.code;
+        self.machine.load_state(source);
+        let mut priority = None;
+        for position in first..code.rule_order.len() as u32 {
+            let number = code.rule_order[position as usize];
+            let rule = &code.program.rules[number as usize];
+            // Only the least priority that has an enabled rule fires.
+            if priority != Some(rule.priority) && sink.n_enabled() > 0 && priority.is_some() {
+                break;
+            }
+            priority = Some(rule.priority);
+            let frame = &code.rule_frames[number as usize];
+            let subject = Subject {
+                phase: Phase::Guard,
+                name: &rule.name,
+                frame: &rule.frame,
+                params: &rule.params,
+            };
+            let instance = if position == first { first_instance } else { 0 };
+            self.odometer.set(&code.program, &rule.params, instance);
+            while !self.odometer.done {
+                self.machine.open_frame(frame, &rule.frame);
+                if self.stopped_between_instances() {
+                    return Err(Ended::Stopped);
+                }
+                if !self.bind(&rule.params, subject)? || !self.condition(&rule.guard, subject)? {
+                    self.odometer.advance();
+                    continue;
+                }
+                if !sink.has_room() {
+                    return Ok(Fired::NoRoom {
+                        rule: position,
+                        instance: self.odometer.instance,
+                    });
+                }
+                sink.enabled();
+                let body = Subject {
+                    phase: Phase::Body,
+                    ..subject
+                };
+                // The body's locals start undefined, whatever the guard's prologue left there.
+                self.machine.open_frame(frame, &rule.frame);
+                self.bind(&rule.params, subject)?;
+                self.machine.forget_effects();
+                match self.machine.run_body(&rule.body) {
+                    Ok(()) => {
+                        self.machine.normalise_bags();
+                        let progress = self.machine.state() != source;
+                        sink.fired(number, progress, &self.machine.covered);
+                        let ends = self.assumed()? && sink.successor(number, self.machine.state());
+                        if ends {
+                            return Ok(Fired::Ended);
+                        }
+                    }
+                    Err(Halt::Abandoned) => {}
+                    Err(halt) => return Err(self.ended(halt, body)),
+                }
+                self.machine.load_state(source);
+                self.odometer.advance();
+            }
+        }
+        Ok(Fired::All)
+    }
+
+    /// A ruleset over a huge range must be interruptible even if its guard has no loop.
+    fn stopped_between_instances(&mut self) -> bool {
+        self.odometer.instance % 4096 == 4095 && self.machine.stop_raised()
+    }
+
+    /// Puts the parameters of the current instance into the frame. False where a parameter stands
+    /// for a slot that holds no element.
+    fn bind(&mut self, params: &'p [Param], subject: Subject<'p>) -> Result<bool, Ended> {
+        for (position, param) in params.iter().enumerate() {
+            let digit = self.odometer.digits[position];
+            let value = Prepared::domain_value(&self.code.program, &param.domain, digit);
+            self.machine.set_local(param.local, value);
+            if let ParamDomain::Slots { multiset, .. } = &param.domain {
+                match self.machine.slot_present(multiset, value) {
+                    Ok(true) => {}
+                    Ok(false) => return Ok(false),
+                    Err(halt) => return Err(self.ended(halt, subject)),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn condition(&mut self, guard: &'p Guard, subject: Subject<'p>) -> Result<bool, Ended> {
+        let result = self.machine.run_body(&guard.prologue);
+        let result = result.and_then(|()| match guard.condition {
+            Some(condition) => self.machine.holds(condition),
+            None => Ok(true),
+        });
+        result.map_err(|halt| self.ended(halt, subject))
+    }
+
+    /// Whether the state in memory satisfies the model's assumptions.
+    fn assumed(&mut self) -> Result<bool, Ended> {
+        let code = self.code;
+        if code.assumptions.is_empty() {
+            return Ok(true);
+        }
+        // The odometer is in use for the rule that fired.
+        let outer = std::mem::take(&mut self.odometer);
+        let mut holds = true;
+        for &property in &code.assumptions {
+            holds = self.for_each_instance(property, &mut |_, holds| holds)?;
+            if !holds {
+                break;
+            }
+        }
+        self.odometer = outer;
+        Ok(holds)
+    }
+
+    /// Evaluates the instances of a property on the state in memory until `visit`, given the
+    /// number of the instance and whether it holds, returns false. Whether it never did.
+    fn for_each_instance(
+        &mut self,
+        property: u32,
+        visit: &mut dyn FnMut(u64, bool) -> bool,
+    ) -> Result<bool, Ended> {
+        let code = self.code;
+        let frame = &code.property_frames[property as usize];
+        let property = &code.program.properties[property as usize];
+        let subject = Subject {
+            phase: Phase::Property,
+            name: &property.name,
+            frame: &property.frame,
+            params: &property.params,
+        };
+        self.odometer.set(&code.program, &property.params, 0);
+        while !self.odometer.done {
+            self.machine.open_frame(frame, &property.frame);
+            if self.stopped_between_instances() {
+                return Err(Ended::Stopped);
+            }
+            if self.bind(&property.params, subject)? {
+                let holds = self.condition(&property.condition, subject)?;
+                if !visit(self.odometer.instance, holds) {
+                    return Ok(false);
+                }
+            }
+            self.odometer.advance();
+        }
+        Ok(true)
+    }
+
+    fn ended(&self, halt: Halt, subject: Subject<'p>) -> Ended {
+        match halt {
+            Halt::Fault(fault) => Ended::Fault(self.fault(*fault, subject)),
+            Halt::Stopped => Ended::Stopped,
+            Halt::Abandoned => unreachable!("verified: only bodies assume"),
+        }
+    }
+
+    fn fault(&self, raw: RawFault, subject: Subject<'p>) -> Fault {
+        let digits = subject.params.iter().zip(&self.odometer.digits);
+        let parameters = digits.map(|(param, &digit)| {
+            let value = Prepared::domain_value(&self.code.program, &param.domain, digit);
+            let name = subject.frame.local(param.local).name.clone();
+            let value = instances::value_name(&self.code.program, subject.frame, param, value);
+            (name, value)
+        });
+        Fault {
+            kind: raw.kind,
+            message: raw.message,
+            at: self.code.program.position(raw.site),
+            phase: subject.phase,
+            name: subject.name.to_owned(),
+            parameters: parameters.collect(),
+        }
+    }
+
+    /// Runs the startstates from a position and instance on.
+    fn run_starts(
+        &mut self,
+        first: u32,
+        first_instance: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<Fired, Ended> {
+        let code = self.code;
+        for number in first..code.program.starts.len() as u32 {
+            let start = &code.program.starts[number as usize];
+            let frame = &code.start_frames[number as usize];
+            let subject = Subject {
+                phase: Phase::Start,
+                name: &start.name,
+                frame: &start.frame,
+                params: &start.params,
+            };
+            let instance = if number == first { first_instance } else { 0 };
+            self.odometer.set(&code.program, &start.params, instance);
+            while !self.odometer.done {
+                if !sink.has_room() {
+                    return Ok(Fired::NoRoom {
+                        rule: number,
+                        instance: self.odometer.instance,
+                    });
+                }
+                self.machine.clear_state();
+                self.machine.open_frame(frame, &start.frame);
+                if self.stopped_between_instances() {
+                    return Err(Ended::Stopped);
+                }
+                if self.bind(&start.params, subject)? {
+                    self.machine.forget_effects();
+                    match self.machine.run_body(&start.body) {
+                        Ok(()) => {
+                            self.machine.normalise_bags();
+                            let state = self.assumed()?.then(|| self.machine.state());
+                            if state.is_some_and(|state| sink.successor(number, state)) {
+                                return Ok(Fired::Ended);
+                            }
+                        }
+                        Err(Halt::Abandoned) => {}
+                        Err(halt) => return Err(self.ended(halt, subject)),
+                    }
+                }
+                self.odometer.advance();
+            }
+        }
+        Ok(Fired::All)
+    }
+
+    /// Runs to the successor of that index and says what made it.
+    pub(super) fn describe_step(mut self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
+        self.machine.enter();
+        let mut sink = Finder {
+            left: index,
+            n_enabled: 0,
+            found: 0,
+        };
+        self.machine.output = Some(String::new());
+        let fired = match parent {
+            Some(parent) => self.fire_rules(parent, 0, 0, &mut sink),
+            None => self.run_starts(0, 0, &mut sink),
+        };
+        if !matches!(fired, Ok(Fired::Ended)) {
+            return None;
+        }
+        let program = &self.code.program;
+        let number = sink.found as usize;
+        let (name, frame, params) = match parent {
+            Some(_) => {
+                let rule = &program.rules[number];
+                (&rule.name, &rule.frame, &rule.params)
+            }
+            None => {
+                let start = &program.starts[number];
+                (&start.name, &start.frame, &start.params)
+            }
+        };
+        let parameters = instances::names(program, frame, params, self.odometer.instance);
+        let output = self.machine.output.take().unwrap_or_default();
+        Some(Step {
+            rule: name.clone(),
+            parameters,
+            output: output.lines().map(str::to_owned).collect(),
+        })
+    }
+}
+
+/// Fills a buffer with the successors of one source.
+struct Buffer<'a> {
+    out: &'a mut Successors,
+    source: u32,
+    first_cover_point: u32,
+    counts_firings: bool,
+}
+
+impl Sink for Buffer<'_> {
+    fn has_room(&self) -> bool {
+        !self.out.is_full()
+    }
+
+    fn enabled(&mut self) {
+        self.out.count_enabled(self.source);
+    }
+
+    fn n_enabled(&self) -> u32 {
+        self.out.sources()[self.source as usize].enabled
+    }
+
+    fn fired(&mut self, rule: u32, progress: bool, covered: &[u32]) {
+        if self.counts_firings {
+            self.out.count_firing(self.source, rule, progress);
+        }
+        for point in covered {
+            self.out.count_goal(self.first_cover_point + point);
+        }
+    }
+
+    fn successor(&mut self, rule: u32, state: &[u8]) -> bool {
+        self.out.push(self.source, rule, state);
+        false
+    }
+}
+
+/// Looks for the successor of a certain index.
+struct Finder {
+    left: u32,
+    n_enabled: u32,
+    found: u32,
+}
+
+impl Sink for Finder {
+    fn has_room(&self) -> bool {
+        true
+    }
+
+    fn enabled(&mut self) {
+        self.n_enabled += 1;
+    }
+
+    fn n_enabled(&self) -> u32 {
+        self.n_enabled
+    }
+
+    fn fired(&mut self, _rule: u32, _progress: bool, _covered: &[u32]) {}
+
+    fn successor(&mut self, rule: u32, _state: &[u8]) -> bool {
+        self.found = rule;
+        if self.left == 0 {
+            return true;
+        }
+        self.left -= 1;
+        false
+    }
+}
+
+impl Expander for Generator<'_> {
+    fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
+        self.machine.enter();
+        let mut sink = Buffer {
+            out,
+            source: 0,
+            first_cover_point: self.code.first_cover_point,
+            counts_firings: false,
+        };
+        match self.run_starts(from.rule, from.instance, &mut sink) {
+            Ok(Fired::NoRoom { rule, instance }) => Flow::Full(Cursor {
+                rule,
+                instance,
+                ..Cursor::default()
+            }),
+            Ok(_) => Flow::Done,
+            Err(Ended::Stopped) => Flow::Stopped,
+            Err(Ended::Fault(fault)) => {
+                out.set_fault(0, fault);
+                Flow::Done
+            }
+        }
+    }
+
+    fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow {
+        self.machine.enter();
+        let (mut first, mut first_instance) = (from.rule, from.instance);
+        for source in from.state..block.len() as u32 {
+            let mut sink = Buffer {
+                out,
+                source,
+                first_cover_point: self.code.first_cover_point,
+                counts_firings: true,
+            };
+            let state = block.get(source as usize);
+            match self.fire_rules(state, first, first_instance, &mut sink) {
+                Ok(Fired::NoRoom { rule, instance }) => {
+                    return Flow::Full(Cursor {
+                        state: source,
+                        rule,
+                        instance,
+                        inner: 0,
+                    });
+                }
+                Ok(_) => {}
+                Err(Ended::Stopped) => return Flow::Stopped,
+                Err(Ended::Fault(fault)) => out.set_fault(source, fault),
+            }
+            (first, first_instance) = (0, 0);
+        }
+        Flow::Done
+    }
+
+    fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
+        self.machine.enter();
+        let code = self.code;
+        for (state, bytes) in block.iter().enumerate() {
+            self.machine.load_state(bytes);
+            for &(property, in_shape) in &code.invariants {
+                let checked = self.for_each_instance(property, &mut |_, holds| holds);
+                let failure = match checked {
+                    Ok(true) => continue,
+                    Ok(false) => {
+                        let property = &code.program.properties[property as usize];
+                        Failure {
+                            state: state as u32,
+                            property: in_shape,
+                            parameters: instances::names(
+                                &code.program,
+                                &property.frame,
+                                &property.params,
+                                self.odometer.instance,
+                            ),
+                            fault: None,
+                        }
+                    }
+                    Err(Ended::Stopped) => return Flow::Stopped,
+                    Err(Ended::Fault(fault)) => faulty(state, in_shape, fault),
+                };
+                failures.push(failure);
+            }
+        }
+        Flow::Done
+    }
+
+    fn reach_goals(
+        &mut self,
+        block: States<'_>,
+        reached: &mut [u64],
+        failures: &mut Vec<Failure>,
+    ) -> Flow {
+        self.machine.enter();
+        let code = self.code;
+        let n_goals = code.first_cover_point as usize + code.program.cover_points.len();
+        let n_words = n_goals.div_ceil(64);
+        for (state, bytes) in block.iter().enumerate() {
+            self.machine.load_state(bytes);
+            let row = &mut reached[state * n_words..][..n_words];
+            for goal in &code.goals {
+                let checked = self.for_each_instance(goal.property, &mut |instance, holds| {
+                    let bit = goal.first_goal as usize + instance as usize;
+                    row[bit / 64] |= u64::from(holds) << (bit % 64);
+                    true
+                });
+                match checked {
+                    Ok(_) => {}
+                    Err(Ended::Stopped) => return Flow::Stopped,
+                    Err(Ended::Fault(fault)) => {
+                        failures.push(faulty(state, goal.in_shape, fault));
+                    }
+                }
+            }
+        }
+        Flow::Done
+    }
+}
+
+fn faulty(state: usize, property: u32, fault: Fault) -> Failure {
+    Failure {
+        state: state as u32,
+        property,
+        parameters: fault.parameters.clone(),
+        fault: Some(Box::new(fault)),
+    }
+}

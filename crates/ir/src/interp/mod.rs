@@ -1,0 +1,98 @@
+//! The reference interpreter, which is the meaning of a program.
+//!
+//! It walks the tree and keeps to one address space: the state in front, frames of locals behind
+//! it, all packed alike, so that a reference is a bit address.
+//! Nothing here is clever; native code is, and is compared with this.
+//!
+//! - [`machine`](self): evaluates expressions and runs statements.
+//! - `prepare`: offsets and orders computed once per program.
+//! - `instances`: runs through the parameters of rules.
+//! - `generate`: the [`Expander`] on top.
+
+mod arithmetic;
+mod describe;
+mod generate;
+mod instances;
+mod machine;
+mod prepare;
+
+use hadal_model::{Expander, Model, Shape, Step, Stop};
+
+use crate::program::Program;
+use generate::Generator;
+use prepare::Prepared;
+
+/// A program as a [`Model`], by interpretation.
+///
+/// The program must have passed [`verify`](crate::verify): the interpreter relies on it.
+#[derive(Debug)]
+pub struct Interpreter {
+    prepared: Prepared,
+    shape: Shape,
+    limits: Limits,
+}
+
+/// How far a single evaluation may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Rounds of one execution of a `while` loop.
+    pub loop_rounds: u64,
+    /// Calls inside one another.
+    pub call_depth: u32,
+    /// Bytes of the thread's stack that evaluation may use. Deeper calls are a call-limit fault,
+    /// never a crash.
+    pub stack_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            loop_rounds: 1_000_000,
+            call_depth: 1000,
+            // Less than the two megabytes that threads get unless they ask for more.
+            stack_bytes: 1 << 20,
+        }
+    }
+}
+
+impl Interpreter {
+    /// Prepares a verified program.
+    pub fn new(program: Program, limits: Limits) -> Self {
+        let prepared = Prepared::new(program);
+        let shape = prepared.shape();
+        Interpreter {
+            prepared,
+            shape,
+            limits,
+        }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.prepared.program
+    }
+
+    /// The limits it runs under.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+}
+
+impl Model for Interpreter {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        Box::new(Generator::new(&self.prepared, self.limits, stop))
+    }
+
+    fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
+        describe::state(&self.prepared, state)
+    }
+
+    fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
+        let stop = Stop::new();
+        Generator::new(&self.prepared, self.limits, &stop).describe_step(parent, index)
+    }
+}

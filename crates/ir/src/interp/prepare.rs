@@ -1,0 +1,316 @@
+//! What is computed once per program: offsets, frame layouts, the order of rules, the shape.
+
+use hadal_model::{Component, Goal, GoalKind, Shape};
+
+use super::instances;
+use crate::effects::Effects;
+use crate::ids::{LocalId, TypeId};
+use crate::layout::Layout;
+use crate::program::{Frame, LocalKind, ParamDomain, Program, PropertyKind};
+use crate::types::Type;
+
+/// A program with its offsets.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) program: Program,
+    pub(super) layout: Layout,
+    /// By type id.
+    pub(super) parts: Vec<Parts>,
+    /// Types of variables that contain multisets, with their first bits.
+    pub(super) bags: Vec<(TypeId, usize)>,
+    pub(super) function_frames: Vec<FrameLayout>,
+    pub(super) start_frames: Vec<FrameLayout>,
+    pub(super) rule_frames: Vec<FrameLayout>,
+    pub(super) property_frames: Vec<FrameLayout>,
+    /// Rules by priority and, within a priority, in source order.
+    pub(super) rule_order: Vec<u32>,
+    /// The assumptions among the properties.
+    pub(super) assumptions: Vec<u32>,
+    /// The invariants among the properties, with their numbers in the shape.
+    pub(super) invariants: Vec<(u32, u32)>,
+    /// The covers and liveness properties, with their first goals and numbers in the shape.
+    pub(super) goals: Vec<GoalProperty>,
+    /// The goal of the first cover point; the others follow.
+    pub(super) first_cover_point: u32,
+}
+
+/// A property whose instances are goals.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GoalProperty {
+    pub(super) property: u32,
+    pub(super) in_shape: u32,
+    pub(super) first_goal: u32,
+}
+
+/// How to get to the parts of a type.
+#[derive(Clone, Debug)]
+pub(super) enum Parts {
+    Simple {
+        lo: i64,
+        hi: i64,
+        bits: u32,
+    },
+    Array {
+        index: TypeId,
+        lo: i64,
+        len: u64,
+        stride: usize,
+        element: TypeId,
+    },
+    Record {
+        fields: Vec<(usize, TypeId)>,
+    },
+    Multiset {
+        capacity: u32,
+        stride: usize,
+        element: TypeId,
+    },
+}
+
+/// Where the locals of a frame lie, in bits from its first bit. Locals begin at bytes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FrameLayout {
+    pub(super) locals: Vec<Slot>,
+    pub(super) bytes: usize,
+}
+
+/// One local.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub(super) offset: usize,
+    pub(super) kind: LocalKind,
+}
+
+impl FrameLayout {
+    fn new(program: &Program, frame: &Frame) -> Self {
+        let mut bytes = 0;
+        let locals = frame.locals.iter().map(|local| {
+            let offset = bytes * 8;
+            bytes += match local.kind {
+                LocalKind::Value(ty) => (program.types.bits(ty) as usize).div_ceil(8),
+                LocalKind::Ref(_) | LocalKind::ConstRef(_) => 8,
+            };
+            Slot {
+                offset,
+                kind: local.kind,
+            }
+        });
+        let locals = locals.collect();
+        FrameLayout { locals, bytes }
+    }
+
+    pub(super) fn slot(&self, local: LocalId) -> Slot {
+        self.locals[local.index()]
+    }
+}
+
+impl Prepared {
+    pub(super) fn new(program: Program) -> Self {
+        let layout = Layout::new(&program);
+        let parts = (0..program.types.len())
+            .map(|index| Parts::new(&program, TypeId::new(index)))
+            .collect();
+        let bags = program.vars.iter().enumerate();
+        let bags = bags
+            .filter(|(_, var)| program.types.has_multiset(var.ty))
+            .map(|(index, var)| (var.ty, layout.var(crate::ids::VarId::new(index))))
+            .collect();
+        let frames = |frame: &Frame| FrameLayout::new(&program, frame);
+        let function_frames = program.functions.iter().map(|f| frames(&f.frame)).collect();
+        let start_frames = program.starts.iter().map(|s| frames(&s.frame)).collect();
+        let rule_frames = program.rules.iter().map(|r| frames(&r.frame)).collect();
+        let property_frames = program
+            .properties
+            .iter()
+            .map(|p| frames(&p.frame))
+            .collect();
+        let mut rule_order: Vec<u32> = (0..program.rules.len() as u32).collect();
+        rule_order.sort_by_key(|&rule| program.rules[rule as usize].priority);
+
+        let mut prepared = Prepared {
+            layout,
+            parts,
+            bags,
+            function_frames,
+            start_frames,
+            rule_frames,
+            property_frames,
+            rule_order,
+            assumptions: Vec::new(),
+            invariants: Vec::new(),
+            goals: Vec::new(),
+            first_cover_point: 0,
+            program,
+        };
+        let (mut in_shape, mut first_goal) = (0, 0);
+        for (index, property) in prepared.program.properties.iter().enumerate() {
+            let index = index as u32;
+            match property.kind {
+                PropertyKind::Assume => {
+                    prepared.assumptions.push(index);
+                    continue;
+                }
+                PropertyKind::Invariant => prepared.invariants.push((index, in_shape)),
+                PropertyKind::Cover | PropertyKind::Liveness => {
+                    prepared.goals.push(GoalProperty {
+                        property: index,
+                        in_shape,
+                        first_goal,
+                    });
+                    let n = instances::count(&prepared.program, &property.params);
+                    first_goal += u32::try_from(n).expect("the front-end bounds goals");
+                }
+            }
+            in_shape += 1;
+        }
+        prepared.first_cover_point = first_goal;
+        prepared
+    }
+
+    /// Number of values of a parameter's domain, present or not.
+    pub(super) fn domain_len(program: &Program, domain: &ParamDomain) -> u64 {
+        match domain {
+            ParamDomain::Type(ty) => program.types.simple(*ty).map_or(0, |simple| simple.len()),
+            ParamDomain::Span { from, to, by } => {
+                let reach = (i128::from(*to) - i128::from(*from)) * i128::from(by.signum());
+                if reach < 0 {
+                    0
+                } else {
+                    (reach / i128::from(by.unsigned_abs())) as u64 + 1
+                }
+            }
+            ParamDomain::Slots { capacity, .. } => u64::from(*capacity),
+        }
+    }
+
+    /// The n-th value of a parameter's domain.
+    pub(super) fn domain_value(program: &Program, domain: &ParamDomain, n: u64) -> i64 {
+        match domain {
+            ParamDomain::Type(ty) => {
+                let lo = program.types.simple(*ty).map_or(0, |simple| simple.lo);
+                lo.wrapping_add(n as i64)
+            }
+            ParamDomain::Span { from, by, .. } => from.wrapping_add((n as i64).wrapping_mul(*by)),
+            ParamDomain::Slots { .. } => n as i64,
+        }
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        let program = &self.program;
+        let effects = Effects::of(program);
+        let components = program
+            .vars
+            .iter()
+            .enumerate()
+            .map(|(index, var)| Component {
+                name: var.name.clone(),
+                first_bit: self.layout.var(crate::ids::VarId::new(index)),
+                n_bits: program.types.bits(var.ty) as usize,
+            });
+        let rules = program
+            .rules
+            .iter()
+            .enumerate()
+            .map(|(index, rule)| hadal_model::Rule {
+                name: rule.name.clone(),
+                at: program.position(rule.site),
+                reads: effects.rules[index].reads.clone(),
+                writes: effects.rules[index].writes.clone(),
+            });
+        let mut properties = Vec::new();
+        let mut goals = Vec::new();
+        for property in &program.properties {
+            let (kind, goal) = match property.kind {
+                PropertyKind::Assume => continue,
+                PropertyKind::Invariant => (hadal_model::PropertyKind::Invariant, None),
+                PropertyKind::Cover => {
+                    (hadal_model::PropertyKind::Cover, Some(GoalKind::CoverState))
+                }
+                PropertyKind::Liveness => (
+                    hadal_model::PropertyKind::Liveness,
+                    Some(GoalKind::Liveness),
+                ),
+            };
+            if let Some(kind) = goal {
+                for instance in 0..instances::count(program, &property.params) {
+                    goals.push(Goal {
+                        property: properties.len() as u32,
+                        kind,
+                        parameters: instances::names(
+                            program,
+                            &property.frame,
+                            &property.params,
+                            instance,
+                        ),
+                    });
+                }
+            }
+            properties.push(hadal_model::Property {
+                kind,
+                name: property.name.clone(),
+                at: program.position(property.site),
+            });
+        }
+        for point in &program.cover_points {
+            goals.push(Goal {
+                property: properties.len() as u32,
+                kind: GoalKind::CoverStep,
+                parameters: Vec::new(),
+            });
+            properties.push(hadal_model::Property {
+                kind: hadal_model::PropertyKind::Cover,
+                name: point.name.clone(),
+                at: program.position(point.site),
+            });
+        }
+        Shape {
+            state_bits: self.layout.state_bits,
+            state_len: self.layout.state_len,
+            components: components.collect(),
+            rules: rules.collect(),
+            properties,
+            goals,
+        }
+    }
+}
+
+impl Parts {
+    fn new(program: &Program, ty: TypeId) -> Self {
+        let types = &program.types;
+        match types.get(ty) {
+            Type::Simple(simple) => Parts::Simple {
+                lo: simple.lo,
+                hi: simple.hi,
+                bits: simple.bits(),
+            },
+            Type::Array { index, element } => {
+                let (lo, len) = types
+                    .simple(*index)
+                    .map_or((0, 0), |simple| (simple.lo, simple.len()));
+                Parts::Array {
+                    index: *index,
+                    lo,
+                    len,
+                    stride: types.bits(*element) as usize,
+                    element: *element,
+                }
+            }
+            Type::Record { fields } => {
+                let mut offset = 0;
+                let fields = fields.iter().map(|field| {
+                    let at = offset;
+                    offset += types.bits(field.ty) as usize;
+                    (at, field.ty)
+                });
+                Parts::Record {
+                    fields: fields.collect(),
+                }
+            }
+            Type::Multiset { capacity, element } => Parts::Multiset {
+                capacity: *capacity,
+                stride: types.bits(*element) as usize,
+                element: *element,
+            },
+        }
+    }
+}
