@@ -1,1 +1,18 @@
-//! Placeholder until the crate's first commit.
+//! Where states are kept: fixed-length byte strings, their order, and numbers.
+//!
+//! States live once, in an [`Arena`], in the order of their discovery; the position there is the
+//! state's *ordinal*.
+//! A [`Table`] finds the ordinal of a byte string, and [`Parents`] remember for each ordinal two
+//! numbers, by which a search tells how it came there.
+//! This crate knows nothing of models: what the bytes mean, what a layer is and which state comes
+//! next is the search's affair.
+
+mod arena;
+mod hash;
+mod parents;
+mod table;
+
+pub use arena::Arena;
+pub use hash::hash_state;
+pub use parents::{Parent, Parents};
+pub use table::{Cell, N_PARTITIONS, Partition, Table, partition_of};
