@@ -18,7 +18,7 @@ use std::sync::Arc;
 use hadal_syntax::Span;
 
 /// No path from the root of a tree has more nodes than this.
-pub const MAX_HEIGHT: usize = 2 * crate::parser::MAX_NESTING;
+pub const MAX_HEIGHT: usize = 3 * crate::parser::MAX_NESTING;
 
 /// A whole file, items in the order they were written.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,9 +13,27 @@
 //! assert_eq!(parsed.model.items.len(), 2);
 //! ```
 
+use hadal_syntax::{Renderer, Source};
+
 pub mod ast;
 mod dialect;
+mod lexer;
+mod literal;
 mod parser;
+mod token;
 
 pub use dialect::{Dialect, StringEscapes, TypeEquivalence, UnknownDialect};
 pub use parser::{Parsed, parse};
+
+/// Drives the parser and the renderer with arbitrary bytes, in every dialect.
+///
+/// The target of fuzzing: whatever the bytes are, it must return, and soon.
+pub fn fuzz_parse(bytes: &[u8]) {
+    let Ok(source) = Source::from_bytes("fuzz.m", bytes.to_vec()) else {
+        return;
+    };
+    for dialect in Dialect::ALL {
+        let parsed = parse(&source, dialect);
+        Renderer::plain().render_all(&source, &parsed.diagnostics);
+    }
+}

@@ -1,0 +1,472 @@
+//! Types as the language knows them: with their names, their declarations and what is equal to
+//! what. Each has its counterpart in the program.
+//!
+//! Whether two types are the same is answered once, when a type is made: every type belongs to a
+//! *class*, and types of one class may be exchanged whole. The dialect decides how classes are
+//! made: one for each declaration, one for each shape, or both. Types of one class always have
+//! the same type in the program, because equal program types are made only once. So neither
+//! comparison looks inside a type, however large or deep it is.
+
+use std::sync::Arc;
+
+use hadal_ir::{Field, ScalarsetId, Simple, SimpleKind, Type, TypeId, Types, UnionPart};
+use hadal_syntax::Span;
+use rustc_hash::FxHashMap;
+
+use crate::TypeEquivalence;
+
+/// A type, as an index into the [`TypeTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Ty(u32);
+
+impl Ty {
+    /// The type of what was reported already; nothing more is said about it.
+    pub(super) const ERROR: Ty = Ty(0);
+    /// The type of numbers that arithmetic makes.
+    pub(super) const INTEGER: Ty = Ty(1);
+    /// The truth values.
+    pub(super) const BOOLEAN: Ty = Ty(2);
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a type is.
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Error,
+    Integer,
+    Boolean,
+    Range { lo: i64, hi: i64 },
+    Enum(Arc<[Arc<str>]>),
+    Scalarset { id: ScalarsetId, size: i64 },
+    /// The members in order; each an enumeration or a scalarset.
+    Union(Arc<[Ty]>),
+    Array { index: Ty, element: Ty },
+    Record(Arc<Record>),
+    Multiset { capacity: u32, element: Ty },
+}
+
+/// The fields of a record.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) fields: Vec<(Arc<str>, Ty)>,
+    /// Where each field is in the list.
+    by_name: FxHashMap<Arc<str>, u32>,
+}
+
+impl Record {
+    /// The number and type of a field.
+    pub(super) fn field(&self, name: &str) -> Option<(u32, Ty)> {
+        let idx = *self.by_name.get(name)?;
+        Some((idx, self.fields[idx as usize].1))
+    }
+}
+
+#[derive(Debug)]
+struct TypeInfo {
+    kind: Kind,
+    /// The name it was declared with, and where.
+    name: Option<(Arc<str>, Span)>,
+    class: u32,
+    ir: TypeId,
+    /// How deep types are nested in it.
+    depth: u32,
+    /// Whether it holds values of a scalarset.
+    has_scalarset: bool,
+}
+
+/// All types of a model.
+#[derive(Debug)]
+pub(super) struct TypeTable {
+    infos: Vec<TypeInfo>,
+    equivalence: TypeEquivalence,
+    n_classes: u32,
+    classes: FxHashMap<Shape, u32>,
+    ir_types: FxHashMap<Type, TypeId>,
+}
+
+/// The shape of a type in terms of the classes of its parts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Shape {
+    Range(i64, i64),
+    Enum(Arc<[Arc<str>]>),
+    Union(Vec<u32>),
+    Array(u32, u32),
+    Record(Vec<(Arc<str>, u32)>),
+    Multiset(u32, u32),
+}
+
+/// How deep types may be nested; whatever walks over a value may recurse.
+pub(super) const MAX_DEPTH: u32 = 256;
+
+impl TypeTable {
+    /// The types that are there before the first declaration.
+    pub(super) fn new(equivalence: TypeEquivalence, ir: &mut Types) -> Self {
+        let mut table = TypeTable {
+            infos: Vec::new(),
+            equivalence,
+            n_classes: 0,
+            classes: FxHashMap::default(),
+            ir_types: FxHashMap::default(),
+        };
+        let boolean = table.ir_type(ir, Type::Simple(Simple::boolean()));
+        let integer = table.ir_type(ir, Type::Simple(Simple::integer()));
+        for (kind, ir) in [
+            (Kind::Error, boolean),
+            (Kind::Integer, integer),
+            (Kind::Boolean, boolean),
+        ] {
+            let class = table.fresh_class();
+            table.infos.push(TypeInfo {
+                kind,
+                name: None,
+                class,
+                ir,
+                depth: 0,
+                has_scalarset: false,
+            });
+        }
+        table
+    }
+
+    /// The integers from `lo` to `hi`.
+    pub(super) fn range(&mut self, ir: &mut Types, lo: i64, hi: i64) -> Ty {
+        let id = self.ir_type(ir, Type::Simple(Simple::range(lo, hi)));
+        // Ranges with the same bounds are interchangeable in every dialect.
+        let class = self.shape_class(Shape::Range(lo, hi));
+        self.add(Kind::Range { lo, hi }, class, id, 0, false)
+    }
+
+    /// An enumeration.
+    pub(super) fn enumeration(&mut self, ir: &mut Types, members: Vec<Arc<str>>) -> Ty {
+        let members: Arc<[Arc<str>]> = members.into();
+        let names = members.iter().map(|name| name.to_string()).collect();
+        let simple = Simple {
+            lo: 0,
+            hi: members.len() as i64 - 1,
+            kind: SimpleKind::Enum(names),
+        };
+        let id = self.ir_type(ir, Type::Simple(simple));
+        let class = self.class(|_| Shape::Enum(members.clone()));
+        self.add(Kind::Enum(members), class, id, 0, false)
+    }
+
+    /// A scalarset; never equal to another one, in no dialect.
+    pub(super) fn scalarset(&mut self, ir: &mut Types, name: &str, size: u32) -> Ty {
+        let id = ir.add_scalarset(name, size);
+        let simple = Simple {
+            lo: 0,
+            hi: i64::from(size) - 1,
+            kind: SimpleKind::Scalarset(id),
+        };
+        let size = i64::from(size);
+        let ty = self.ir_type(ir, Type::Simple(simple));
+        let class = self.fresh_class();
+        self.add(Kind::Scalarset { id, size }, class, ty, 0, true)
+    }
+
+    /// A union of enumerations and scalarsets.
+    pub(super) fn union(&mut self, ir: &mut Types, members: Vec<Ty>) -> Ty {
+        let n_values: i64 = members.iter().filter_map(|&ty| self.n_values(ty)).sum();
+        let has_scalarset = members.iter().any(|&ty| self.has_scalarset(ty));
+        let parts = members
+            .iter()
+            .filter_map(|&ty| match self.kind(ty) {
+                Kind::Enum(members) => Some(UnionPart::Enum(
+                    members.iter().map(|name| name.to_string()).collect(),
+                )),
+                Kind::Scalarset { id, .. } => Some(UnionPart::Scalarset(*id)),
+                _ => None,
+            })
+            .collect();
+        let simple = Simple {
+            lo: 0,
+            hi: n_values - 1,
+            kind: SimpleKind::Union(parts),
+        };
+        let id = self.ir_type(ir, Type::Simple(simple));
+        let class =
+            self.class(|table| Shape::Union(members.iter().map(|&ty| table.class_of(ty)).collect()));
+        self.add(Kind::Union(members.into()), class, id, 0, has_scalarset)
+    }
+
+    /// An array; the index is simple.
+    pub(super) fn array(&mut self, ir: &mut Types, index: Ty, element: Ty) -> Ty {
+        let id = self.ir_type(
+            ir,
+            Type::Array {
+                index: self.ir(index),
+                element: self.ir(element),
+            },
+        );
+        let class =
+            self.class(|table| Shape::Array(table.class_of(index), table.class_of(element)));
+        let depth = self.depth(element) + 1;
+        // The index itself is no value of the array.
+        let has_scalarset = self.has_scalarset(element);
+        let kind = Kind::Array { index, element };
+        self.add(kind, class, id, depth, has_scalarset)
+    }
+
+    /// A record whose fields have different names.
+    pub(super) fn record(&mut self, ir: &mut Types, fields: Vec<(Arc<str>, Ty)>) -> Ty {
+        let id = self.ir_type(
+            ir,
+            Type::Record {
+                fields: fields
+                    .iter()
+                    .map(|(name, ty)| Field {
+                        name: name.to_string(),
+                        ty: self.ir(*ty),
+                    })
+                    .collect(),
+            },
+        );
+        let class = self.class(|table| {
+            let shape = fields.iter();
+            Shape::Record(
+                shape
+                    .map(|(name, ty)| (name.clone(), table.class_of(*ty)))
+                    .collect(),
+            )
+        });
+        let depth = fields.iter().map(|(_, ty)| self.depth(*ty)).max();
+        let has_scalarset = fields.iter().any(|(_, ty)| self.has_scalarset(*ty));
+        let by_name = fields
+            .iter()
+            .enumerate()
+            .map(|(idx, (name, _))| (name.clone(), idx as u32))
+            .collect();
+        let kind = Kind::Record(Arc::new(Record { fields, by_name }));
+        self.add(kind, class, id, depth.unwrap_or(0) + 1, has_scalarset)
+    }
+
+    /// A multiset.
+    pub(super) fn multiset(&mut self, ir: &mut Types, capacity: u32, element: Ty) -> Ty {
+        let id = self.ir_type(
+            ir,
+            Type::Multiset {
+                capacity,
+                element: self.ir(element),
+            },
+        );
+        let class = self.class(|table| Shape::Multiset(capacity, table.class_of(element)));
+        let depth = self.depth(element) + 1;
+        let has_scalarset = self.has_scalarset(element);
+        let kind = Kind::Multiset { capacity, element };
+        self.add(kind, class, id, depth, has_scalarset)
+    }
+
+    /// Gives a new type its name. Where names decide, it is then equal to nothing else.
+    pub(super) fn set_name(&mut self, ty: Ty, name: Arc<str>, span: Span) {
+        let by_name = self.equivalence == TypeEquivalence::NameThenStructure;
+        let is_range = matches!(self.kind(ty), Kind::Range { .. });
+        if by_name && !is_range {
+            let class = self.fresh_class();
+            self.infos[ty.index()].class = class;
+        }
+        self.infos[ty.index()].name = Some((name, span));
+    }
+
+    /// What the type is.
+    pub(super) fn kind(&self, ty: Ty) -> &Kind {
+        &self.infos[ty.index()].kind
+    }
+
+    /// Its counterpart in the program.
+    pub(super) fn ir(&self, ty: Ty) -> TypeId {
+        self.infos[ty.index()].ir
+    }
+
+    /// How deep types are nested in it.
+    pub(super) fn depth(&self, ty: Ty) -> u32 {
+        self.infos[ty.index()].depth
+    }
+
+    /// Whether values of a scalarset are part of its values.
+    pub(super) fn has_scalarset(&self, ty: Ty) -> bool {
+        self.infos[ty.index()].has_scalarset
+    }
+
+    /// Where it was declared, if it has a name.
+    pub(super) fn declaration(&self, ty: Ty) -> Option<Span> {
+        self.infos[ty.index()].name.as_ref().map(|(_, span)| *span)
+    }
+
+    /// Whether values of the two may be exchanged whole.
+    pub(super) fn same(&self, a: Ty, b: Ty) -> bool {
+        self.class_of(a) == self.class_of(b)
+    }
+
+    /// Whether the values are integers.
+    pub(super) fn is_number(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), Kind::Integer | Kind::Range { .. })
+    }
+
+    /// Whether a value has no parts.
+    pub(super) fn is_simple(&self, ty: Ty) -> bool {
+        !matches!(
+            self.kind(ty),
+            Kind::Array { .. } | Kind::Record(_) | Kind::Multiset { .. }
+        )
+    }
+
+    /// The least and the greatest value of a simple type; greatest below least where there is
+    /// none.
+    pub(super) fn bounds(&self, ty: Ty) -> Option<(i64, i64)> {
+        match self.kind(ty) {
+            Kind::Boolean => Some((0, 1)),
+            Kind::Range { lo, hi } => Some((*lo, *hi)),
+            Kind::Integer => Some((-i64::MAX, i64::MAX)),
+            _ => self.n_values(ty).map(|n| (0, n - 1)),
+        }
+    }
+
+    /// The number of values of a type that is numbered from 0.
+    pub(super) fn n_values(&self, ty: Ty) -> Option<i64> {
+        match self.kind(ty) {
+            Kind::Boolean => Some(2),
+            Kind::Enum(members) => Some(members.len() as i64),
+            Kind::Scalarset { size, .. } => Some(*size),
+            Kind::Union(members) => Some(
+                members
+                    .iter()
+                    .filter_map(|&member| self.n_values(member))
+                    .sum(),
+            ),
+            _ => None,
+        }
+    }
+
+    /// The type in the words of the model.
+    pub(super) fn name(&self, ty: Ty) -> String {
+        let mut out = String::new();
+        self.push_name(ty, &mut out);
+        out
+    }
+
+    /// How people call a value of a simple type.
+    pub(super) fn value_name(&self, ty: Ty, value: i64) -> String {
+        match self.kind(ty) {
+            Kind::Boolean => (value != 0).to_string(),
+            Kind::Enum(members) => match usize::try_from(value).ok().and_then(|v| members.get(v)) {
+                Some(name) => name.to_string(),
+                None => value.to_string(),
+            },
+            _ => value.to_string(),
+        }
+    }
+
+    fn push_name(&self, ty: Ty, out: &mut String) {
+        // Messages have one line; a type with more words than that is only hinted at.
+        const SHOWN_LEN: usize = 60;
+        const SHOWN_PARTS: usize = 5;
+        if let Some((name, _)) = &self.infos[ty.index()].name {
+            out.push_str(name);
+            return;
+        }
+        if out.len() > SHOWN_LEN {
+            out.push_str("...");
+            return;
+        }
+        let list = |out: &mut String, parts: &mut dyn Iterator<Item = String>| {
+            for (idx, part) in parts.enumerate() {
+                if idx > 0 {
+                    out.push_str(", ");
+                }
+                if idx == SHOWN_PARTS || out.len() > SHOWN_LEN {
+                    out.push_str("...");
+                    break;
+                }
+                out.push_str(&part);
+            }
+        };
+        match self.kind(ty) {
+            Kind::Error => out.push('?'),
+            Kind::Integer => out.push_str("integer"),
+            Kind::Boolean => out.push_str("boolean"),
+            Kind::Range { lo, hi } => out.push_str(&format!("{lo}..{hi}")),
+            Kind::Enum(members) => {
+                out.push_str("enum {");
+                list(out, &mut members.iter().map(|name| name.to_string()));
+                out.push('}');
+            }
+            Kind::Scalarset { size, .. } => out.push_str(&format!("scalarset({size})")),
+            Kind::Union(members) => {
+                out.push_str("union {");
+                list(out, &mut members.iter().map(|&ty| self.name(ty)));
+                out.push('}');
+            }
+            Kind::Array { index, element } => {
+                out.push_str("array [");
+                self.push_name(*index, out);
+                out.push_str("] of ");
+                self.push_name(*element, out);
+            }
+            Kind::Record(record) => {
+                out.push_str("record {");
+                list(
+                    out,
+                    &mut record.fields.iter().map(|(name, _)| name.to_string()),
+                );
+                out.push('}');
+            }
+            Kind::Multiset { capacity, element } => {
+                out.push_str(&format!("multiset [{capacity}] of "));
+                self.push_name(*element, out);
+            }
+        }
+    }
+
+    fn add(&mut self, kind: Kind, class: u32, ir: TypeId, depth: u32, has_scalarset: bool) -> Ty {
+        self.infos.push(TypeInfo {
+            kind,
+            name: None,
+            class,
+            ir,
+            depth,
+            has_scalarset,
+        });
+        Ty((self.infos.len() - 1) as u32)
+    }
+
+    fn class_of(&self, ty: Ty) -> u32 {
+        self.infos[ty.index()].class
+    }
+
+    /// The class of a type without a name.
+    fn class(&mut self, shape: impl FnOnce(&Self) -> Shape) -> u32 {
+        match self.equivalence {
+            TypeEquivalence::Name => self.fresh_class(),
+            TypeEquivalence::Structure | TypeEquivalence::NameThenStructure => {
+                let shape = shape(self);
+                self.shape_class(shape)
+            }
+        }
+    }
+
+    fn shape_class(&mut self, shape: Shape) -> u32 {
+        if let Some(&class) = self.classes.get(&shape) {
+            return class;
+        }
+        let class = self.fresh_class();
+        self.classes.insert(shape, class);
+        class
+    }
+
+    fn fresh_class(&mut self) -> u32 {
+        self.n_classes += 1;
+        self.n_classes - 1
+    }
+
+    fn ir_type(&mut self, ir: &mut Types, ty: Type) -> TypeId {
+        if let Some(&id) = self.ir_types.get(&ty) {
+            return id;
+        }
+        let id = ir.add(ty.clone());
+        self.ir_types.insert(ty, id);
+        id
+    }
+}
