@@ -30,18 +30,9 @@ type
   Command: enum { NoCommand, Invalidate, Recall, GrantRead, GrantWrite };
   Answer:  enum { NoAnswer, InvalidateDone, WriteBack };
 
-  Cache: record
-    line: Line;
-    data: Value;
-  end;
-  CommandMessage: record
-    kind: Command;
-    data: Value;
-  end;
-  AnswerMessage: record
-    kind: Answer;
-    data: Value;
-  end;
+  Cache:          record line: Line; data: Value; end;
+  CommandMessage: record kind: Command; data: Value; end;
+  AnswerMessage:  record kind: Answer; data: Value; end;
 
 var
   cache:     array [Node] of Cache;
