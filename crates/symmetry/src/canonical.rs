@@ -2,22 +2,27 @@
 
 use std::fmt;
 
-use hadal_ir::Program;
+use hadal_ir::{Program, Types};
+use hadal_model::PAD_BYTES;
 
 use crate::Permutation;
 use crate::action::Action;
+use crate::plan::Plan;
+use crate::search::Searcher;
 
 /// Finds the representative of a state's orbit, for the states of one program.
 #[derive(Clone, Debug)]
 pub struct Canonicaliser {
     action: Action,
+    plan: Plan,
 }
 
 /// Memory that one thread reuses from state to state.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Scratch {
-    /// Candidate arrangements compared for the last state; 1 where there was no tie.
-    candidates: u64,
+    searcher: Searcher,
+    /// The state with padding, so that whole words can be read anywhere.
+    source: Vec<u8>,
     /// The most candidates any state needed since the last [`take_worst`](Self::take_worst).
     worst: u64,
 }
@@ -25,7 +30,7 @@ pub struct Scratch {
 impl Scratch {
     /// Candidate arrangements that were compared for the last state; 1 where there was no choice.
     pub fn candidates(&self) -> u64 {
-        self.candidates
+        self.searcher.candidates
     }
 
     /// Forgets and returns the most candidates that a state needed.
@@ -57,62 +62,46 @@ pub struct ScalarsetSummary {
 impl Canonicaliser {
     /// Prepares for the states of `program`.
     pub fn new(program: &Program) -> Self {
-        Canonicaliser {
-            action: Action::new(program),
-        }
+        let action = Action::new(program);
+        let plan = Plan::new(&action);
+        Canonicaliser { action, plan }
     }
 
     /// Scratch memory for one thread.
     pub fn scratch(&self) -> Scratch {
-        Scratch::default()
+        Scratch {
+            searcher: Searcher::new(&self.plan),
+            source: vec![0; self.action.state_len + PAD_BYTES],
+            worst: 0,
+        }
     }
 
     /// Replaces a state by the representative of its orbit.
     ///
     /// Two states get the same representative if and only if a renaming turns one into the other.
+    /// Bags must be in their normal form, as they are between steps.
     pub fn canonicalise(&self, state: &mut [u8], scratch: &mut Scratch) {
-        let mut least = state.to_vec();
-        scratch.candidates = 0;
-        let mut images = self
-            .action
-            .types
-            .scalarsets
-            .iter()
-            .map(|scalarset| (0..scalarset.size).collect())
-            .collect();
-        self.for_each_renaming(&mut images, 0, 0, &mut |images| {
-            let permutation = Permutation::new(images.to_vec()).expect("swaps keep a permutation");
-            scratch.candidates += 1;
-            least = std::mem::take(&mut least).min(self.action.apply(state, &permutation));
-        });
-        state.copy_from_slice(&least);
-        scratch.worst = scratch.worst.max(scratch.candidates);
-    }
-
-    fn for_each_renaming(
-        &self,
-        images: &mut Vec<Vec<u32>>,
-        scalarset: usize,
-        fixed: usize,
-        visit: &mut dyn FnMut(&[Vec<u32>]),
-    ) {
-        let Some(list) = images.get(scalarset) else {
-            return visit(images);
-        };
-        let n = list.len();
-        if fixed + 1 >= n {
-            return self.for_each_renaming(images, scalarset + 1, 0, visit);
+        if self.plan.domains.is_empty() {
+            return;
         }
-        for other in fixed..n {
-            images[scalarset].swap(fixed, other);
-            self.for_each_renaming(images, scalarset, fixed + 1, visit);
-            images[scalarset].swap(fixed, other);
-        }
+        let Scratch {
+            searcher,
+            source,
+            worst,
+        } = scratch;
+        source[..state.len()].copy_from_slice(state);
+        searcher.run(&self.plan, source, state);
+        *worst = (*worst).max(searcher.candidates);
     }
 
     /// The image of a state under a renaming.
     pub fn apply(&self, state: &[u8], permutation: &Permutation) -> Vec<u8> {
         self.action.apply(state, permutation)
+    }
+
+    /// The types whose scalarsets are renamed, for the names of their elements.
+    pub fn types(&self) -> &Types {
+        &self.action.types
     }
 
     /// Length of a state in bytes.

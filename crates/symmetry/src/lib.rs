@@ -9,14 +9,22 @@
 //! - [`permutation`](Permutation): a renaming of all scalarsets at once.
 //! - `action`: what a renaming does to a state, straight from the types.
 //! - `plan`: the same facts laid out flat once per program, for the millions of states to come.
+//! - `names`, `relabel`: which elements occur in a state, and writing it out under other names.
 //! - `instance`: one state seen as a coloured hypergraph over the scalarsets' elements.
-//! - `refine`, `search`: telling elements apart, and trying what is left.
+//! - `hash`, `refine`, `search`: telling elements apart, and trying what is left.
 //! - `canonical`: the public face of the above.
 //! - `sample`, `wrapper`: the model wrapper and its check that a model is as symmetric as declared.
 
 mod action;
 mod canonical;
+mod hash;
+mod instance;
+mod names;
 mod permutation;
+mod plan;
+mod refine;
+mod relabel;
+mod search;
 mod wrapper;
 
 pub use canonical::{Canonicaliser, Description, ScalarsetSummary, Scratch};

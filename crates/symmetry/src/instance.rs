@@ -1,0 +1,193 @@
+//! One state seen as a coloured hypergraph over the elements of the scalarsets.
+//!
+//! Each cell of the state says something about the elements it stands below and the element it
+//! holds: an *edge* through their vertices, labelled with the cell's kind and its plain bits.
+//! What concerns a single vertex is summed into that vertex's signature at once; edges through
+//! several vertices are kept for refinement.
+//! An element of a bag has no name of its own. It is a *slot*: the edges inside it belong
+//! together, whichever slot of the bag it is.
+
+use hadal_ir::bits;
+
+use crate::hash::mix;
+use crate::names::Names;
+use crate::plan::{Cell, Plan};
+
+/// A state as a hypergraph. The memory is reused from state to state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Instance {
+    /// By vertex, what is known about it alone.
+    pub(crate) signatures: Vec<u64>,
+    /// The edges outside of bags, then those of each slot.
+    pub(crate) edges: Vec<Edge>,
+    /// The vertices of edges and slots.
+    pub(crate) vertices: Vec<u32>,
+    /// The elements of bags, outer ones before those inside them.
+    pub(crate) slots: Vec<Slot>,
+}
+
+/// Something the state says about several vertices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    /// What it says.
+    pub(crate) label: u64,
+    /// The slot it stands in, or [`OUTSIDE`].
+    pub(crate) slot: u32,
+    /// Its vertices in order, all different, as a range.
+    pub(crate) first: u32,
+    pub(crate) end: u32,
+}
+
+/// An element of a bag.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    /// The slot that its bag stands in, or [`OUTSIDE`].
+    pub(crate) parent: u32,
+    /// Which bag it is in, up to renaming.
+    pub(crate) kind: u64,
+    /// What it says that concerns no vertex.
+    pub(crate) label: u64,
+    /// The vertices its bag stands below, as a range.
+    pub(crate) first: u32,
+    pub(crate) end: u32,
+    /// What it says under the present colours; kept by refinement.
+    pub(crate) content: u64,
+    /// The same with its surroundings; kept by refinement.
+    pub(crate) context: u64,
+}
+
+/// In place of a slot: outside of all bags.
+pub(crate) const OUTSIDE: u32 = u32::MAX;
+
+impl Instance {
+    /// Starts on a new state with what its columns say. That alone tells most elements apart.
+    pub(crate) fn read_columns(&mut self, plan: &Plan, state: &[u8]) {
+        self.signatures.clear();
+        self.signatures.resize(plan.n_vertices, 0);
+        self.edges.clear();
+        self.vertices.clear();
+        self.slots.clear();
+        for cell in &plan.bodies[0].columns {
+            let raw = bits::get(state, cell.first_bit as usize, cell.n_bits);
+            let vertex = plan.axes(cell)[0].vertex as usize;
+            self.signatures[vertex] = self.signatures[vertex].wrapping_add(mix(cell.kind, raw));
+        }
+    }
+
+    /// Adds everything else.
+    pub(crate) fn read_rest(&mut self, plan: &Plan, state: &[u8], names: &mut Names) {
+        self.read_body(plan, 0, state, 0, OUTSIDE, names);
+    }
+
+    fn read_body(
+        &mut self,
+        plan: &Plan,
+        body: usize,
+        state: &[u8],
+        at: usize,
+        slot: u32,
+        names: &mut Names,
+    ) {
+        let body = &plan.bodies[body];
+        if slot != OUTSIDE {
+            // Labels and columns of the state itself are read already or do not matter.
+            for cell in body.labels.iter().chain(&body.columns) {
+                let raw = bits::get(state, at + cell.first_bit as usize, cell.n_bits);
+                self.add_edge(plan, cell, mix(cell.kind, raw), None, slot);
+            }
+        }
+        for cell in &body.tables {
+            let raw = bits::get(state, at + cell.first_bit as usize, cell.n_bits);
+            self.add_edge(plan, cell, mix(cell.kind, raw), None, slot);
+        }
+        for cell in &body.pointers {
+            let raw = bits::get(state, at + cell.first_bit as usize, cell.n_bits);
+            match plan.decode(cell.detail, raw) {
+                None => self.add_edge(plan, cell, mix(cell.kind, raw), None, slot),
+                Some((domain, element, first_raw)) => {
+                    let vertex = names.vertex(plan, domain, element);
+                    // The first raw value names the part of a union.
+                    let label = mix(cell.kind, !first_raw);
+                    self.add_edge(plan, cell, label, Some(vertex), slot);
+                }
+            }
+        }
+        for (cell, bag) in &body.bags {
+            let at = at + cell.first_bit as usize;
+            for position in 0..bag.capacity {
+                if bits::get(state, at + position as usize, 1) == 0 {
+                    break;
+                }
+                let first = self.vertices.len() as u32;
+                let axes = plan.axes(cell);
+                self.vertices.extend(axes.iter().map(|axis| axis.vertex));
+                let inner = self.slots.len() as u32;
+                self.slots.push(Slot {
+                    parent: slot,
+                    kind: cell.kind,
+                    label: 0,
+                    first,
+                    end: self.vertices.len() as u32,
+                    content: 0,
+                    context: 0,
+                });
+                let at = at + bag.slot_bit(position);
+                self.read_body(plan, bag.body as usize, state, at, inner, names);
+            }
+        }
+    }
+
+    /// Adds what a cell says about the vertices it stands below and the one it holds.
+    fn add_edge(
+        &mut self,
+        plan: &Plan,
+        cell: &Cell,
+        mut label: u64,
+        target: Option<u32>,
+        slot: u32,
+    ) {
+        let first = self.vertices.len();
+        let axes = plan.axes(cell);
+        self.vertices.extend(axes.iter().map(|axis| axis.vertex));
+        if let Some(target) = target {
+            // Pointing to an element one stands below is a fact of its own.
+            match self.vertices[first..].iter().position(|&v| v == target) {
+                Some(position) => label = mix(label, position as u64 + 1),
+                None => self.vertices.push(target),
+            }
+        }
+        let end = self.vertices.len();
+        // So is naming, inside a bag, an element that the bag stands below.
+        let mut outer = slot;
+        let mut depth = 1u64 << 32;
+        while outer != OUTSIDE {
+            let above = self.slots[outer as usize];
+            for (j, position) in (above.first..above.end).enumerate() {
+                let vertex = self.vertices[position as usize];
+                if let Some(k) = self.vertices[first..end].iter().position(|&v| v == vertex) {
+                    label = mix(label, depth + ((j as u64) << 16) + k as u64);
+                }
+            }
+            outer = above.parent;
+            depth += 1 << 32;
+        }
+        match end - first {
+            0 => {
+                if let Some(slot) = self.slots.get_mut(slot as usize) {
+                    slot.label = slot.label.wrapping_add(label);
+                }
+            }
+            1 if slot == OUTSIDE => {
+                let vertex = self.vertices[first] as usize;
+                self.signatures[vertex] = self.signatures[vertex].wrapping_add(label);
+                self.vertices.truncate(first);
+            }
+            _ => self.edges.push(Edge {
+                label,
+                slot,
+                first: first as u32,
+                end: end as u32,
+            }),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Which vertex stands for which element, in one state.
+//!
+//! For a scalarset that serves as an index they are numbered alike.
+//! For others, vertices are given out in the order in which elements are met, so that elements
+//! that do not occur cost nothing. Which element gets which vertex is then an accident of the
+//! state at hand; the canonical form forgets it.
+
+use crate::plan::{Domain, Plan};
+
+/// Scalarsets up to this size have a table from element to vertex; larger ones are searched.
+const TABLE_LIMIT: u32 = 1 << 16;
+
+/// The elements that have been given a vertex.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    /// By domain.
+    domains: Vec<Met>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Met {
+    /// The elements met, in order.
+    elements: Vec<u32>,
+    /// By element, its position in `elements` plus one, or 0.
+    table: Vec<u32>,
+}
+
+impl Names {
+    /// Room for the domains of a plan.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let room = |domain: &Domain| Met {
+            elements: Vec::new(),
+            table: match !domain.is_index && domain.size <= TABLE_LIMIT {
+                true => vec![0; domain.size as usize],
+                false => Vec::new(),
+            },
+        };
+        Names {
+            domains: plan.domains.iter().map(room).collect(),
+        }
+    }
+
+    /// Forgets all elements.
+    pub(crate) fn clear(&mut self) {
+        for met in &mut self.domains {
+            if !met.table.is_empty() {
+                for &element in &met.elements {
+                    met.table[element as usize] = 0;
+                }
+            }
+            met.elements.clear();
+        }
+    }
+
+    /// The vertex of an element, a fresh one where it is met for the first time.
+    pub(crate) fn vertex(&mut self, plan: &Plan, domain: u32, element: u32) -> u32 {
+        let Domain { base, is_index, .. } = plan.domains[domain as usize];
+        if is_index {
+            return base + element;
+        }
+        let met = &mut self.domains[domain as usize];
+        let known = match met.table.get(element as usize) {
+            Some(0) => None,
+            Some(&position) => Some(position - 1),
+            None => met
+                .elements
+                .iter()
+                .position(|&other| other == element)
+                .map(|position| position as u32),
+        };
+        let position = known.unwrap_or_else(|| {
+            met.elements.push(element);
+            let position = met.elements.len() as u32 - 1;
+            if let Some(entry) = met.table.get_mut(element as usize) {
+                *entry = position + 1;
+            }
+            position
+        });
+        base + position
+    }
+
+    /// How many vertices of a domain are in use.
+    pub(crate) fn n_used(&self, plan: &Plan, domain: usize) -> u32 {
+        match &plan.domains[domain] {
+            Domain {
+                is_index: true,
+                n_vertices,
+                ..
+            } => *n_vertices,
+            _ => self.domains[domain].elements.len() as u32,
+        }
+    }
+}

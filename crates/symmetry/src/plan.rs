@@ -1,0 +1,529 @@
+//! Where a program's states hold anything that a renaming moves, laid out flat.
+//!
+//! The types are walked once per program.
+//! What comes out are lists of [`Cell`]s: columns (plain bits below one scalarset index), tables
+//! (plain bits below several), pointers (values that may be elements) and bags.
+//! Bits that no renaming moves appear nowhere, so a state costs only what symmetry can change.
+//!
+//! The elements of all scalarsets are numbered through as *vertices*.
+//! A cell knows the vertices it stands below and by how many bits each moves it, so its place
+//! after a renaming is a short sum.
+//! A place below the same element twice (`a[p][p]`) is a cell of its own kind with one vertex:
+//! renamings keep the diagonal of a table apart from the rest.
+//!
+//! A scalarset that never serves as an index may be far larger than a state has room for values of
+//! it. Its vertices are then numbered anew in each state, for those elements that occur.
+
+use std::collections::HashMap;
+
+use hadal_ir::{ScalarsetId, Simple, SimpleKind, Type, TypeId, UnionPart};
+
+use crate::action::Action;
+use crate::hash;
+
+/// The flat layout of one program's states.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// The scalarsets that occur in a state.
+    pub(crate) domains: Vec<Domain>,
+    /// Number of vertices.
+    pub(crate) n_vertices: usize,
+    /// Whether all domains serve as indices, so that vertices are elements.
+    pub(crate) is_indexed: bool,
+    /// The state comes first, then the elements of bags.
+    pub(crate) bodies: Vec<Body>,
+    /// How simple types spell elements.
+    pub(crate) codings: Vec<Coding>,
+    /// By cell, the vertices it stands below.
+    pub(crate) axes: Vec<Axis>,
+}
+
+/// A scalarset that occurs in a state.
+#[derive(Clone, Debug)]
+pub(crate) struct Domain {
+    /// Number of elements, at least 2.
+    pub(crate) size: u32,
+    /// The first of its vertices.
+    pub(crate) base: u32,
+    /// How many vertices it has: its size, or the places that can hold an element if those are
+    /// fewer and it is not an index.
+    pub(crate) n_vertices: u32,
+    /// Whether it serves as an index. Then vertex and element are the same; otherwise vertices are
+    /// given out as elements are met.
+    pub(crate) is_index: bool,
+}
+
+/// A place in the state, or in an element of a bag, with what moves below it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Body {
+    /// Plain bits that stay where they are. Listed for elements of bags only, where they tell
+    /// elements apart.
+    pub(crate) labels: Vec<Cell>,
+    /// Plain bits below one vertex.
+    pub(crate) columns: Vec<Cell>,
+    /// Plain bits below several vertices.
+    pub(crate) tables: Vec<Cell>,
+    /// Values that may be elements; `detail` is the coding.
+    pub(crate) pointers: Vec<Cell>,
+    /// Bags of elements that may move or be renamed.
+    pub(crate) bags: Vec<(Cell, Bag)>,
+}
+
+/// Some bits of the state, and how they move.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cell {
+    /// First bit, counted from the first bit of the body.
+    pub(crate) first_bit: u32,
+    /// Number of bits: at most 64 except for bags.
+    pub(crate) n_bits: u32,
+    /// First bit after a renaming, but for what the axes add.
+    origin: i64,
+    /// Its axes, as a range of the plan's.
+    first_axis: u32,
+    end_axis: u32,
+    /// What kind of cell it is, as a hash. Renamings turn cells only into cells of their kind.
+    pub(crate) kind: u64,
+    /// Index of the coding of a pointer.
+    pub(crate) detail: u32,
+}
+
+/// A vertex that a cell stands below.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Axis {
+    /// The vertex.
+    pub(crate) vertex: u32,
+    /// How far in bits the cell moves for each step of the vertex.
+    stride: u32,
+}
+
+/// The bag in a cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bag {
+    /// Number of slots.
+    pub(crate) capacity: u32,
+    /// Bits of a slot.
+    pub(crate) width: u32,
+    /// Index of the body of its elements.
+    pub(crate) body: u32,
+}
+
+/// How a simple type spells elements: raw values from `first_raw` on are those of `domain`.
+#[derive(Clone, Debug)]
+pub(crate) struct Coding {
+    segments: Vec<Segment>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    first_raw: u64,
+    n: u64,
+    domain: u32,
+}
+
+/// A run of values of a simple type that a renaming treats alike.
+struct Span {
+    first: u64,
+    n: u64,
+    /// `None` where the values stay.
+    scalarset: Option<ScalarsetId>,
+}
+
+impl Plan {
+    /// Lays out what moves in the states that `action` acts on.
+    pub(crate) fn new(action: &Action) -> Self {
+        let mut plan = Plan {
+            domains: Vec::new(),
+            n_vertices: 0,
+            is_indexed: true,
+            bodies: vec![Body::default()],
+            codings: Vec::new(),
+            axes: Vec::new(),
+        };
+        let domain_of = plan.number_vertices(action);
+        let mut builder = Builder {
+            action,
+            domain_of,
+            codings: HashMap::new(),
+            n_emissions: 0,
+            run: None,
+            plan,
+        };
+        let mut body = Body::default();
+        for &(ty, first_bit) in &action.vars {
+            builder.walk(ty, first_bit, &mut Vec::new(), true, &mut body);
+        }
+        builder.plan.bodies[0] = body;
+        builder.plan
+    }
+
+    /// Whether a state says nothing about elements but what stands in their columns.
+    pub(crate) fn has_columns_only(&self) -> bool {
+        let state = &self.bodies[0];
+        state.tables.is_empty() && state.pointers.is_empty() && state.bags.is_empty()
+    }
+
+    /// The vertices a cell stands below.
+    pub(crate) fn axes(&self, cell: &Cell) -> &[Axis] {
+        &self.axes[cell.first_axis as usize..cell.end_axis as usize]
+    }
+
+    /// Where a cell stands after a renaming, counted like its first bit.
+    pub(crate) fn moved_bit(&self, cell: &Cell, image: &[u32]) -> usize {
+        let axes = self.axes(cell).iter();
+        let shift: i64 = axes
+            .map(|axis| i64::from(axis.stride) * i64::from(image[axis.vertex as usize]))
+            .sum();
+        (cell.origin + shift) as usize
+    }
+
+    /// The domain and the element that a raw value spells, and the segment's first raw value.
+    pub(crate) fn decode(&self, coding: u32, raw: u64) -> Option<(u32, u32, u64)> {
+        let segments = self.codings[coding as usize].segments.iter();
+        for segment in segments {
+            let number = raw.wrapping_sub(segment.first_raw);
+            if number < segment.n {
+                return Some((segment.domain, number as u32, segment.first_raw));
+            }
+        }
+        None
+    }
+
+    /// Gives each scalarset that occurs its vertices; returns the domains by scalarset.
+    fn number_vertices(&mut self, action: &Action) -> Vec<Option<u32>> {
+        let n = action.types.scalarsets.len();
+        let mut usage = vec![Usage::default(); n];
+        for &(ty, _) in &action.vars {
+            count_usage(action, ty, 1, &mut usage);
+        }
+        let mut domain_of = vec![None; n];
+        for (id, usage) in usage.iter().enumerate() {
+            let size = action.types.scalarsets[id].size;
+            if size < 2 || (!usage.is_index && usage.n_places == 0) {
+                continue;
+            }
+            let n_vertices = match usage.is_index {
+                true => size,
+                false => u32::try_from(usage.n_places).map_or(size, |places| places.min(size)),
+            };
+            domain_of[id] = Some(self.domains.len() as u32);
+            self.domains.push(Domain {
+                size,
+                base: self.n_vertices as u32,
+                n_vertices,
+                is_index: usage.is_index,
+            });
+            self.n_vertices += n_vertices as usize;
+            self.is_indexed &= usage.is_index;
+        }
+        domain_of
+    }
+}
+
+/// How a scalarset is used in a state.
+#[derive(Clone, Default)]
+struct Usage {
+    is_index: bool,
+    /// Places that can hold one of its elements.
+    n_places: u64,
+}
+
+fn count_usage(action: &Action, ty: TypeId, n_copies: u64, usage: &mut [Usage]) {
+    if !action.moves(ty) {
+        return;
+    }
+    match action.types.get(ty) {
+        Type::Simple(simple) => {
+            for span in spans(action, simple) {
+                if let Some(id) = span.scalarset {
+                    let usage = &mut usage[id.index()];
+                    usage.n_places = usage.n_places.saturating_add(n_copies);
+                }
+            }
+        }
+        Type::Array { index, element } => {
+            let Some(simple) = action.types.simple(*index) else {
+                return;
+            };
+            for span in spans(action, simple) {
+                if let Some(id) = span.scalarset {
+                    usage[id.index()].is_index = true;
+                }
+            }
+            count_usage(
+                action,
+                *element,
+                n_copies.saturating_mul(simple.len()),
+                usage,
+            );
+        }
+        Type::Record { fields } => {
+            for field in fields {
+                count_usage(action, field.ty, n_copies, usage);
+            }
+        }
+        Type::Multiset { capacity, element } => {
+            let n_copies = n_copies.saturating_mul(u64::from(*capacity));
+            count_usage(action, *element, n_copies, usage);
+        }
+    }
+}
+
+/// The values of a simple type, numbered from 0, by what a renaming does to them.
+fn spans(action: &Action, simple: &Simple) -> Vec<Span> {
+    let element_span = |id: ScalarsetId, first: u64| {
+        let size = action.types.scalarsets[id.index()].size;
+        Span {
+            first,
+            n: u64::from(size),
+            scalarset: (size > 1).then_some(id),
+        }
+    };
+    match &simple.kind {
+        SimpleKind::Scalarset(id) => vec![element_span(*id, 0)],
+        SimpleKind::Union(parts) => {
+            let mut first = 0;
+            let mut spans = Vec::with_capacity(parts.len());
+            for part in parts {
+                let span = match part {
+                    UnionPart::Scalarset(id) => element_span(*id, first),
+                    UnionPart::Enum(members) => Span {
+                        first,
+                        n: members.len() as u64,
+                        scalarset: None,
+                    },
+                };
+                first += span.n;
+                spans.push(span);
+            }
+            spans
+        }
+        SimpleKind::Boolean | SimpleKind::Range | SimpleKind::Enum(_) => vec![Span {
+            first: 0,
+            n: simple.len(),
+            scalarset: None,
+        }],
+    }
+}
+
+/// An array index on the way to a place.
+#[derive(Clone, Copy)]
+struct Dimension {
+    domain: u32,
+    stride: u32,
+}
+
+struct Builder<'a> {
+    action: &'a Action,
+    /// By scalarset.
+    domain_of: Vec<Option<u32>>,
+    /// By type.
+    codings: HashMap<TypeId, u32>,
+    /// Cells that come from one place in the types share an emission.
+    n_emissions: u64,
+    /// Plain bits (first, number) seen last, to which adjacent ones are added.
+    run: Option<(usize, usize)>,
+    plan: Plan,
+}
+
+#[derive(Clone, Copy)]
+enum Content {
+    Plain,
+    Pointer(u32),
+    Bag(Bag),
+}
+
+impl Builder<'_> {
+    fn walk(
+        &mut self,
+        ty: TypeId,
+        at: usize,
+        dimensions: &mut Vec<Dimension>,
+        is_state: bool,
+        body: &mut Body,
+    ) {
+        let action = self.action;
+        let width = action.types.bits(ty) as usize;
+        if width == 0 {
+            return;
+        }
+        if !action.moves(ty) {
+            match &mut self.run {
+                Some((first, n)) if *first + *n == at => *n += width,
+                _ => {
+                    self.end_run(dimensions, is_state, body);
+                    self.run = Some((at, width));
+                }
+            }
+            return;
+        }
+        match action.types.get(ty) {
+            Type::Simple(simple) => {
+                self.end_run(dimensions, is_state, body);
+                let coding = self.coding(ty, simple);
+                self.emit(at, width, Content::Pointer(coding), dimensions, body);
+            }
+            Type::Array { index, element } => {
+                let Some(simple) = action.types.simple(*index) else {
+                    return;
+                };
+                let stride = action.types.bits(*element) as usize;
+                for span in spans(action, simple) {
+                    let first = at + span.first as usize * stride;
+                    let domain = span.scalarset.and_then(|id| self.domain_of[id.index()]);
+                    let Some(domain) = domain else {
+                        for position in 0..span.n as usize {
+                            let at = first + position * stride;
+                            self.walk(*element, at, dimensions, is_state, body);
+                        }
+                        continue;
+                    };
+                    self.end_run(dimensions, is_state, body);
+                    dimensions.push(Dimension {
+                        domain,
+                        stride: stride as u32,
+                    });
+                    self.walk(*element, first, dimensions, is_state, body);
+                    self.end_run(dimensions, is_state, body);
+                    dimensions.pop();
+                }
+            }
+            Type::Record { fields } => {
+                let mut at = at;
+                for field in fields {
+                    self.walk(field.ty, at, dimensions, is_state, body);
+                    at += action.types.bits(field.ty) as usize;
+                }
+            }
+            Type::Multiset { capacity, element } => {
+                self.end_run(dimensions, is_state, body);
+                let mut slot = Body::default();
+                self.walk(*element, 0, &mut Vec::new(), false, &mut slot);
+                self.end_run(&[], false, &mut slot);
+                self.plan.bodies.push(slot);
+                let bag = Bag {
+                    capacity: *capacity,
+                    width: action.types.bits(*element) as u32,
+                    body: self.plan.bodies.len() as u32 - 1,
+                };
+                self.emit(at, width, Content::Bag(bag), dimensions, body);
+            }
+        }
+    }
+
+    /// Emits the plain bits seen last.
+    fn end_run(&mut self, dimensions: &[Dimension], is_state: bool, body: &mut Body) {
+        let Some((first, n)) = self.run.take() else {
+            return;
+        };
+        // No renaming moves these.
+        if dimensions.is_empty() && is_state {
+            return;
+        }
+        let mut done = 0;
+        while done < n {
+            let width = 64.min(n - done);
+            self.emit(first + done, width, Content::Plain, dimensions, body);
+            done += width;
+        }
+    }
+
+    fn coding(&mut self, ty: TypeId, simple: &Simple) -> u32 {
+        if let Some(&coding) = self.codings.get(&ty) {
+            return coding;
+        }
+        let mut segments = Vec::new();
+        for span in spans(self.action, simple) {
+            if let Some(domain) = span.scalarset.and_then(|id| self.domain_of[id.index()]) {
+                segments.push(Segment {
+                    first_raw: span.first + 1,
+                    n: span.n,
+                    domain,
+                });
+            }
+        }
+        let coding = self.plan.codings.len() as u32;
+        self.plan.codings.push(Coding { segments });
+        self.codings.insert(ty, coding);
+        coding
+    }
+
+    /// Adds the cells of one place in the types, one for each choice of indices.
+    fn emit(
+        &mut self,
+        at: usize,
+        width: usize,
+        content: Content,
+        dimensions: &[Dimension],
+        body: &mut Body,
+    ) {
+        let emission = self.n_emissions;
+        self.n_emissions += 1;
+        let domains: Vec<Domain> = dimensions
+            .iter()
+            .map(|dimension| self.plan.domains[dimension.domain as usize].clone())
+            .collect();
+        let mut origin = at as i64;
+        for (dimension, domain) in dimensions.iter().zip(&domains) {
+            origin -= i64::from(dimension.stride) * i64::from(domain.base);
+        }
+        let mut vertices: Vec<u32> = domains.iter().map(|domain| domain.base).collect();
+        loop {
+            let first_axis = self.plan.axes.len();
+            let mut kind = hash::mix(emission, 1);
+            let mut first_bit = origin;
+            for (dimension, &vertex) in dimensions.iter().zip(&vertices) {
+                first_bit += i64::from(dimension.stride) * i64::from(vertex);
+                let axes = &mut self.plan.axes[first_axis..];
+                match axes.iter_mut().position(|axis| axis.vertex == vertex) {
+                    Some(position) => {
+                        axes[position].stride += dimension.stride;
+                        kind = hash::mix(kind, position as u64 + 2);
+                    }
+                    None => {
+                        self.plan.axes.push(Axis {
+                            vertex,
+                            stride: dimension.stride,
+                        });
+                        kind = hash::mix(kind, 1);
+                    }
+                }
+            }
+            let n_axes = self.plan.axes.len() - first_axis;
+            let cell = Cell {
+                first_bit: first_bit as u32,
+                n_bits: width as u32,
+                origin,
+                first_axis: first_axis as u32,
+                end_axis: self.plan.axes.len() as u32,
+                kind,
+                detail: match content {
+                    Content::Pointer(coding) => coding,
+                    Content::Plain | Content::Bag(_) => 0,
+                },
+            };
+            match content {
+                Content::Plain => match n_axes {
+                    0 => body.labels.push(cell),
+                    1 => body.columns.push(cell),
+                    _ => body.tables.push(cell),
+                },
+                Content::Pointer(_) => body.pointers.push(cell),
+                Content::Bag(bag) => body.bags.push((cell, bag)),
+            }
+            // The next choice of indices, the last one fastest.
+            let mut position = vertices.len();
+            loop {
+                if position == 0 {
+                    return;
+                }
+                position -= 1;
+                let domain = &domains[position];
+                vertices[position] += 1;
+                if vertices[position] < domain.base + domain.n_vertices {
+                    break;
+                }
+                vertices[position] = domain.base;
+            }
+        }
+    }
+}

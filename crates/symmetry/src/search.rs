@@ -1,0 +1,363 @@
+//! The least arrangement: what refinement leaves tied is tried out, by individualisation and
+//! refinement.
+//!
+//! Elements that a transposition exchanges without changing the state are *twins*: any order of
+//! them gives the same state, so a class of twins is settled as a whole.
+//! Where a class of the partition holds several kinds of twins, each kind in turn is put first and
+//! the partition refined again, which spans a tree; each leaf of the tree arranges all elements
+//! and so writes out a state.
+//! The representative is the least leaf, by the traces of the refinements on the way to it and then
+//! by its bytes.
+//! The tree, its traces and its leaves depend on the state only up to renaming, hence so does the
+//! representative.
+//!
+//! Two equal leaves reveal an automorphism of the state. It maps the subtree that is being explored
+//! to one explored before, so the rest of that subtree is left out, and so are children that the
+//! automorphisms found so far map to explored ones.
+
+use crate::instance::Instance;
+use crate::names::Names;
+use crate::plan::Plan;
+use crate::refine::{Partition, Refiner};
+
+/// Memory of the search.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Searcher {
+    pub(crate) refiner: Refiner,
+    pub(crate) instance: Instance,
+    pub(crate) names: Names,
+    /// The partitions on the way from the root to the node being explored. The first one is to be
+    /// refined before a search.
+    pub(crate) levels: Vec<Level>,
+    /// By vertex, the first one found among its twins.
+    twin: Vec<u32>,
+    /// By vertex, the vertex it is renamed to at the present leaf.
+    image: Vec<u32>,
+    /// The state as it is, under the vertices' numbers.
+    plain: Vec<u8>,
+    /// Where a candidate is written.
+    target: Vec<u8>,
+    /// Traces on the way to the best leaf.
+    best_traces: Vec<u64>,
+    /// The best leaf so far, then others that may reveal automorphisms.
+    leaves: Vec<Leaf>,
+    n_leaves: usize,
+    keys: Vec<u64>,
+    /// Candidate states written for the present state.
+    pub(crate) candidates: u64,
+}
+
+/// A node on the present path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Level {
+    pub(crate) partition: Partition,
+    /// The kinds of twins in the class that is tried here.
+    choices: Vec<u32>,
+    /// How many of them have been explored or left out.
+    n_tried: usize,
+    /// By vertex, a vertex of the same orbit under the automorphisms that fix this node; roots
+    /// point to themselves.
+    orbit: Vec<u32>,
+}
+
+/// An arrangement that was written out.
+#[derive(Clone, Debug, Default)]
+struct Leaf {
+    state: Vec<u8>,
+    order: Vec<u32>,
+    /// The choice at each level.
+    path: Vec<u32>,
+}
+
+/// How many leaves besides the best one are kept to be compared with later ones.
+const KEPT_LEAVES: usize = 16;
+
+impl Searcher {
+    /// Scratch memory for the states of a plan.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Searcher {
+            names: Names::new(plan),
+            levels: vec![Level::default()],
+            ..Searcher::default()
+        }
+    }
+
+    /// Writes the representative of `source`, which is padded, over `state`, which is equal to it.
+    pub(crate) fn run(&mut self, plan: &Plan, source: &[u8], state: &mut [u8]) {
+        self.candidates = 1;
+        self.tell_apart(plan, source);
+        if self.levels[0].partition.n_open > 0 {
+            self.find_twins(plan, source);
+            if self.next_class(0).is_some() {
+                self.target.clear();
+                self.target.extend_from_slice(source);
+                self.best_traces.clear();
+                self.n_leaves = 0;
+                self.candidates = 0;
+                self.explore(plan, source, 0);
+                let best = &self.leaves[0].state;
+                state.copy_from_slice(&best[..state.len()]);
+                return;
+            }
+        }
+        self.arrange(0);
+        let mut images = self.image.iter().enumerate();
+        if plan.is_indexed && images.all(|(vertex, &image)| vertex as u32 == image) {
+            return;
+        }
+        self.target.clear();
+        self.target.extend_from_slice(source);
+        plan.relabel(
+            source,
+            &mut self.target,
+            &self.image,
+            &mut self.names,
+            &mut self.keys,
+        );
+        state.copy_from_slice(&self.target[..state.len()]);
+    }
+
+    /// Refines the partition of the first level as far as it goes.
+    fn tell_apart(&mut self, plan: &Plan, source: &[u8]) {
+        let Searcher {
+            refiner,
+            instance,
+            names,
+            levels,
+            ..
+        } = self;
+        let partition = &mut levels[0].partition;
+        names.clear();
+        instance.read_columns(plan, source);
+        if plan.is_indexed {
+            // Most often the columns differ and nothing else need be looked at.
+            partition.reset(plan, names);
+            refiner.split_by_signature(instance, partition);
+            if partition.n_open == 0 || plan.has_columns_only() {
+                return;
+            }
+            instance.read_rest(plan, source, names);
+        } else {
+            instance.read_rest(plan, source, names);
+            partition.reset(plan, names);
+        }
+        refiner.split_by_signature(instance, partition);
+        refiner.refine(instance, partition);
+    }
+
+    /// Finds, within each class of the first level, the vertices that can be exchanged.
+    fn find_twins(&mut self, plan: &Plan, source: &[u8]) {
+        let n = plan.n_vertices as u32;
+        self.twin.clear();
+        self.twin.extend(0..n);
+        self.image.clear();
+        self.image.extend(0..n);
+        // With vertices in place of elements, so that both sides of the comparison are.
+        self.plain.clear();
+        self.plain.extend_from_slice(source);
+        plan.relabel(
+            source,
+            &mut self.plain,
+            &self.image,
+            &mut self.names,
+            &mut self.keys,
+        );
+        self.target.clear();
+        self.target.extend_from_slice(source);
+        let partition = &self.levels[0].partition;
+        let mut start = 0;
+        while start < partition.order.len() {
+            let class = partition.class(start);
+            for (position, &vertex) in class.iter().enumerate().skip(1) {
+                // Being twins is transitive, so the first of each kind speaks for it.
+                for &other in &class[..position] {
+                    if self.twin[other as usize] != other {
+                        continue;
+                    }
+                    self.image.swap(vertex as usize, other as usize);
+                    plan.relabel(
+                        source,
+                        &mut self.target,
+                        &self.image,
+                        &mut self.names,
+                        &mut self.keys,
+                    );
+                    self.image.swap(vertex as usize, other as usize);
+                    if self.target == self.plain {
+                        self.twin[vertex as usize] = other;
+                        break;
+                    }
+                }
+            }
+            start = partition.next(start);
+        }
+    }
+
+    /// The class to be tried at a level: the smallest of those that hold several kinds of twins,
+    /// and the first of these.
+    fn next_class(&self, level: usize) -> Option<usize> {
+        let partition = &self.levels[level].partition;
+        let mut best: Option<usize> = None;
+        let mut start = 0;
+        while start < partition.order.len() {
+            let class = partition.class(start);
+            let kind = self.twin[class[0] as usize];
+            if class.len() > 1
+                && best.is_none_or(|best| partition.size[best] > partition.size[start])
+                && class
+                    .iter()
+                    .any(|&vertex| self.twin[vertex as usize] != kind)
+            {
+                best = Some(start);
+            }
+            start = partition.next(start);
+        }
+        best
+    }
+
+    /// Explores the node at `level`. Returns the level at which the search goes on.
+    fn explore(&mut self, plan: &Plan, source: &[u8], level: usize) -> usize {
+        let Some(start) = self.next_class(level) else {
+            return self.visit_leaf(plan, source, level);
+        };
+        if self.levels.len() == level + 1 {
+            self.levels.push(Level::default());
+        }
+        let Level {
+            partition,
+            choices,
+            n_tried,
+            orbit,
+        } = &mut self.levels[level];
+        choices.clear();
+        for &vertex in partition.class(start) {
+            let kind = self.twin[vertex as usize];
+            if !choices.contains(&kind) {
+                choices.push(kind);
+            }
+        }
+        *n_tried = 0;
+        orbit.clear();
+        orbit.extend(0..plan.n_vertices as u32);
+        for position in 0..self.levels[level].choices.len() {
+            let kind = self.levels[level].choices[position];
+            self.levels[level].n_tried = position;
+            if self.levels[level].is_mapped_to_tried(kind) {
+                continue;
+            }
+            let (above, below) = self.levels.split_at_mut(level + 1);
+            let child = &mut below[0].partition;
+            child.copy_from(&above[level].partition);
+            let twin = &self.twin;
+            child.put_first(start, |vertex| twin[vertex as usize] == kind);
+            let trace = self.refiner.refine(&mut self.instance, child);
+            // Whether the child is a leaf is part of its trace, so that no leaf's traces are the
+            // beginning of another's.
+            let is_leaf = self.next_class(level + 1).is_none();
+            let trace = trace & !1 | u64::from(is_leaf);
+            match self.best_traces.get(level).map(|best| trace.cmp(best)) {
+                Some(std::cmp::Ordering::Greater) => continue,
+                Some(std::cmp::Ordering::Equal) => {}
+                Some(std::cmp::Ordering::Less) | None => {
+                    // A better way, or the first one: what lay below is superseded.
+                    self.best_traces.truncate(level);
+                    self.best_traces.push(trace);
+                    self.n_leaves = 0;
+                }
+            }
+            let back_to = self.explore(plan, source, level + 1);
+            if back_to < level {
+                return back_to;
+            }
+        }
+        level
+    }
+
+    /// Writes out the arrangement at a leaf and compares it with earlier ones.
+    fn visit_leaf(&mut self, plan: &Plan, source: &[u8], level: usize) -> usize {
+        self.arrange(level);
+        plan.relabel(
+            source,
+            &mut self.target,
+            &self.image,
+            &mut self.names,
+            &mut self.keys,
+        );
+        self.candidates += 1;
+        let known = self.leaves[..self.n_leaves]
+            .iter()
+            .position(|leaf| leaf.state == self.target);
+        if let Some(known) = known {
+            return self.note_automorphism(known, level);
+        }
+        // The best leaf stays in front.
+        let is_best = self.n_leaves == 0 || self.target < self.leaves[0].state;
+        if self.n_leaves > KEPT_LEAVES && !is_best {
+            return level;
+        }
+        let slot = self.n_leaves.min(KEPT_LEAVES);
+        if slot == self.leaves.len() {
+            self.leaves.push(Leaf::default());
+        }
+        let leaf = &mut self.leaves[slot];
+        leaf.state.clone_from(&self.target);
+        leaf.order.clone_from(&self.levels[level].partition.order);
+        leaf.path.clear();
+        for level in &self.levels[..level] {
+            leaf.path.push(level.choices[level.n_tried]);
+        }
+        self.n_leaves = slot + 1;
+        if is_best {
+            self.leaves.swap(0, slot);
+        }
+        level
+    }
+
+    /// Uses the automorphism that turns a known leaf into the present one. Returns the level where
+    /// the two paths part.
+    fn note_automorphism(&mut self, known: usize, level: usize) -> usize {
+        let (path, leaf) = self.levels.split_at_mut(level);
+        let order = &leaf[0].partition.order;
+        let known = &self.leaves[known];
+        for (position, level) in path.iter_mut().enumerate() {
+            for (&a, &b) in known.order.iter().zip(order) {
+                level.join(self.twin[a as usize], self.twin[b as usize]);
+            }
+            if known.path[position] != level.choices[level.n_tried] {
+                return position;
+            }
+        }
+        level
+    }
+
+    /// Sets `image` to the arrangement of a level's partition.
+    fn arrange(&mut self, level: usize) {
+        let order = &self.levels[level].partition.order;
+        self.image.clear();
+        self.image.resize(order.len(), 0);
+        for (position, &vertex) in order.iter().enumerate() {
+            self.image[vertex as usize] = position as u32;
+        }
+    }
+}
+
+impl Level {
+    fn root(&self, mut vertex: u32) -> u32 {
+        while self.orbit[vertex as usize] != vertex {
+            vertex = self.orbit[vertex as usize];
+        }
+        vertex
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.orbit[a.max(b) as usize] = a.min(b);
+    }
+
+    /// Whether a known automorphism maps this choice to one that was tried.
+    fn is_mapped_to_tried(&self, choice: u32) -> bool {
+        let root = self.root(choice);
+        let tried = &self.choices[..self.n_tried];
+        tried.iter().any(|&other| self.root(other) == root)
+    }
+}

@@ -1,0 +1,96 @@
+//! Representatives against brute force over the whole group, on random layouts.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hadal_symmetry::Canonicaliser;
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+use support::{all_states, group, random_program, random_state};
+
+#[test]
+fn a_whole_orbit_has_one_representative_and_it_lies_in_the_orbit() {
+    for seed in 0..600 {
+        let program = random_program(seed, 600, 300);
+        let canonicaliser = Canonicaliser::new(&program);
+        let mut scratch = canonicaliser.scratch();
+        let renamings = group(&program);
+        let mut rng = Pcg64::seed_from_u64(seed + 1_000_000);
+        for _ in 0..8 {
+            let state = random_state(&program, &mut rng);
+            let orbit: BTreeSet<Vec<u8>> = renamings
+                .iter()
+                .map(|renaming| canonicaliser.apply(&state, renaming))
+                .collect();
+            let mut expected = state.clone();
+            canonicaliser.canonicalise(&mut expected, &mut scratch);
+            assert!(
+                orbit.contains(&expected),
+                "seed {seed}: outside of the orbit\n{program:#?}"
+            );
+            for member in &orbit {
+                let mut found = member.clone();
+                canonicaliser.canonicalise(&mut found, &mut scratch);
+                assert_eq!(found, expected, "seed {seed}: two representatives");
+            }
+        }
+    }
+}
+
+#[test]
+fn renamings_act_as_a_group() {
+    for seed in 0..200 {
+        let program = random_program(seed, 150, 300);
+        let canonicaliser = Canonicaliser::new(&program);
+        let mut rng = Pcg64::seed_from_u64(seed);
+        let state = random_state(&program, &mut rng);
+        for renaming in group(&program) {
+            let image = canonicaliser.apply(&state, &renaming);
+            assert_eq!(canonicaliser.apply(&image, &renaming.inverse()), state);
+            if renaming.is_identity() {
+                assert_eq!(image, state);
+            }
+        }
+    }
+}
+
+#[test]
+fn there_are_as_many_representatives_as_orbits() {
+    let mut n_layouts = 0;
+    for seed in 0..2000 {
+        let program = random_program(seed, 200, 24);
+        let Some(states) = all_states(&program, 3000) else {
+            continue;
+        };
+        let canonicaliser = Canonicaliser::new(&program);
+        let mut scratch = canonicaliser.scratch();
+        let renamings = group(&program);
+        let mut n_fixed = 0;
+        // By representative, the least state of the orbit: a one-to-one correspondence.
+        let mut least_of = BTreeMap::new();
+        let mut orbits = BTreeSet::new();
+        for state in &states {
+            let mut least = state.clone();
+            for renaming in &renamings {
+                let image = canonicaliser.apply(state, renaming);
+                n_fixed += usize::from(image == *state);
+                least = least.min(image);
+            }
+            let mut representative = state.clone();
+            canonicaliser.canonicalise(&mut representative, &mut scratch);
+            let known = least_of.entry(representative).or_insert(least.clone());
+            assert_eq!(*known, least, "seed {seed}: two orbits share a state");
+            orbits.insert(least);
+        }
+        assert_eq!(least_of.len(), orbits.len(), "seed {seed}");
+        // Burnside: the number of orbits is the mean number of fixed states.
+        assert_eq!(n_fixed % renamings.len(), 0, "seed {seed}");
+        assert_eq!(orbits.len(), n_fixed / renamings.len(), "seed {seed}");
+        n_layouts += 1;
+    }
+    assert!(
+        n_layouts > 300,
+        "only {n_layouts} layouts were small enough"
+    );
+}
