@@ -9,6 +9,7 @@
 //! - [`expr`], [`stmt`], [`program`]: the tree.
 //! - [`verify`]: what every program must satisfy before anything runs it.
 //! - [`text`]: a text form that prints and parses.
+//! - [`walk`]: who mentions whom.
 //! - [`effects`]: which bits a rule reads and writes.
 //! - [`interp`]: the reference interpreter. It is the meaning; other generators must agree with it
 //!   on every state.
@@ -24,6 +25,7 @@ pub mod stmt;
 pub mod text;
 pub mod types;
 pub mod verify;
+pub mod walk;
 
 pub use expr::{Arg, BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
 pub use ids::{ExprId, FunctionId, LocalId, MapId, ScalarsetId, SiteId, TypeId, VarId};

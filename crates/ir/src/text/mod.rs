@@ -5,6 +5,7 @@
 //! The grammar is in `docs/ir.md`.
 
 mod infix;
+mod items;
 mod parse;
 mod print;
 mod sexpr;

@@ -5,8 +5,44 @@
 //! constant, guards and properties that leave the state alone.
 //! Errors are data; a program with one is a defect of whoever built it, never of the model's
 //! author.
+//!
+//! It goes in three stages, and a stage runs only if the ones before found nothing, since it
+//! relies on them:
+//! - `structure`: every id names something that exists and comes earlier where it must, types and
+//!   maps make sense, and nothing is too wide or too deep for walks that recurse.
+//! - `frames`: each rule, startstate, property and function on its own, by sort and by place.
+//! - `purity`: what guards, properties and domains may reach through calls.
+//!
+//! Points that the tree itself leaves open are settled here:
+//! - The sort of an index is that of the array's index type: a truth value for arrays over
+//!   booleans, an integer for all others and for slots.
+//! - Guard and body have nothing in common but the parameters: a reference that both use is bound
+//!   in both.
+//! - Parameters that are references are never bound anew.
+//! - `Copy`, as a statement, argument or returned value, is for aggregates; simple values go
+//!   through expressions.
+//! - A local that holds the result of a call must keep it for as long as the place is in use, so
+//!   nothing that is evaluated meanwhile may use the same local for another result.
+
+mod exprs;
+mod frames;
+mod places;
+mod purity;
+mod stmts;
+mod structure;
+#[cfg(test)]
+mod tests;
 
 use crate::program::Program;
+
+/// The deepest expression, counted in operands inside one another.
+pub const MAX_EXPR_DEPTH: u32 = 1000;
+/// The most statements inside one another.
+pub const MAX_STMT_DEPTH: u32 = 200;
+/// The most types inside one another.
+pub const MAX_TYPE_DEPTH: u32 = 200;
+/// The most parts, leaf or aggregate, a variable or local may have.
+pub const MAX_TYPE_PARTS: u64 = 1 << 24;
 
 /// Why a program must not be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,16 +77,22 @@ pub enum VerifyErrorKind {
     Call,
     /// A return that does not match the result.
     Return,
-    /// A reference that may be used before it is bound.
+    /// A reference that may be used before it is bound, or bound where it must not be.
     Unbound,
-    /// A guard, property or domain that may write the state.
+    /// A guard, property or domain that may write the state, or does more than it should.
     Impure,
     /// An `assume` or `cover` statement that a guard, property or domain may reach.
     Assume,
 }
 
-/// Checks a whole program and returns every defect.
+/// Checks a whole program and returns every defect that the first failing stage finds.
 pub fn verify(program: &Program) -> Result<(), Vec<VerifyError>> {
-    let _ = program;
+    for stage in [structure::check, frames::check, purity::check] {
+        let mut errors = Vec::new();
+        stage(program, &mut errors);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+    }
     Ok(())
 }

@@ -1,0 +1,163 @@
+//! The third stage: guards, properties and domains of parameters leave the state alone, also
+//! through the functions they call, and reach no `assume` or `cover` statement.
+
+use super::{VerifyError, VerifyErrorKind};
+use crate::effects::Effects;
+use crate::expr::{Arg, Expr, Place, Root};
+use crate::ids::FunctionId;
+use crate::program::{Frame, Guard, LocalKind, Param, ParamDomain, Program};
+use crate::stmt::{Stmt, StmtKind};
+use crate::walk::{Mention, Reach, for_each_mention, for_each_stmt};
+
+pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
+    let mut check = Purity {
+        program,
+        effects: Effects::of(program),
+        assumes: functions_with_assumptions(program),
+        errors,
+    };
+    for (number, start) in program.starts.iter().enumerate() {
+        check.item(
+            &format!("start {number}"),
+            &start.frame,
+            &start.params,
+            None,
+        );
+    }
+    for (number, rule) in program.rules.iter().enumerate() {
+        let at = format!("rule r{number} guard");
+        check.item(&at, &rule.frame, &rule.params, Some(&rule.guard));
+    }
+    for (number, property) in program.properties.iter().enumerate() {
+        let at = format!("property p{number}");
+        let condition = Some(&property.condition);
+        check.item(&at, &property.frame, &property.params, condition);
+    }
+}
+
+struct Purity<'a> {
+    program: &'a Program,
+    effects: Effects,
+    /// Functions that may run an `assume` or `cover` statement.
+    assumes: Vec<bool>,
+    errors: &'a mut Vec<VerifyError>,
+}
+
+impl Purity<'_> {
+    fn item(&mut self, at: &str, frame: &Frame, params: &[Param], guard: Option<&Guard>) {
+        let program = self.program;
+        let mut reach = Reach::new(program);
+        let mut exprs = Vec::new();
+        let mut visit = |mention: Mention| {
+            reach.visit(mention, &mut |inner| {
+                if let Mention::Expr(id) = inner {
+                    exprs.push(id);
+                }
+            });
+        };
+        for param in params {
+            if let ParamDomain::Slots { multiset, .. } = &param.domain {
+                multiset.for_each_mention(&mut visit);
+            }
+        }
+        if let Some(guard) = guard {
+            for_each_mention(&guard.prologue, &mut visit);
+            if let Some(condition) = guard.condition {
+                visit(Mention::Expr(condition));
+            }
+            for stmt in &guard.prologue {
+                each_place(stmt, &mut |place| self.place(place, frame, at));
+            }
+        }
+        for id in exprs {
+            self.expr(program.expr(id), frame, at);
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr, frame: &Frame, at: &str) {
+        match expr {
+            Expr::Read(place) | Expr::IsUndefined(place) => self.place(place, frame, at),
+            Expr::Present { multiset, .. } => self.place(multiset, frame, at),
+            Expr::SameBits(a, b) => {
+                self.place(a, frame, at);
+                self.place(b, frame, at);
+            }
+            Expr::Call { function, args } => self.call(*function, args, frame, at),
+            _ => {}
+        }
+    }
+
+    fn place(&mut self, place: &Place, frame: &Frame, at: &str) {
+        if let Root::Result { function, args, .. } = &place.root {
+            self.call(*function, args, frame, at);
+        }
+    }
+
+    fn call(&mut self, function: FunctionId, args: &[Arg], frame: &Frame, at: &str) {
+        let effects = &self.effects.functions[function.index()];
+        let through_args = args.iter().zip(&effects.params).any(|(arg, param)| {
+            !param.writes.is_empty()
+                && match arg {
+                    Arg::Ref(place) => match place.root {
+                        Root::Var(_) => true,
+                        // A reference of a guard hardly ever refers to anything but the state.
+                        Root::Local(id) => !matches!(frame.local(id).kind, LocalKind::Value(_)),
+                        Root::Result { .. } => false,
+                    },
+                    Arg::Value(_) | Arg::Copy(_) => false,
+                }
+        });
+        if through_args || !effects.state.writes.is_empty() {
+            let message = format!("{function} may write the state and is called from here");
+            self.error(VerifyErrorKind::Impure, at, message);
+        }
+        if self.assumes[function.index()] {
+            let message =
+                format!("{function} may run an assume or cover statement and is called from here");
+            self.error(VerifyErrorKind::Assume, at, message);
+        }
+        for arg in args {
+            if let Arg::Copy(place) | Arg::Ref(place) = arg {
+                self.place(place, frame, at);
+            }
+        }
+    }
+
+    fn error(&mut self, kind: VerifyErrorKind, at: &str, message: String) {
+        self.errors.push(VerifyError {
+            kind,
+            at: at.to_owned(),
+            message,
+        });
+    }
+}
+
+/// Calls `visit` with the places that a statement of a prologue holds itself.
+fn each_place(stmt: &Stmt, visit: &mut dyn FnMut(&Place)) {
+    match &stmt.kind {
+        StmtKind::Assign { place, .. } | StmtKind::Bind { place, .. } => visit(place),
+        _ => {}
+    }
+}
+
+/// By function, whether a call may come to an `assume` or `cover` statement.
+fn functions_with_assumptions(program: &Program) -> Vec<bool> {
+    let mut found: Vec<bool> = Vec::with_capacity(program.functions.len());
+    for function in &program.functions {
+        let mut assumes = false;
+        for_each_stmt(&function.body, &mut |stmt| {
+            assumes |= matches!(stmt.kind, StmtKind::Assume(_) | StmtKind::Cover { .. });
+        });
+        let mut reach = Reach::new(program);
+        for_each_mention(&function.body, &mut |mention| {
+            reach.visit(mention, &mut |inner| {
+                if let Mention::Function(callee) = inner {
+                    // Callees come earlier; a call of itself adds nothing.
+                    assumes |= found.get(callee.index()).copied().unwrap_or(false);
+                }
+            });
+        });
+        found.push(assumes);
+    }
+    found
+}
