@@ -29,10 +29,15 @@
 //! ```
 
 mod bfs;
+mod crew;
 mod error;
+mod findings;
+mod liveness;
 mod options;
 mod outcome;
 mod progress;
+mod round;
+mod task;
 mod trace;
 
 pub use bfs::check;

@@ -12,8 +12,8 @@ use hadal_model::{FaultKind, PropertyKind, Remark, Step};
 pub struct Outcome {
     /// Whether the properties hold.
     pub verdict: Verdict,
-    /// Whether every reachable state was visited and every property decided, so that going on
-    /// could not tell more.
+    /// Whether the search came to its end: no state was left to expand (a fault ends the expansion
+    /// of its state) and nothing was left to decide.
     pub complete: bool,
     /// What stopped the search before its end; `None` also where violations did.
     pub reason: Option<Reason>,
@@ -115,6 +115,8 @@ pub struct Violation {
     /// Ordinal of the state; `None` where there is none (a fault in a startstate, an unreached
     /// goal).
     pub ordinal: Option<u64>,
+    /// Index into `Shape::properties` where a property is violated, or could not be evaluated.
+    pub property: Option<u32>,
     /// Parameters of the rule or property instance, by name.
     pub parameters: Vec<(String, String)>,
     /// How the state is reached, for [`trace`](crate::trace()); `None` for an unreached goal.

@@ -6,7 +6,9 @@
 //! Any generator of the same model can replay, which is how native code is held against the
 //! interpreter before a run is shown.
 
-use hadal_model::{Model, Step, Stop};
+use std::panic::resume_unwind;
+
+use hadal_model::{Cursor, Expander, Flow, Model, PAD_BYTES, States, Step, Stop, Successors};
 
 use crate::{Options, Path};
 
@@ -53,6 +55,87 @@ pub fn trace(
     options: &Options,
     stop: &Stop,
 ) -> Result<Trace, TraceError> {
-    let _ = (model, path, options, stop);
-    Err(TraceError::DoesNotReplay { step: 0 })
+    std::thread::scope(|scope| {
+        let replaying = std::thread::Builder::new()
+            .stack_size(options.stack_bytes)
+            .spawn_scoped(scope, || replay(model, path, stop))?;
+        replaying
+            .join()
+            .unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
+fn replay(model: &dyn Model, path: &Path, stop: &Stop) -> Result<Trace, TraceError> {
+    if let Some(start) = &path.faulty_start {
+        let step = TraceStep {
+            step: start.clone(),
+            state: None,
+        };
+        return Ok(Trace { steps: vec![step] });
+    }
+    let mut replay = Replay {
+        expander: model.expander(stop),
+        out: Successors::new(model.shape(), BUFFER_LEN),
+        state_len: model.shape().state_len,
+    };
+    let mut steps: Vec<TraceStep> = Vec::new();
+    for (number, wanted) in path.steps.iter().enumerate() {
+        let current = steps.last().and_then(|step| step.state.as_deref());
+        let does_not = TraceError::DoesNotReplay { step: number };
+        let Some((index, state)) = replay.find(current, &wanted.state)? else {
+            return Err(does_not);
+        };
+        let step = model.describe_step(current, index).ok_or(does_not)?;
+        let state = Some(state);
+        steps.push(TraceStep { step, state });
+    }
+    Ok(Trace { steps })
+}
+
+/// One step may have more successors than this; they come in several buffers.
+const BUFFER_LEN: usize = 1024;
+
+struct Replay<'a> {
+    expander: Box<dyn Expander + 'a>,
+    out: Successors,
+    state_len: usize,
+}
+
+impl Replay<'_> {
+    /// The first successor of `current` (the first startstate, if there is none) whose
+    /// representative is `wanted`: its index and its state as the model makes it.
+    fn find(
+        &mut self,
+        current: Option<&[u8]>,
+        wanted: &[u8],
+    ) -> Result<Option<(u32, Vec<u8>)>, TraceError> {
+        let mut block = current.unwrap_or_default().to_vec();
+        block.resize(block.len() + PAD_BYTES, 0);
+        self.out.reset(1);
+        let mut cursor = Cursor::default();
+        loop {
+            let flow = match current {
+                None => self.expander.starts(cursor, &mut self.out),
+                Some(_) => {
+                    let block = States::new(&block, self.state_len, 1);
+                    self.expander.expand(block, cursor, &mut self.out)
+                }
+            };
+            if flow == Flow::Stopped {
+                return Err(TraceError::Stopped);
+            }
+            let raw = self.out.states_mut().to_vec();
+            self.expander.canonicalise(self.out.states_mut());
+            let found = (0..self.out.len()).find(|&at| self.out.state(at) == wanted);
+            if let Some(at) = found {
+                let state = raw[at * self.state_len..][..self.state_len].to_vec();
+                return Ok(Some((self.out.index(at), state)));
+            }
+            match flow {
+                Flow::Full(next) => cursor = next,
+                Flow::Done | Flow::Stopped => return Ok(None),
+            }
+            self.out.drain();
+        }
+    }
 }

@@ -1,0 +1,194 @@
+//! The end of a search: what is decided only now, and how everything is told.
+
+use std::time::Instant;
+
+use hadal_model::{GoalKind, PropertyKind, Shape};
+
+use super::{End, Search};
+use crate::round::{Rounds, read};
+use crate::{Error, Outcome, Path, PathStep, Reason, Verdict, Violation, ViolationKind, liveness};
+
+/// Decides goals, finds the paths of violations and puts the outcome together.
+pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
+    let Search {
+        shape,
+        options,
+        gauge,
+        mut rounds,
+        findings,
+        totals,
+        layers,
+        ..
+    } = search;
+    let (totals, mut reason, is_exhausted) = match end {
+        End::Exhausted => (totals, None, true),
+        End::Violated(before) => (before, None, false),
+        End::Stopped(reason) => (totals, Some(reason), false),
+    };
+    let faulted = findings.faulted();
+    let mut violations = findings.finish();
+    let max_errors = options.max_errors.max(1);
+    let is_clean = is_exhausted && violations.is_empty();
+
+    let mut holds = vec![None; shape.properties.len()];
+    for (property, holds) in shape.properties.iter().zip(&mut holds) {
+        // A fault hides the states behind it, where an invariant may fail.
+        if property.kind == PropertyKind::Invariant && is_exhausted && !faulted {
+            *holds = Some(true);
+        }
+    }
+    let depth = (layers.len() - 1) as u32;
+    decide_covers(shape, &totals.goals, is_clean, &mut holds, |goal| {
+        if violations.len() < max_errors {
+            violations.push(of_goal(shape, goal, depth, None));
+        }
+    });
+
+    let has_liveness = shape.goals.iter().any(|g| g.kind == GoalKind::Liveness);
+    if is_clean && has_liveness && violations.len() < max_errors {
+        let since = Instant::now();
+        let expand_seconds = rounds.seconds.expand;
+        gauge.begin_layer(depth, rounds.n_states());
+        match liveness::decide(&mut rounds, totals.transitions)? {
+            Some(mut decided) => {
+                for &(goal, least) in &decided {
+                    let holds = &mut holds[shape.goals[goal].property as usize];
+                    *holds = Some(least.is_none() && *holds != Some(false));
+                }
+                decided.sort_by_key(|&(goal, least)| (least, goal));
+                for (goal, least) in decided {
+                    let Some(least) = least else { continue };
+                    if violations.len() < max_errors {
+                        let depth = depth_of(least, &layers);
+                        violations.push(of_goal(shape, goal, depth, Some(least)));
+                    }
+                }
+            }
+            None => reason = Some(Reason::Liveness),
+        }
+        rounds.seconds.expand = expand_seconds;
+        rounds.seconds.liveness = since.elapsed().as_secs_f64();
+    }
+
+    for violation in &mut violations {
+        if let Some(ordinal) = violation.ordinal {
+            violation.path = Some(path_to(ordinal, &rounds, &layers));
+        }
+        if let Some(property) = violation.property {
+            holds[property as usize] = Some(false);
+        }
+    }
+    let complete = is_exhausted && reason.is_none();
+    rounds.seconds.search = gauge.seconds();
+    Ok(Outcome {
+        verdict: match (violations.is_empty(), complete) {
+            (false, _) => Verdict::Violated,
+            (true, true) => Verdict::Verified,
+            (true, false) => Verdict::Incomplete,
+        },
+        complete,
+        reason,
+        states: layers.iter().sum(),
+        visited: totals.visited,
+        transitions: totals.transitions,
+        depth,
+        layers,
+        violations,
+        fired_by_rule: totals.fired_by_rule,
+        holds,
+        goals: totals.goals,
+        duplicates: totals.duplicates,
+        data_bytes: rounds.peak_bytes.max(rounds.data_bytes()),
+        seconds: rounds.seconds,
+        remarks: rounds.remarks(),
+    })
+}
+
+/// Decides cover properties as far as possible. A goal that was reached is reached whatever else
+/// happened; one that was not is a violation only if nothing was left out.
+fn decide_covers(
+    shape: &Shape,
+    goals: &[u64],
+    is_clean: bool,
+    holds: &mut [Option<bool>],
+    mut unreached: impl FnMut(usize),
+) {
+    for (number, holds) in holds.iter_mut().enumerate() {
+        if shape.properties[number].kind != PropertyKind::Cover {
+            continue;
+        }
+        let mut instances = (shape.goals.iter().zip(goals))
+            .filter(|(goal, _)| goal.property as usize == number)
+            .map(|(_, &count)| count);
+        if instances.all(|count| count > 0) {
+            *holds = Some(true);
+        } else if is_clean {
+            *holds = Some(false);
+        }
+    }
+    for (number, goal) in shape.goals.iter().enumerate() {
+        if is_clean && goal.kind != GoalKind::Liveness && goals[number] == 0 {
+            unreached(number);
+        }
+    }
+}
+
+fn of_goal(shape: &Shape, goal: usize, depth: u32, ordinal: Option<u64>) -> Violation {
+    let goal = &shape.goals[goal];
+    let property = &shape.properties[goal.property as usize];
+    let (kind, message) = match goal.kind {
+        GoalKind::CoverState => (ViolationKind::Cover, "true in no reachable state"),
+        GoalKind::CoverStep => (ViolationKind::Cover, "true during no step"),
+        GoalKind::Liveness => (
+            ViolationKind::Liveness,
+            "cannot come true from this state on",
+        ),
+    };
+    Violation {
+        kind,
+        name: property.name.clone(),
+        message: message.to_owned(),
+        at: property.at.clone(),
+        depth,
+        ordinal,
+        property: Some(goal.property),
+        parameters: goal.parameters.clone(),
+        path: None,
+    }
+}
+
+/// The layer a state lies in.
+fn depth_of(ordinal: u64, layers: &[u64]) -> u32 {
+    let mut end = 0;
+    let is_before = |&&len: &&u64| {
+        end += len;
+        end <= ordinal
+    };
+    layers.iter().take_while(is_before).count() as u32
+}
+
+/// The stored states from a startstate to the one numbered `ordinal`.
+fn path_to(mut ordinal: u64, rounds: &Rounds<'_>, layers: &[u64]) -> Path {
+    let arena = read(&rounds.shared.arena);
+    let n_starts = layers.first().copied().unwrap_or(0);
+    let mut steps = Vec::new();
+    loop {
+        let parent = rounds
+            .parents
+            .get(ordinal)
+            .expect("every stored state has an entry in the parent log");
+        steps.push(PathStep {
+            index: parent.index,
+            state: arena.get(ordinal).to_vec(),
+        });
+        if ordinal < n_starts {
+            break;
+        }
+        ordinal = parent.ordinal;
+    }
+    steps.reverse();
+    Path {
+        steps,
+        faulty_start: None,
+    }
+}

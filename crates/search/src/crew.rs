@@ -1,0 +1,200 @@
+//! Threads that go through the phases of a search together.
+//!
+//! A phase is a job and a number of items; whoever is free takes the next item, and the phase is
+//! over when all items are done.
+//! The coordinator takes part; a phase of one item it does alone, without waking anyone.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The meeting point of a coordinator and its helpers.
+pub(crate) struct Crew<J> {
+    n_helpers: usize,
+    phase: Mutex<Phase<J>>,
+    begin: Condvar,
+    end: Condvar,
+    next_item: AtomicUsize,
+}
+
+struct Phase<J> {
+    /// Counts phases, so that a helper sees each once.
+    number: u64,
+    job: Option<J>,
+    n_items: usize,
+    n_working: usize,
+    dismissed: bool,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+impl<J: Copy> Crew<J> {
+    /// A crew of a coordinator and `n_helpers` others.
+    pub(crate) fn new(n_helpers: usize) -> Self {
+        Crew {
+            n_helpers,
+            phase: Mutex::new(Phase {
+                number: 0,
+                job: None,
+                n_items: 0,
+                n_working: 0,
+                dismissed: false,
+                panic: None,
+            }),
+            begin: Condvar::new(),
+            end: Condvar::new(),
+            next_item: AtomicUsize::new(0),
+        }
+    }
+
+    /// Helps until the crew is dismissed.
+    pub(crate) fn help(&self, mut work: impl FnMut(J, usize)) {
+        let mut seen = 0;
+        loop {
+            let (job, n_items) = {
+                let mut phase = self.lock();
+                while phase.number == seen && !phase.dismissed {
+                    phase = self
+                        .begin
+                        .wait(phase)
+                        .unwrap_or_else(PoisonError::into_inner);
+                }
+                match phase.job {
+                    Some(job) if !phase.dismissed => {
+                        seen = phase.number;
+                        (job, phase.n_items)
+                    }
+                    _ => return,
+                }
+            };
+            // A helper that vanished would leave the coordinator waiting for ever.
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                self.take_items(n_items, |item| work(job, item));
+            }));
+            let mut phase = self.lock();
+            if let Err(panic) = result {
+                phase.panic.get_or_insert(panic);
+            }
+            phase.n_working -= 1;
+            if phase.n_working == 0 {
+                self.end.notify_one();
+            }
+        }
+    }
+
+    /// Does all items of a phase; `meanwhile` is done by the coordinator first, while the helpers
+    /// are at work already.
+    pub(crate) fn run(
+        &self,
+        job: J,
+        n_items: usize,
+        alone: bool,
+        meanwhile: impl FnOnce(),
+        mut work: impl FnMut(J, usize),
+    ) {
+        if n_items <= 1 || alone || self.n_helpers == 0 {
+            meanwhile();
+            (0..n_items).for_each(|item| work(job, item));
+            return;
+        }
+        {
+            let mut phase = self.lock();
+            self.next_item.store(0, Ordering::Relaxed);
+            phase.number += 1;
+            phase.job = Some(job);
+            phase.n_items = n_items;
+            phase.n_working = self.n_helpers;
+            self.begin.notify_all();
+        }
+        meanwhile();
+        self.take_items(n_items, |item| work(job, item));
+        let mut phase = self.lock();
+        while phase.n_working > 0 {
+            phase = self.end.wait(phase).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some(panic) = phase.panic.take() {
+            drop(phase);
+            resume_unwind(panic);
+        }
+    }
+
+    /// Sends the helpers home when the guard is dropped, also by a panic.
+    pub(crate) fn dismiss_at_end(&self) -> impl Drop + '_ {
+        struct Guard<'a, J: Copy>(&'a Crew<J>);
+        impl<J: Copy> Drop for Guard<'_, J> {
+            fn drop(&mut self) {
+                self.0.lock().dismissed = true;
+                self.0.begin.notify_all();
+            }
+        }
+        Guard(self)
+    }
+
+    fn take_items(&self, n_items: usize, mut work: impl FnMut(usize)) {
+        loop {
+            let item = self.next_item.fetch_add(1, Ordering::Relaxed);
+            if item >= n_items {
+                return;
+            }
+            work(item);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Phase<J>> {
+        // Nothing is left half done under this lock, so a panic elsewhere does not matter.
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Crew;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn every_item_is_done_once() {
+        let crew = &Crew::new(3);
+        let done: Vec<AtomicUsize> = (0..100).map(|_| AtomicUsize::new(0)).collect();
+        let work = |job: usize, item: usize| {
+            done[item].fetch_add(job, Ordering::Relaxed);
+        };
+        std::thread::scope(|scope| {
+            let _dismiss = crew.dismiss_at_end();
+            for _ in 0..3 {
+                scope.spawn(move || crew.help(work));
+            }
+            for n_items in [0, 1, 2, 100] {
+                for _ in 0..50 {
+                    crew.run(n_items + 1, n_items, false, || (), work);
+                }
+            }
+        });
+        let expected = |item| 50 * (101 + 3 * usize::from(item < 2) + 2 * usize::from(item < 1));
+        for (item, done) in done.iter().enumerate() {
+            assert_eq!(done.load(Ordering::Relaxed), expected(item));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "item 7")]
+    fn a_panic_of_a_helper_reaches_the_coordinator() {
+        let crew = &Crew::new(2);
+        let coordinator = std::thread::current().id();
+        std::thread::scope(|scope| {
+            let _dismiss = crew.dismiss_at_end();
+            let work = |(), item: usize| {
+                if item == 7 {
+                    panic!("item 7");
+                }
+                // The coordinator is slow, so that a helper comes to the item.
+                if std::thread::current().id() == coordinator {
+                    std::thread::sleep(std::time::Duration::from_millis(50));
+                }
+            };
+            for _ in 0..2 {
+                scope.spawn(move || crew.help(work));
+            }
+            crew.run((), 100, false, || (), work);
+        });
+    }
+}

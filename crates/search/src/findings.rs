@@ -1,0 +1,222 @@
+//! Which violations are reported, and in which order.
+//!
+//! Findings are taken in the order (depth, ordinal of the state, properties by number, then what
+//! ended or followed the state's expansion).
+//! Failures of properties become known when a state is found, faults and deadlocks when it is
+//! expanded one layer later; so failures wait until the expansion has come to their state.
+//! Of several findings of one kind about the same rule or property only the first counts.
+
+use std::collections::{HashSet, VecDeque};
+
+use hadal_model::{Failure, Fault, Shape, Source, Step};
+
+use crate::{Deadlock, Path, Violation, ViolationKind};
+
+/// The violations of a search so far.
+pub(crate) struct Findings<'a> {
+    shape: &'a Shape,
+    deadlock: Deadlock,
+    max_errors: usize,
+    /// Violations to report, in order.
+    accepted: Vec<Violation>,
+    /// Failures in the layer that is being expanded, in order.
+    waiting: VecDeque<Waiting>,
+    /// Failures in the layer that is being found, in order.
+    coming: VecDeque<Waiting>,
+    /// What `accepted`, `waiting` and `coming` are about.
+    known: HashSet<(ViolationKind, Subject)>,
+    faulted: bool,
+}
+
+struct Waiting {
+    ordinal: u64,
+    violation: Violation,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Subject {
+    State,
+    Rule(String),
+    Start(String),
+    Property(u32),
+}
+
+impl<'a> Findings<'a> {
+    pub(crate) fn new(shape: &'a Shape, deadlock: Deadlock, max_errors: usize) -> Self {
+        Findings {
+            shape,
+            deadlock,
+            max_errors: max_errors.max(1),
+            accepted: Vec::new(),
+            waiting: VecDeque::new(),
+            coming: VecDeque::new(),
+            known: HashSet::new(),
+            faulted: false,
+        }
+    }
+
+    /// Notes a property that does not hold in the new state `ordinal` at `depth`.
+    pub(crate) fn add_failure(&mut self, ordinal: u64, depth: u32, failure: &Failure) {
+        let property = &self.shape.properties[failure.property as usize];
+        let kind = match &failure.fault {
+            Some(fault) => {
+                self.faulted = true;
+                ViolationKind::Fault(fault.kind)
+            }
+            None => ViolationKind::Invariant,
+        };
+        if !self
+            .known
+            .insert((kind, Subject::Property(failure.property)))
+        {
+            return;
+        }
+        let (message, at) = match &failure.fault {
+            Some(fault) => (fault.message.clone(), fault.at.clone()),
+            None => (String::new(), property.at.clone()),
+        };
+        self.coming.push_back(Waiting {
+            ordinal,
+            violation: Violation {
+                kind,
+                name: property.name.clone(),
+                message,
+                at,
+                depth,
+                ordinal: Some(ordinal),
+                property: Some(failure.property),
+                parameters: failure.parameters.clone(),
+                path: None,
+            },
+        });
+    }
+
+    /// Notes a fault in the body of a startstate, after `n_states` startstates were found.
+    pub(crate) fn add_start_fault(&mut self, n_states: u64, fault: &Fault) {
+        self.faulted = true;
+        let kind = ViolationKind::Fault(fault.kind);
+        self.known
+            .insert((kind, Subject::Start(fault.name.clone())));
+        let start = Step {
+            rule: fault.name.clone(),
+            parameters: fault.parameters.clone(),
+            output: Vec::new(),
+        };
+        self.coming.push_back(Waiting {
+            ordinal: n_states,
+            violation: Violation {
+                path: Some(Path {
+                    steps: Vec::new(),
+                    faulty_start: Some(start),
+                }),
+                ordinal: None,
+                ..of_fault(fault, 0, 0)
+            },
+        });
+    }
+
+    /// Goes on to the layer that was found last.
+    pub(crate) fn begin_layer(&mut self) {
+        debug_assert!(self.waiting.is_empty());
+        std::mem::swap(&mut self.waiting, &mut self.coming);
+    }
+
+    /// The ordinal at which the failures known in this layer end the search: only states before
+    /// it can have anything to add.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        let missing = self.max_errors - self.accepted.len();
+        self.waiting.get(missing - 1).map(|last| last.ordinal)
+    }
+
+    /// Takes what is known about the state `ordinal` at `depth` after its expansion. States come
+    /// in order.
+    pub(crate) fn add_source(&mut self, ordinal: u64, depth: u32, source: &Source) {
+        let (kind, subject) = match &source.fault {
+            Some(fault) => {
+                self.faulted = true;
+                let subject = Subject::Rule(fault.name.clone());
+                (ViolationKind::Fault(fault.kind), subject)
+            }
+            None if self.is_deadlock(source) => (ViolationKind::Deadlock, Subject::State),
+            None => return,
+        };
+        self.accept_waiting(ordinal);
+        if self.is_full() || !self.known.insert((kind, subject)) {
+            return;
+        }
+        self.accepted.push(match &source.fault {
+            Some(fault) => of_fault(fault, ordinal, depth),
+            None => Violation {
+                kind,
+                name: kind.name().to_owned(),
+                message: match self.deadlock {
+                    Deadlock::Stuck => "no rule is enabled",
+                    Deadlock::Stuttering | Deadlock::Off => "no rule leads to another state",
+                }
+                .to_owned(),
+                at: String::new(),
+                depth,
+                ordinal: Some(ordinal),
+                property: None,
+                parameters: Vec::new(),
+                path: None,
+            },
+        });
+    }
+
+    /// Takes the rest of the layer.
+    pub(crate) fn end_layer(&mut self) {
+        self.accept_waiting(u64::MAX);
+    }
+
+    /// Whether the search has found as many violations as it was asked for.
+    pub(crate) fn is_full(&self) -> bool {
+        self.accepted.len() >= self.max_errors
+    }
+
+    /// Whether some fault cut off a part of the state space.
+    pub(crate) fn faulted(&self) -> bool {
+        self.faulted
+    }
+
+    /// The violations, those of states not yet expanded included; to be asked at the end.
+    pub(crate) fn finish(mut self) -> Vec<Violation> {
+        self.end_layer();
+        self.begin_layer();
+        self.end_layer();
+        self.accepted
+    }
+
+    fn is_deadlock(&self, source: &Source) -> bool {
+        match self.deadlock {
+            Deadlock::Stuttering => !source.progress,
+            Deadlock::Stuck => source.fired == 0,
+            Deadlock::Off => false,
+        }
+    }
+
+    fn accept_waiting(&mut self, up_to: u64) {
+        while !self.is_full() && self.waiting.front().is_some_and(|w| w.ordinal <= up_to) {
+            self.accepted
+                .extend(self.waiting.pop_front().map(|waiting| waiting.violation));
+        }
+        if self.is_full() {
+            self.waiting.clear();
+            self.coming.clear();
+        }
+    }
+}
+
+fn of_fault(fault: &Fault, ordinal: u64, depth: u32) -> Violation {
+    Violation {
+        kind: ViolationKind::Fault(fault.kind),
+        name: fault.name.clone(),
+        message: fault.message.clone(),
+        at: fault.at.clone(),
+        depth,
+        ordinal: Some(ordinal),
+        property: None,
+        parameters: fault.parameters.clone(),
+        path: None,
+    }
+}

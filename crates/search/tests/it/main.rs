@@ -1,0 +1,6 @@
+//! The search against explicit graphs, whose answers are known.
+
+mod behaviours;
+mod graph;
+mod oracle;
+mod random;

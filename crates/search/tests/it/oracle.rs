@@ -1,0 +1,309 @@
+//! What a search must find, worked out the plain way: all states first, then all findings sorted,
+//! then the cut.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use hadal_model::GoalKind;
+use hadal_search::{Deadlock, Options};
+
+use crate::graph::{Edge, Graph};
+
+/// The parts of an outcome that are the same however it was reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Expected {
+    pub(crate) verdict: &'static str,
+    pub(crate) complete: bool,
+    pub(crate) reason: Option<&'static str>,
+    pub(crate) states: u64,
+    pub(crate) visited: u64,
+    pub(crate) transitions: u64,
+    pub(crate) layers: Vec<u64>,
+    pub(crate) fired_by_rule: Vec<u64>,
+    pub(crate) goals: Vec<u64>,
+    pub(crate) holds: Vec<Option<bool>>,
+    pub(crate) violations: Vec<Found>,
+    pub(crate) duplicates: u64,
+}
+
+/// A violation: kind, name, depth, ordinal, and the nodes on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
+    pub(crate) depth: u32,
+    pub(crate) ordinal: Option<u64>,
+    pub(crate) path: Option<Vec<u32>>,
+}
+
+struct Node {
+    number: u32,
+    depth: u32,
+    parent: Option<usize>,
+}
+
+struct Finding {
+    at: (u32, usize, usize),
+    subject: String,
+    property: Option<usize>,
+    found: Found,
+}
+
+pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
+    // All states, breadth first.
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut ordinals: HashMap<u32, usize> = HashMap::new();
+    let mut queue = VecDeque::new();
+    let mut find = |nodes: &mut Vec<Node>, queue: &mut VecDeque<usize>, number, parent, depth| {
+        *ordinals.entry(number).or_insert_with(|| {
+            nodes.push(Node {
+                number,
+                depth,
+                parent,
+            });
+            queue.push_back(nodes.len() - 1);
+            nodes.len() - 1
+        })
+    };
+    let mut start_fault = None;
+    let mut start_hits = 0;
+    for &edge in &graph.starts {
+        match edge {
+            Edge::To(node, _) => _ = find(&mut nodes, &mut queue, node, None, 0),
+            Edge::Hit(node, _) => {
+                start_hits += 1;
+                find(&mut nodes, &mut queue, node, None, 0);
+            }
+            Edge::Discarded(_) => {}
+            Edge::Fault(rule) => {
+                start_fault = Some(rule);
+                break;
+            }
+        }
+    }
+    let n_starts = nodes.len();
+    let mut successors: Vec<Vec<usize>> = Vec::new();
+    let mut fired: Vec<Vec<u64>> = Vec::new();
+    let mut hits: Vec<u64> = Vec::new();
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut any_fault = start_fault.is_some();
+    let mut is_cut = false;
+    while let Some(this) = queue.pop_front() {
+        let (number, depth) = (nodes[this].number, nodes[this].depth);
+        successors.push(Vec::new());
+        fired.push(vec![0; crate::graph::N_RULES]);
+        hits.push(0);
+        if options.bound == Some(depth) {
+            is_cut = true;
+            continue;
+        }
+        let (mut fault, mut progress) = (None, false);
+        for (at, &edge) in graph.nodes[number as usize].iter().enumerate() {
+            match edge {
+                Edge::To(next, rule) | Edge::Hit(next, rule) => {
+                    hits[this] += u64::from(matches!(edge, Edge::Hit(..)));
+                    fired[this][rule as usize] += 1;
+                    // A stored state has colour 0; its successors have another.
+                    progress |= next != number || (graph.coloured && at as u8 != 255);
+                    let ordinal = find(&mut nodes, &mut queue, next, Some(this), depth + 1);
+                    successors[this].push(ordinal);
+                }
+                Edge::Discarded(rule) => {
+                    fired[this][rule as usize] += 1;
+                    progress = true;
+                }
+                Edge::Fault(rule) => {
+                    fault = Some(rule);
+                    break;
+                }
+            }
+        }
+        let n_fired: u64 = fired[this].iter().sum();
+        let is_deadlock = match options.deadlock {
+            Deadlock::Stuttering => !progress,
+            Deadlock::Stuck => n_fired == 0,
+            Deadlock::Off => false,
+        };
+        let (kind, name) = match fault {
+            Some(rule) => ("range", format!("rule {rule}")),
+            None if is_deadlock => ("deadlock", "deadlock".to_owned()),
+            None => continue,
+        };
+        any_fault |= fault.is_some();
+        findings.push(Finding {
+            at: (depth, this, usize::MAX),
+            subject: format!("{kind} {name}"),
+            property: None,
+            found: found(kind, name, depth, Some(this)),
+        });
+    }
+    let is_exhausted = !is_cut;
+
+    // All findings, sorted, one of each sort, and no more than asked for.
+    for (this, node) in nodes.iter().enumerate() {
+        for (property, failing) in graph.failing.iter().enumerate() {
+            for &(_, faulty) in failing.iter().filter(|f| f.0 == node.number) {
+                any_fault |= faulty;
+                let kind = if faulty { "range" } else { "invariant" };
+                let name = format!("property {property}");
+                findings.push(Finding {
+                    at: (node.depth, this, property),
+                    subject: format!("{kind} {name}"),
+                    property: Some(property),
+                    found: found(kind, name, node.depth, Some(this)),
+                });
+            }
+        }
+    }
+    if let Some(rule) = start_fault {
+        let name = format!("start {rule}");
+        findings.push(Finding {
+            at: (0, n_starts, 0),
+            subject: format!("range {name}"),
+            property: None,
+            found: found("range", name, 0, None),
+        });
+    }
+    findings.sort_by_key(|finding| finding.at);
+    let mut seen = HashSet::new();
+    findings.retain(|finding| seen.insert(finding.subject.clone()));
+    findings.truncate(options.max_errors);
+
+    // The cut.
+    let is_full = findings.len() == options.max_errors;
+    let last = findings.last().map_or(0, |finding| finding.found.depth);
+    let depth = |this: usize| nodes[this].depth;
+    let counted = |this: &usize| !is_full || depth(*this) <= last;
+    let expanded = |this: &usize| match is_full {
+        true => depth(*this) < last,
+        false => options.bound != Some(depth(*this)),
+    };
+    let all = 0..nodes.len();
+    let n_layers = all.clone().filter(counted).map(|t| depth(t) + 1).max();
+    let n_layers = n_layers.unwrap_or(1);
+    let layer = |d| all.clone().filter(|&this| depth(this) == d).count() as u64;
+    let layers: Vec<u64> = (0..n_layers).map(layer).collect();
+    let mut fired_by_rule = vec![0; crate::graph::N_RULES];
+    let (mut n_hits, mut n_successors) = (start_hits, 0);
+    for this in all.clone().filter(expanded) {
+        for (sum, count) in fired_by_rule.iter_mut().zip(&fired[this]) {
+            *sum += count;
+        }
+        n_hits += hits[this];
+        n_successors += successors[this].len() as u64;
+    }
+    let goals: Vec<u64> = (graph.shape.goals.iter().zip(&graph.reaching))
+        .map(|(goal, reaching)| match goal.kind {
+            GoalKind::CoverStep => n_hits,
+            GoalKind::CoverState | GoalKind::Liveness => {
+                let reaches = |this: &usize| reaching.contains(&nodes[*this].number);
+                all.clone().filter(counted).filter(reaches).count() as u64
+            }
+        })
+        .collect();
+    let states: u64 = layers.iter().sum();
+
+    // What is decided at the end only.
+    let is_clean = is_exhausted && findings.is_empty();
+    let mut holds: Vec<Option<bool>> = vec![None; graph.shape.properties.len()];
+    for (holds, property) in holds.iter_mut().zip(&graph.shape.properties) {
+        if property.kind.name() == "invariant" && is_exhausted && !is_full && !any_fault {
+            *holds = Some(true);
+        }
+    }
+    for finding in &findings {
+        if let Some(property) = finding.property {
+            holds[property] = Some(false);
+        }
+    }
+    let mut violations: Vec<Found> = findings.into_iter().map(|f| f.found).collect();
+    for (goal, entry) in graph.shape.goals.iter().enumerate() {
+        if entry.kind != GoalKind::Liveness {
+            let property = entry.property as usize;
+            if goals[goal] > 0 {
+                holds[property] = Some(true);
+            } else if is_clean {
+                holds[property] = Some(false);
+                if violations.len() < options.max_errors {
+                    let name = format!("property {property}");
+                    violations.push(found("cover", name, n_layers - 1, None));
+                }
+            }
+        }
+    }
+    if is_clean && violations.len() < options.max_errors {
+        let mut cut_off = Vec::new();
+        for (goal, entry) in graph.shape.goals.iter().enumerate() {
+            if entry.kind == GoalKind::Liveness {
+                let property = entry.property as usize;
+                let mut good: Vec<bool> = nodes
+                    .iter()
+                    .map(|node| graph.reaching[goal].contains(&node.number))
+                    .collect();
+                for _ in 0..nodes.len() {
+                    for this in all.clone() {
+                        good[this] |= successors[this].iter().any(|&next| good[next]);
+                    }
+                }
+                let least = good.iter().position(|good| !good);
+                holds[property] = Some(least.is_none());
+                cut_off.extend(least.map(|least| (least, property)));
+            }
+        }
+        cut_off.sort();
+        cut_off.truncate(options.max_errors - violations.len());
+        violations.extend(cut_off.into_iter().map(|(least, property)| {
+            let name = format!("property {property}");
+            found("liveness", name, depth(least), Some(least))
+        }));
+    }
+    for violation in &mut violations {
+        violation.path = violation.ordinal.map(|ordinal| {
+            let mut path = Vec::new();
+            let mut at = Some(ordinal as usize);
+            while let Some(this) = at {
+                path.push(nodes[this].number);
+                at = nodes[this].parent;
+            }
+            path.reverse();
+            path
+        });
+        if violation.kind == "range" && violation.ordinal.is_none() {
+            violation.path = Some(Vec::new());
+        }
+    }
+    let complete = is_exhausted && !is_full;
+    Expected {
+        verdict: match (violations.is_empty(), complete) {
+            (false, _) => "violated",
+            (true, true) => "verified",
+            (true, false) => "incomplete",
+        },
+        complete,
+        reason: (is_cut && !is_full).then_some("bound"),
+        states,
+        visited: all.filter(expanded).count() as u64,
+        transitions: fired_by_rule.iter().sum(),
+        duplicates: n_successors - new_states(&nodes, n_starts, &expanded),
+        layers,
+        fired_by_rule,
+        goals,
+        holds,
+        violations,
+    }
+}
+
+/// How many states were found by expanding one that counts.
+fn new_states(nodes: &[Node], n_starts: usize, expanded: &dyn Fn(&usize) -> bool) -> u64 {
+    let by_expansion = |node: &&Node| node.parent.is_some_and(|parent| expanded(&parent));
+    nodes.iter().skip(n_starts).filter(by_expansion).count() as u64
+}
+
+fn found(kind: &'static str, name: String, depth: u32, ordinal: Option<usize>) -> Found {
+    Found {
+        kind,
+        name,
+        depth,
+        ordinal: ordinal.map(|ordinal| ordinal as u64),
+        path: None,
+    }
+}
