@@ -114,10 +114,11 @@ impl Canonicaliser {
         let scalarsets = &self.action.types.scalarsets;
         let (mut order, mut order_log10) = (1u128, 0.0);
         for scalarset in scalarsets {
-            for factor in 2..=scalarset.size {
+            // Beyond 34 elements the product saturates whatever its size.
+            for factor in 2..=scalarset.size.min(64) {
                 order = order.saturating_mul(u128::from(factor));
-                order_log10 += f64::from(factor).log10();
             }
+            order_log10 += log10_factorial(scalarset.size);
         }
         Description {
             scalarsets: scalarsets
@@ -131,6 +132,16 @@ impl Canonicaliser {
             order_log10,
         }
     }
+}
+
+/// The logarithm of n! to base 10, by Stirling's series where the product would be long.
+fn log10_factorial(n: u32) -> f64 {
+    if n < 256 {
+        return (2..=n).map(|factor| f64::from(factor).log10()).sum();
+    }
+    let n = f64::from(n);
+    let natural = n * n.ln() - n + (std::f64::consts::TAU * n).ln() / 2.0 + 1.0 / (12.0 * n);
+    natural / std::f64::consts::LN_10
 }
 
 impl fmt::Display for Description {
