@@ -13,6 +13,7 @@
 -- transitions: 2478
 -- depth: 28
 -- exit: 0
+-- scale: CAPACITY=6 ITEMS=4 states 1536 transitions 14460
 
 const
   CAPACITY: 3;                   -- messages in flight per direction

@@ -11,6 +11,8 @@
 -- transitions: 48059
 -- depth: 95
 -- exit: 0
+-- scale: LIMIT=12 states 62889 transitions 146354
+-- scale: N=4 states 980196 transitions 3043636
 
 const
   N:     3;

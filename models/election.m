@@ -13,6 +13,9 @@
 -- transitions: 5152
 -- depth: 14
 -- exit: 0
+-- scale: N=5 states 30931 transitions 96175
+-- scale: N=6 states 561799 transitions 2097588
+-- scale: N=8
 
 const
   N: 4;                          -- stations

@@ -9,6 +9,7 @@
 -- transitions: 6221
 -- depth: 14
 -- exit: 0
+-- scale: FLOORS=10 states 40956 transitions 247725
 
 const
   FLOORS: 6;

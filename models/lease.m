@@ -13,6 +13,7 @@
 -- transitions: 996
 -- depth: 22
 -- exit: 0
+-- scale: CLIENTS=4 states 525 transitions 2856
 
 const
   CLIENTS: 3;

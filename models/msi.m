@@ -17,6 +17,9 @@
 -- transitions: 10917
 -- depth: 26
 -- exit: 0
+-- scale: NODES=4 states 13572 transitions 79910
+-- scale: NODES=4 VALUES=3 states 13572 transitions 80190
+-- scale: NODES=5 states 65681 transitions 495992
 
 const
   NODES:  3;

@@ -9,6 +9,8 @@
 -- transitions: 31656
 -- depth: 21
 -- exit: 0
+-- scale: N=9 states 558144 transitions 4198064
+-- scale: N=12
 
 const
   N: 6;                          -- philosophers, and forks

@@ -11,6 +11,8 @@
 -- transitions: 483840
 -- depth: 31
 -- exit: 0
+-- scale: ROWS=2 COLS=5 states 1814400 transitions 4717440
+-- scale: ROWS=3 COLS=4 states 239500800 transitions 678585600
 
 const
   ROWS: 3;

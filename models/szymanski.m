@@ -13,6 +13,9 @@
 -- transitions: 3639
 -- depth: 18
 -- exit: 0
+-- scale: N=6 states 37465 transitions 141521
+-- scale: N=8 states 975705 transitions 4829211
+-- scale: N=10
 
 const
   N: 4;

@@ -13,6 +13,8 @@
 -- transitions: 4050
 -- depth: 7
 -- exit: 0
+-- scale: CAPACITY=7 states 9025 transitions 25412
+-- scale: CAPACITY=9 states 50645 transitions 150024
 
 const
   CAPACITY: 5;

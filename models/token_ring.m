@@ -14,6 +14,9 @@
 -- transitions: 86875
 -- depth: 6
 -- exit: 0
+-- scale: N=6 K=6 states 93312 transitions 1850688
+-- scale: N=7 K=7 states 1647086 transitions 44118375
+-- scale: N=8 K=8 states 33554432 transitions 1166016512
 
 const
   N: 5;                          -- stations

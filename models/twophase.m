@@ -14,6 +14,7 @@
 -- transitions: 6689
 -- depth: 16
 -- exit: 0
+-- scale: PARTICIPANTS=6 states 11299 transitions 74541
 
 const
   PARTICIPANTS: 4;
