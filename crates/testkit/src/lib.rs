@@ -1,1 +1,11 @@
-//! Placeholder until the crate's first commit.
+//! What tests are made with; no other crate depends on this outside its tests.
+//!
+//! - [`random`]: well-typed random programs of the guarded-command language.
+//! - [`oracle`]: a brute-force search that is too simple to be wrong.
+//! - [`corpus`]: what model files say about themselves.
+//! - [`writes`]: whether a step keeps to the bits its rule declares.
+
+pub mod corpus;
+pub mod oracle;
+pub mod random;
+pub mod writes;
