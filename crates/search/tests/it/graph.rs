@@ -114,7 +114,9 @@ impl Graph {
     /// The colour of a successor: it depends on the colour of the source, as names of symmetric
     /// elements do.
     fn colour(&self, source: &[u8], index: usize) -> u8 {
-        source.last().map_or(0, |last| last ^ (index as u8 + 1))
+        source
+            .last()
+            .map_or(0, |last| last ^ (index as u8).wrapping_add(1))
     }
 
     fn fault(&self, name: String, phase: Phase) -> Fault {

@@ -1,6 +1,7 @@
 //! The search against explicit graphs, whose answers are known.
 
 mod behaviours;
+mod cube;
 mod graph;
 mod oracle;
 mod random;
