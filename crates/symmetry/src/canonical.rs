@@ -94,6 +94,11 @@ impl Canonicaliser {
         *worst = (*worst).max(searcher.candidates);
     }
 
+    /// Whether each state is its own representative, for no scalarset occurs in it.
+    pub fn is_trivial(&self) -> bool {
+        self.plan.domains.is_empty()
+    }
+
     /// The image of a state under a renaming.
     pub fn apply(&self, state: &[u8], permutation: &Permutation) -> Vec<u8> {
         self.action.apply(state, permutation)

@@ -24,6 +24,7 @@ mod permutation;
 mod plan;
 mod refine;
 mod relabel;
+mod sample;
 mod search;
 mod wrapper;
 

@@ -2,12 +2,14 @@
 //! representatives.
 
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_ir::Program;
 use hadal_model::{
     Cursor, Expander, Failure, Flow, Model, Remark, Shape, States, Step, Stop, Successors,
 };
 
+use crate::sample::Sampler;
 use crate::{Canonicaliser, Scratch};
 
 /// A state with more candidate arrangements than this is worth a remark.
@@ -20,6 +22,9 @@ const MANY_CANDIDATES: u64 = 10_000;
 pub struct Symmetric<P> {
     inner: P,
     canonicaliser: Canonicaliser,
+    /// Whether the states nearest to the startstates have been checked, by whichever expander
+    /// wrote the startstates first.
+    is_checked: AtomicBool,
 }
 
 impl<P> Symmetric<P> {
@@ -28,6 +33,7 @@ impl<P> Symmetric<P> {
         Symmetric {
             inner,
             canonicaliser: Canonicaliser::new(program),
+            is_checked: AtomicBool::new(false),
         }
     }
 
@@ -56,6 +62,8 @@ where
             inner: self.inner.expander(stop),
             canonicaliser: &self.canonicaliser,
             scratch: self.canonicaliser.scratch(),
+            sampler: Sampler::new(self.inner.shape(), &self.canonicaliser),
+            is_checked: &self.is_checked,
         })
     }
 
@@ -72,14 +80,23 @@ struct SymmetricExpander<'a> {
     inner: Box<dyn Expander + 'a>,
     canonicaliser: &'a Canonicaliser,
     scratch: Scratch,
+    sampler: Sampler<'a>,
+    is_checked: &'a AtomicBool,
 }
 
 impl Expander for SymmetricExpander<'_> {
     fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
+        if from == Cursor::default() && !self.is_checked.swap(true, Ordering::Relaxed) {
+            self.sampler.check_first(&mut *self.inner);
+        }
         self.inner.starts(from, out)
     }
 
     fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow {
+        // At the beginning of a block only, so that no state is checked twice.
+        if from == Cursor::default() {
+            self.sampler.check_block(&mut *self.inner, block);
+        }
         self.inner.expand(block, from, out)
     }
 
@@ -108,6 +125,7 @@ impl Expander for SymmetricExpander<'_> {
 
     fn take_remarks(&mut self) -> Vec<Remark> {
         let mut remarks = self.inner.take_remarks();
+        remarks.extend(self.sampler.take_finding());
         let candidates = self.scratch.take_worst();
         if candidates > MANY_CANDIDATES {
             remarks.push(Remark::ExpensiveCanonicalForm { candidates });

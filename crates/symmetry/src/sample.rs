@@ -1,0 +1,411 @@
+//! A sampled check that a model is as symmetric as it declares.
+//!
+//! A front-end can forbid literals and order on scalarsets, but not see that the outcome of a `for`
+//! over one depends on the order of its passes.
+//! So in some of the states that are expanded anyway, elements are renamed at random and the image
+//! is expanded too: what happens at the two must be the same up to renaming.
+//! Where it is not, a single exchange of two elements is looked for that shows it to a person.
+//!
+//! Which states and which renaming is decided by the bytes of the state alone, so the sample is the
+//! same for any number of threads; besides, the states nearest to the startstates are checked before
+//! the search begins, so that small models are checked as a whole.
+//!
+//! Startstates need no check: a search visits the orbits of the startstates there are, and if the
+//! rules are symmetric, all states of an orbit lead to the same orbits, whichever of them started.
+//! Goals are not compared either: those of one parameter may well become those of another.
+
+use std::collections::{HashSet, VecDeque};
+
+use hadal_model::{
+    Cursor, Expander, Failure, Flow, PAD_BYTES, Remark, Shape, Source, States, Successors,
+};
+use rapidhash::v3::rapidhash_v3;
+
+use crate::{Canonicaliser, Permutation, Scratch};
+
+/// One state in so many is checked during a search.
+const RATE: u64 = 1 << 10;
+/// States checked before a search.
+const FIRST_STATES: usize = 64;
+/// Renamings tried at each of them.
+const FIRST_RENAMINGS: u64 = 3;
+/// Successors that may be generated for these; a large model must not wait for its check.
+const FIRST_SUCCESSORS: u64 = 50_000;
+/// Successors held at a time.
+const CAPACITY: usize = 256;
+/// Elements of a scalarset beyond these are not renamed: each exchange writes out a state.
+const MAX_ELEMENTS: u32 = 64;
+
+/// Checks states for one expander.
+pub(crate) struct Sampler<'a> {
+    shape: &'a Shape,
+    canonicaliser: &'a Canonicaliser,
+    scratch: Scratch,
+    out: Successors,
+    block: Vec<u8>,
+    failures: Vec<Failure>,
+    /// What happens at a state and at its image.
+    here: Survey,
+    there: Survey,
+    finding: Option<Remark>,
+    /// After one finding there is nothing more to learn.
+    is_over: bool,
+}
+
+/// The model was stopped, or a state has too many successors.
+#[derive(Clone, Copy, Debug)]
+struct Unfinished;
+
+/// What happens at a state, up to renaming.
+#[derive(Clone, Debug, Default)]
+struct Survey {
+    rules: Vec<Tally>,
+    source: Source,
+    /// The properties that fail, sorted.
+    failing: Vec<u32>,
+}
+
+/// What a rule does at a state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    n_fired: u64,
+    n_successors: u64,
+    /// Sum of the hashes of the successors' representatives. Equal bags have equal sums, so a
+    /// difference is never a false alarm.
+    orbits: u64,
+}
+
+impl<'a> Sampler<'a> {
+    /// A sampler for states of this shape.
+    pub(crate) fn new(shape: &'a Shape, canonicaliser: &'a Canonicaliser) -> Self {
+        Sampler {
+            shape,
+            canonicaliser,
+            scratch: canonicaliser.scratch(),
+            out: Successors::new(shape, CAPACITY),
+            block: vec![0; shape.state_len + PAD_BYTES],
+            failures: Vec::new(),
+            here: Survey::default(),
+            there: Survey::default(),
+            finding: None,
+            is_over: canonicaliser.is_trivial(),
+        }
+    }
+
+    /// Forgets and returns what was found.
+    pub(crate) fn take_finding(&mut self) -> Option<Remark> {
+        self.finding.take()
+    }
+
+    /// Checks the states of a block that fall into the sample.
+    pub(crate) fn check_block(&mut self, inner: &mut dyn Expander, block: States<'_>) {
+        if self.is_over {
+            return;
+        }
+        for state in block.iter() {
+            let hash = rapidhash_v3(state);
+            if hash.is_multiple_of(RATE) && !self.check(inner, state, hash, u64::MAX) {
+                return;
+            }
+        }
+    }
+
+    /// Checks the states nearest to the startstates, in the order of a search.
+    pub(crate) fn check_first(&mut self, inner: &mut dyn Expander) {
+        if self.is_over {
+            return;
+        }
+        let mut known = HashSet::new();
+        let mut queue = VecDeque::new();
+        let mut from = Cursor::default();
+        self.out.reset(1);
+        loop {
+            let flow = inner.starts(from, &mut self.out);
+            self.canonicalise_successors();
+            for state in self.out.states().iter() {
+                if known.len() < FIRST_STATES && known.insert(state.to_vec()) {
+                    queue.push_back(state.to_vec());
+                }
+            }
+            match flow {
+                Flow::Full(cursor) if known.len() < FIRST_STATES => {
+                    from = cursor;
+                    self.out.drain();
+                }
+                Flow::Stopped => return,
+                Flow::Full(_) | Flow::Done => break,
+            }
+        }
+        let mut left = FIRST_SUCCESSORS;
+        while let Some(state) = queue.pop_front() {
+            let hash = rapidhash_v3(&state);
+            for round in 0..FIRST_RENAMINGS {
+                let seed = hash.wrapping_add(round);
+                if !self.check(inner, &state, seed, left) {
+                    return;
+                }
+            }
+            let Ok(n) = self.survey(inner, &state, left, false, &mut |successor| {
+                if known.len() < FIRST_STATES && known.insert(successor.to_vec()) {
+                    queue.push_back(successor.to_vec());
+                }
+            }) else {
+                return;
+            };
+            // Each renaming took an expansion of the state and one of its image.
+            left = left.saturating_sub(n.saturating_mul(1 + 2 * FIRST_RENAMINGS));
+        }
+    }
+
+    /// Compares a state with an image of it. Whether to go on.
+    fn check(&mut self, inner: &mut dyn Expander, state: &[u8], seed: u64, limit: u64) -> bool {
+        let Some(exchanges) = self.choose_renaming(state, seed) else {
+            return true;
+        };
+        let mut image = state.to_vec();
+        for exchange in &exchanges {
+            image = self.canonicaliser.apply(&image, exchange);
+        }
+        match self.compare(inner, state, &image, limit) {
+            Err(Unfinished) => return false,
+            Ok(None) => return true,
+            Ok(Some((rule, difference))) => {
+                let message = format!("renaming elements changes what happens: {difference}");
+                self.finding = Some(Remark::BrokenSymmetry { rule, message });
+                self.is_over = true;
+            }
+        }
+        // One of the exchanges on the way must make a difference, and is easier to understand.
+        let mut before = state.to_vec();
+        for exchange in &exchanges {
+            let after = self.canonicaliser.apply(&before, exchange);
+            if let Ok(Some((rule, difference))) = self.compare(inner, &before, &after, limit) {
+                let words = exchange.describe(self.canonicaliser.types());
+                let message = format!("{words} changes what happens: {difference}");
+                self.finding = Some(Remark::BrokenSymmetry { rule, message });
+                break;
+            }
+            before = after;
+        }
+        false
+    }
+
+    /// What differs between two states: who, and how in words. `None` where that could not be
+    /// found out.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer one is about the comparison"
+    )]
+    fn compare(
+        &mut self,
+        inner: &mut dyn Expander,
+        before: &[u8],
+        after: &[u8],
+        limit: u64,
+    ) -> Result<Option<(String, String)>, Unfinished> {
+        self.survey(inner, before, limit, false, &mut |_| {})?;
+        self.survey(inner, after, limit, true, &mut |_| {})?;
+        Ok(self.difference())
+    }
+
+    /// A random renaming that changes the state, as exchanges of two elements one after the other.
+    fn choose_renaming(&self, state: &[u8], seed: u64) -> Option<Vec<Permutation>> {
+        let scalarsets = &self.canonicaliser.types().scalarsets;
+        let mut random = seed;
+        let mut below = |n: u32| {
+            // A step of splitmix64.
+            random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut word = random;
+            word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((word ^ word >> 31) % u64::from(n)) as u32
+        };
+        // Where elements are alike, a renaming may change nothing; then another one may.
+        for _ in 0..4 {
+            let mut exchanges = Vec::new();
+            let mut image = state.to_vec();
+            for (position, scalarset) in scalarsets.iter().enumerate() {
+                for a in 1..scalarset.size.min(MAX_ELEMENTS) {
+                    let b = below(a + 1);
+                    if a == b {
+                        continue;
+                    }
+                    let mut images = vec![Vec::new(); scalarsets.len()];
+                    images[position] = (0..=a).collect();
+                    images[position].swap(a as usize, b as usize);
+                    let exchange = Permutation::new(images)?;
+                    let next = self.canonicaliser.apply(&image, &exchange);
+                    if next != image {
+                        image = next;
+                        exchanges.push(exchange);
+                    }
+                }
+            }
+            if image != state {
+                return Some(exchanges);
+            }
+        }
+        None
+    }
+
+    /// Finds what happens at a state; returns the number of successors, which must not be above
+    /// `limit`.
+    fn survey(
+        &mut self,
+        inner: &mut dyn Expander,
+        state: &[u8],
+        limit: u64,
+        is_image: bool,
+        visit: &mut dyn FnMut(&[u8]),
+    ) -> Result<u64, Unfinished> {
+        let state_len = self.shape.state_len;
+        self.block[..state_len].copy_from_slice(state);
+        let mut rules = std::mem::take(match is_image {
+            true => &mut self.there.rules,
+            false => &mut self.here.rules,
+        });
+        rules.clear();
+        rules.resize(self.shape.rules.len(), Tally::default());
+        let mut from = Cursor::default();
+        let mut n = 0;
+        self.out.reset(1);
+        loop {
+            let flow = {
+                let block = States::new(&self.block, state_len, 1);
+                inner.expand(block, from, &mut self.out)
+            };
+            self.canonicalise_successors();
+            for position in 0..self.out.len() {
+                let successor = self.out.state(position);
+                visit(successor);
+                let tally = &mut rules[self.out.rule(position) as usize];
+                tally.n_successors += 1;
+                tally.orbits = tally.orbits.wrapping_add(rapidhash_v3(successor));
+            }
+            n += self.out.len() as u64;
+            match flow {
+                Flow::Done => break,
+                Flow::Full(cursor) if n <= limit => {
+                    from = cursor;
+                    self.out.drain();
+                }
+                Flow::Full(_) | Flow::Stopped => return Err(Unfinished),
+            }
+        }
+        for (tally, &n_fired) in rules.iter_mut().zip(self.out.fired_by_rule()) {
+            tally.n_fired = n_fired;
+        }
+        self.failures.clear();
+        let block = States::new(&self.block, state_len, 1);
+        if inner.check(block, &mut self.failures) != Flow::Done {
+            return Err(Unfinished);
+        }
+        let survey = match is_image {
+            true => &mut self.there,
+            false => &mut self.here,
+        };
+        survey.rules = rules;
+        survey.source = self.out.sources()[0].clone();
+        survey.failing.clear();
+        let failing = self.failures.iter().map(|failure| failure.property);
+        survey.failing.extend(failing);
+        survey.failing.sort_unstable();
+        survey.failing.dedup();
+        Ok(n)
+    }
+
+    fn canonicalise_successors(&mut self) {
+        // A state without bits has one orbit, and no chunks to walk over.
+        let state_len = self.shape.state_len.max(1);
+        for state in self.out.states_mut().chunks_exact_mut(state_len) {
+            self.canonicaliser.canonicalise(state, &mut self.scratch);
+        }
+    }
+
+    /// The first thing that differs between the state and its image: who, and how in words.
+    fn difference(&self) -> Option<(String, String)> {
+        let (here, there) = (&self.here, &self.there);
+        match (&here.source.fault, &there.source.fault) {
+            // A fault cuts the expansion short, and which of several faults comes first may depend
+            // on the names, so there is nothing more to compare.
+            (Some(_), Some(_)) => return None,
+            (None, None) => {}
+            (Some(fault), None) | (None, Some(fault)) => {
+                let when = match here.source.fault.is_some() {
+                    true => "before but not after the exchange",
+                    false => "after the exchange but not before",
+                };
+                let text = format!("\"{}\" fails {when} ({})", fault.name, fault.message);
+                return Some((fault.name.clone(), text));
+            }
+        }
+        for (rule, (a, b)) in self
+            .shape
+            .rules
+            .iter()
+            .zip(here.rules.iter().zip(&there.rules))
+        {
+            let name = &rule.name;
+            let text = if a == b {
+                continue;
+            } else if a.n_fired != b.n_fired {
+                format!(
+                    "rule \"{name}\" fires {} before the exchange and {} after it",
+                    times(a.n_fired),
+                    times(b.n_fired)
+                )
+            } else if a.n_successors != b.n_successors {
+                format!(
+                    "rule \"{name}\" has {} before the exchange and {} after it",
+                    count(a.n_successors, "successor"),
+                    count(b.n_successors, "successor")
+                )
+            } else {
+                format!("rule \"{name}\" leads to states that are not renamings of each other")
+            };
+            return Some((name.clone(), text));
+        }
+        let (a, b) = (&here.source, &there.source);
+        if a.enabled != b.enabled {
+            let text = format!(
+                "{} enabled before the exchange and {} after it",
+                count(a.enabled.into(), "rule instance"),
+                b.enabled
+            );
+            return Some(("guards".to_owned(), text));
+        }
+        if a.progress != b.progress {
+            let text = "only one of the two states can be left".to_owned();
+            return Some(("deadlock".to_owned(), text));
+        }
+        let only_here = |property: &&u32| !there.failing.contains(property);
+        let only_there = |property: &&u32| !here.failing.contains(property);
+        let broken = here.failing.iter().find(only_here);
+        let property = *broken.or_else(|| there.failing.iter().find(only_there))?;
+        let name = match self.shape.properties.get(property as usize) {
+            Some(property) => property.name.clone(),
+            None => format!("property {property}"),
+        };
+        let text = match broken.is_some() {
+            true => format!("\"{name}\" fails before but not after the exchange"),
+            false => format!("\"{name}\" fails after the exchange but not before"),
+        };
+        Some((name, text))
+    }
+}
+
+fn times(n: u64) -> String {
+    match n {
+        0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        n => format!("{n} times"),
+    }
+}
+
+fn count(n: u64, what: &str) -> String {
+    match n {
+        0 => format!("no {what}"),
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
