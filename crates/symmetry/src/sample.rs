@@ -190,12 +190,7 @@ impl<'a> Sampler<'a> {
         false
     }
 
-    /// What differs between two states: who, and how in words. `None` where that could not be
-    /// found out.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer one is about the comparison"
-    )]
+    /// What differs between two states: who, and how in words.
     fn compare(
         &mut self,
         inner: &mut dyn Expander,
