@@ -605,7 +605,7 @@ pub enum ExprKind {
         /// The name of the element's index.
         name: Name,
         /// The multiset.
-        multiset: Designator,
+        multiset: Box<Designator>,
         /// Which elements to count.
         condition: Box<Expr>,
     },

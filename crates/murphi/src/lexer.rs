@@ -50,45 +50,55 @@ struct Lexer<'s> {
     out: Lexed,
 }
 
-/// The spellings of symbols; where one begins with another, the longer stands first.
-const SYMBOLS: &[(&str, TokenKind)] = &[
-    ("==>", TokenKind::LongArrow),
-    ("&&", TokenKind::AmpAmp),
-    ("||", TokenKind::PipePipe),
-    ("->", TokenKind::Arrow),
-    ("==", TokenKind::EqEq),
-    ("!=", TokenKind::Ne),
-    ("<=", TokenKind::Le),
-    ("<<", TokenKind::Shl),
-    (">=", TokenKind::Ge),
-    (">>", TokenKind::Shr),
-    (":=", TokenKind::Assign),
-    ("..", TokenKind::DotDot),
-    ("+", TokenKind::Plus),
-    ("-", TokenKind::Minus),
-    ("*", TokenKind::Star),
-    ("/", TokenKind::Slash),
-    ("%", TokenKind::Percent),
-    ("!", TokenKind::Bang),
-    ("~", TokenKind::Tilde),
-    ("&", TokenKind::Amp),
-    ("|", TokenKind::Pipe),
-    ("^", TokenKind::Caret),
-    ("=", TokenKind::Eq),
-    ("<", TokenKind::Lt),
-    (">", TokenKind::Gt),
-    ("?", TokenKind::Question),
-    (":", TokenKind::Colon),
-    (".", TokenKind::Dot),
-    (",", TokenKind::Comma),
-    (";", TokenKind::Semi),
-    ("(", TokenKind::LParen),
-    (")", TokenKind::RParen),
-    ("[", TokenKind::LBracket),
-    ("]", TokenKind::RBracket),
-    ("{", TokenKind::LBrace),
-    ("}", TokenKind::RBrace),
-];
+/// The symbol that a text begins with, and its length: the longest, where one begins with
+/// another.
+fn ascii_symbol(text: &[u8]) -> Option<(usize, TokenKind)> {
+    Some(match text {
+        [b'=', b'=', b'>', ..] => (3, TokenKind::LongArrow),
+        [b'&', b'&', ..] => (2, TokenKind::AmpAmp),
+        [b'|', b'|', ..] => (2, TokenKind::PipePipe),
+        [b'-', b'>', ..] => (2, TokenKind::Arrow),
+        [b'=', b'=', ..] => (2, TokenKind::EqEq),
+        [b'!', b'=', ..] => (2, TokenKind::Ne),
+        [b'<', b'=', ..] => (2, TokenKind::Le),
+        [b'<', b'<', ..] => (2, TokenKind::Shl),
+        [b'>', b'=', ..] => (2, TokenKind::Ge),
+        [b'>', b'>', ..] => (2, TokenKind::Shr),
+        [b':', b'=', ..] => (2, TokenKind::Assign),
+        [b'.', b'.', ..] => (2, TokenKind::DotDot),
+        [first, ..] => (
+            1,
+            match first {
+                b'+' => TokenKind::Plus,
+                b'-' => TokenKind::Minus,
+                b'*' => TokenKind::Star,
+                b'/' => TokenKind::Slash,
+                b'%' => TokenKind::Percent,
+                b'!' => TokenKind::Bang,
+                b'~' => TokenKind::Tilde,
+                b'&' => TokenKind::Amp,
+                b'|' => TokenKind::Pipe,
+                b'^' => TokenKind::Caret,
+                b'=' => TokenKind::Eq,
+                b'<' => TokenKind::Lt,
+                b'>' => TokenKind::Gt,
+                b'?' => TokenKind::Question,
+                b':' => TokenKind::Colon,
+                b'.' => TokenKind::Dot,
+                b',' => TokenKind::Comma,
+                b';' => TokenKind::Semi,
+                b'(' => TokenKind::LParen,
+                b')' => TokenKind::RParen,
+                b'[' => TokenKind::LBracket,
+                b']' => TokenKind::RBracket,
+                b'{' => TokenKind::LBrace,
+                b'}' => TokenKind::RBrace,
+                _ => return None,
+            },
+        ),
+        [] => return None,
+    })
+}
 
 /// The one-character spellings beyond ASCII.
 fn unicode_symbol(c: char) -> Option<TokenKind> {
@@ -246,11 +256,9 @@ impl<'s> Lexer<'s> {
 
     fn symbol_here(&self) -> Option<(usize, TokenKind)> {
         let c = self.rest.chars().next()?;
-        if c.is_ascii() {
-            let found = SYMBOLS.iter().find(|(text, _)| self.rest.starts_with(text));
-            found.map(|(text, kind)| (text.len(), *kind))
-        } else {
-            unicode_symbol(c).map(|kind| (c.len_utf8(), kind))
+        match c.is_ascii() {
+            true => ascii_symbol(self.rest.as_bytes()),
+            false => unicode_symbol(c).map(|kind| (c.len_utf8(), kind)),
         }
     }
 

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer as Painter, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer as Painter, Snippet};
 
 use crate::{Diagnostic, Label, Severity, Source, Span};
 
@@ -19,7 +19,7 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// How many errors [`Renderer::render_all`] shows.
+    /// How many errors, and how many warnings, [`Renderer::render_all`] shows.
     pub const SHOWN_MAX: usize = 20;
 
     /// Text without colours.
@@ -40,15 +40,10 @@ impl Renderer {
         };
         let title = level.primary_title(cleaned(&diagnostic.message));
         let mut group = Group::with_title(title);
+        let mut places = Vec::new();
         for (idx, excerpt) in excerpts(source, diagnostic).into_iter().enumerate() {
-            // The library reckons the position from the excerpt, which is cut; give the true one.
             let position = source.position(excerpt.origin);
-            let origin = Origin::path(cleaned(source.name()))
-                .line(position.line as usize)
-                .char_column(position.column as usize);
-            if idx == 0 {
-                group = group.element(origin);
-            }
+            places.push(format!("{}:{position}", cleaned(source.name())));
             let annotations = excerpt.marks.into_iter().map(|mark| {
                 let kind = match mark.primary {
                     true => AnnotationKind::Primary,
@@ -60,6 +55,7 @@ impl Renderer {
             group = group.element(
                 Snippet::source(excerpt.text)
                     .line_start(excerpt.first_line as usize)
+                    .path(format!("{PLACE}{idx}{PLACE}"))
                     .annotations(annotations),
             );
         }
@@ -73,12 +69,12 @@ impl Renderer {
             true => Painter::styled(),
             false => Painter::plain(),
         };
-        painter.decor_style(DecorStyle::Ascii).render(&[group])
+        let painted = painter.decor_style(DecorStyle::Ascii).render(&[group]);
+        with_places(&painted, &places)
     }
 
-    /// All diagnostics, each followed by an empty line: every warning that stands before the
-    /// last error shown, the first [`Renderer::SHOWN_MAX`] errors, and a line that says how many
-    /// more there are.
+    /// All diagnostics, each followed by an empty line: the first [`Renderer::SHOWN_MAX`] errors
+    /// and as many warnings, and a line that says how many more there are.
     pub fn render_all<'a, I>(&self, source: &Source, diagnostics: I) -> String
     where
         I: IntoIterator<Item = &'a Diagnostic>,
@@ -105,6 +101,23 @@ impl Renderer {
         }
         out
     }
+}
+
+/// Stands on both sides of an excerpt's number where its file name should be. No text that is
+/// shown has it, for it is replaced on the way.
+const PLACE: char = '\u{e000}';
+
+/// Puts the true places into a painted text. The library reckons lines and columns from the
+/// excerpt, in which tabs are wide and long lines are cut.
+fn with_places(painted: &str, places: &[String]) -> String {
+    let mut parts = painted.split(PLACE);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    while let (Some(idx), Some(rest)) = (parts.next(), parts.next()) {
+        let place = idx.parse().ok().and_then(|idx: usize| places.get(idx));
+        out.push_str(place.map_or("", String::as_str));
+        out.push_str(rest.trim_start_matches(|c: char| c == ':' || c.is_ascii_digit()));
+    }
+    out
 }
 
 /// A few neighbouring lines of the source, made fit to be shown.
@@ -208,7 +221,6 @@ fn push_line(
     if window.start > 0 {
         text.push_str("...");
     }
-    let opening = text.len();
     let mut set_ends = |text: &str, offset: u32| {
         for (mark, label) in marks[marks_from..].iter_mut().zip(labels) {
             if offset <= label.span.start {
@@ -225,7 +237,6 @@ fn push_line(
         let after = window.start + at + c.len_utf8();
         set_ends(text, line.start + after as u32);
     }
-    debug_assert!(opening <= text.len());
     if window.end < whole.len() {
         text.push_str("...");
     }
@@ -271,7 +282,228 @@ fn push_visible(c: char, out: &mut String) {
         | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' => out.push('\u{fffd}'),
+        | '\u{feff}'
+        | PLACE => out.push('\u{fffd}'),
         _ => out.push(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    /// Renders an error at the first occurrence of a text, with a label.
+    fn check(text: &str, at: &str, expected: Expect) {
+        let source = Source::new("a.m", text).unwrap();
+        let start = text.find(at).unwrap() as u32;
+        let span = Span::new(start, start + at.len() as u32);
+        let diagnostic = Diagnostic::error("bad", span).label("here");
+        expected.assert_eq(&Renderer::plain().render(&source, &diagnostic));
+    }
+
+    #[test]
+    fn an_excerpt_with_a_label() {
+        check(
+            "var x: 0..3;\nrule y := 1; end;\n",
+            "y",
+            expect![[r#"
+            error: bad
+             --> a.m:2:6
+              |
+            2 | rule y := 1; end;
+              |      ^ here"#]],
+        );
+    }
+
+    #[test]
+    fn the_empty_file() {
+        check(
+            "",
+            "",
+            expect![[r#"
+            error: bad
+             --> a.m:1:1
+              |
+            1 |
+              | ^ here"#]],
+        );
+    }
+
+    #[test]
+    fn the_end_of_the_file() {
+        let source = Source::new("a.m", "rule\n").unwrap();
+        let diagnostic = Diagnostic::error("bad", Span::new(5, 5));
+        expect![[r#"
+            error: bad
+             --> a.m:2:1
+              |
+            2 |
+              | ^"#]]
+        .assert_eq(&Renderer::plain().render(&source, &diagnostic));
+    }
+
+    #[test]
+    fn carriage_returns_and_tabs() {
+        check(
+            "a\r\n\t\tb c\r\nd",
+            "b",
+            expect![[r#"
+            error: bad
+             --> a.m:2:3
+              |
+            2 |         b c
+              |         ^ here"#]],
+        );
+        check(
+            "a\tb\tc",
+            "c",
+            expect![[r#"
+            error: bad
+             --> a.m:1:5
+              |
+            1 | a    b    c
+              |           ^ here"#]],
+        );
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let line = format!("{}@@{}", "é".repeat(500), "y".repeat(10_000));
+        check(
+            &line,
+            "@@",
+            expect![[r#"
+            error: bad
+             --> a.m:1:501
+              |
+            1 | ...éééééééééééééééééééééééééééééééééééééééé@@yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+              |                                            ^^ here"#]],
+        );
+        let line = format!("@@{}", "y".repeat(10_000));
+        check(
+            &line,
+            &line,
+            expect![[r#"
+            error: bad
+             --> a.m:1:1
+              |
+            1 | @@yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+              | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ here"#]],
+        );
+    }
+
+    #[test]
+    fn control_characters_are_shown_not_sent() {
+        check(
+            "a \x1b[31m\0\x7f\u{202e}\u{e000}0\u{e000} b",
+            "b",
+            expect![[r#"
+                error: bad
+                 --> a.m:1:15
+                  |
+                1 | a ␛[31m␀␡��0� b
+                  |               ^ here"#]],
+        );
+        let source = Source::new("a\x1b\n.m", "x").unwrap();
+        let diagnostic = Diagnostic::error("bad \x07\nthing", Span::new(0, 1));
+        expect![[r#"
+            error: bad ␇␊thing
+             --> a␛␊.m:1:1
+              |
+            1 | x
+              | ^"#]]
+        .assert_eq(&Renderer::plain().render(&source, &diagnostic));
+    }
+
+    #[test]
+    fn a_label_of_many_lines_is_shown_on_its_first() {
+        check(
+            "if x then\n  y\nend",
+            "if x then\n  y\nend",
+            expect![[r#"
+            error: bad
+             --> a.m:1:1
+              |
+            1 | if x then
+              | ^^^^^^^^^ here"#]],
+        );
+    }
+
+    #[test]
+    fn labels_near_and_far() {
+        let text = format!("rule\n  if x\n{}end\n", "  y := 1;\n".repeat(100));
+        let source = Source::new("a.m", text.as_str()).unwrap();
+        let end = text.find("end").unwrap() as u32;
+        let diagnostic = Diagnostic::warning("odd", Span::new(end, end + 3))
+            .label("this")
+            .context(Span::new(7, 9), "that")
+            .context(Span::new(end, end + 1), "also this")
+            .note("a fact")
+            .help("some advice");
+        expect![[r#"
+            warning: odd
+               --> a.m:103:1
+                |
+            103 | end
+                | -^^
+                | |
+                | this
+                | also this
+                |
+               ::: a.m:2:3
+                |
+              2 |   if x
+                |   -- that
+                |
+                = note: a fact
+                = help: some advice"#]]
+        .assert_eq(&Renderer::plain().render(&source, &diagnostic));
+    }
+
+    #[test]
+    fn spans_out_of_bounds_do_no_harm() {
+        let source = Source::new("a.m", "é").unwrap();
+        for (start, end) in [
+            (0, 99),
+            (1, 1),
+            (1, 2),
+            (7, 3),
+            (50, 60),
+            (u32::MAX, u32::MAX),
+        ] {
+            let diagnostic = Diagnostic::error("bad", Span::new(start, end));
+            assert!(
+                Renderer::plain()
+                    .render(&source, &diagnostic)
+                    .contains("bad")
+            );
+        }
+        let mut bare = Diagnostic::error("bare", Span::default());
+        bare.labels.clear();
+        expect!["error: bare"].assert_eq(&Renderer::plain().render(&source, &bare));
+    }
+
+    #[test]
+    fn only_so_many_are_shown() {
+        let source = Source::new("a.m", "x").unwrap();
+        let many = vec![Diagnostic::error("bad", Span::new(0, 1)); 23];
+        let text = Renderer::plain().render_all(&source, &many);
+        assert_eq!(text.matches("error: bad").count(), Renderer::SHOWN_MAX);
+        assert!(text.ends_with("... and 3 more errors\n"));
+    }
+
+    #[test]
+    fn colours_only_on_request() {
+        let source = Source::new("a.m", "x").unwrap();
+        let diagnostic = Diagnostic::error("bad", Span::new(0, 1));
+        let coloured = Renderer::coloured().render(&source, &diagnostic);
+        assert!(coloured.contains("a.m:1:1") && coloured.contains('\x1b'));
+        assert!(
+            !Renderer::plain()
+                .render(&source, &diagnostic)
+                .contains('\x1b')
+        );
     }
 }

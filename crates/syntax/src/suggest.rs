@@ -9,7 +9,7 @@
 /// ```
 /// use hadal_syntax::did_you_mean;
 ///
-/// assert_eq!(did_you_mean("staet", ["start", "state"]), Some("state"));
+/// assert_eq!(did_you_mean("staet", ["status", "state"]), Some("state"));
 /// assert_eq!(did_you_mean("x", ["y", "z"]), None);
 /// ```
 pub fn did_you_mean<'a, I>(name: &str, candidates: I) -> Option<&'a str>

@@ -26,12 +26,20 @@ impl Parser<'_> {
                 return items;
             }
             let before = self.pos;
+            let was_wrong = self.has_new_errors();
+            self.n_errors_before = self.diagnostics.n_errors();
             self.panicking = false;
             self.item(&mut items);
-            if self.pos == before && !self.at(TokenKind::Eof) {
+            if self.pos > before || self.at(TokenKind::Eof) {
+                continue;
+            }
+            // What follows an item with a mistake may be the rest of that item, as when an `if`
+            // is missing and its `end` closed the rule. It was said enough about it.
+            if !was_wrong {
                 self.expected_item();
-                self.bump();
-                self.skip_until(|parser| parser.at_item_word() || parser.at(TokenKind::Invariant));
+            }
+            if !self.correct_word(|parser| parser.at_rule() || parser.at_item_word()) {
+                self.skip_to_item();
             }
         }
     }
@@ -64,12 +72,30 @@ impl Parser<'_> {
         }
     }
 
+    /// Goes to the next item; a `var` in parentheses is a parameter and not one.
+    fn skip_to_item(&mut self) {
+        let mut n_open = 0usize;
+        loop {
+            match self.peek() {
+                TokenKind::LParen => n_open += 1,
+                TokenKind::RParen => n_open = n_open.saturating_sub(1),
+                _ => {}
+            }
+            self.bump();
+            let is_param = n_open > 0 && self.at(TokenKind::Var);
+            let is_item = self.at_item_word() || self.at(TokenKind::Invariant);
+            if self.at(TokenKind::Eof) || (is_item && !is_param) {
+                return;
+            }
+        }
+    }
+
     fn expected_item(&mut self) {
         self.syntax_error(|parser| {
             let found = parser.found();
             let what = "a declaration or a rule";
             parser.with_guess(
-                Diagnostic::error(format!("expected {what}, found {found}"), parser.span())
+                Diagnostic::error(format!("expected {what}, found {found}"), parser.place())
                     .label(format!("expected {what}")),
             )
         });
@@ -92,7 +118,7 @@ impl Parser<'_> {
         self.bump();
     }
 
-    /// Local declarations, `begin` and statements, up to the word that closes them.
+    /// Local declarations and the `begin` after them. Both may be missing.
     pub(super) fn local_decls(&mut self) -> Vec<Decl> {
         let mut decls = Vec::new();
         self.eat_semis();
@@ -123,9 +149,11 @@ impl Parser<'_> {
                 TokenKind::Ident => {
                     !self.at_rule() && !self.at_foreign_item() && self.guess().is_none()
                 }
+                // The name is missing.
+                TokenKind::Colon => first,
                 TokenKind::Else | TokenKind::End => false,
                 // A reserved word where a name should be.
-                kind => kind.is_keyword() && declares,
+                kind => kind.is_keyword() && declares && !self.at_item_word(),
             };
             if !goes_on {
                 return;
@@ -193,7 +221,7 @@ impl Parser<'_> {
             self.nth(1),
             TokenKind::Colon | TokenKind::Comma | TokenKind::RBrace
         );
-        if self.peek().is_keyword() && is_name_place {
+        if self.peek().is_keyword() && is_name_place && !self.at_item_word() {
             let text = self.text().to_owned();
             let span = self.span();
             self.report(
@@ -278,6 +306,8 @@ impl Parser<'_> {
             ExprKind::Designator(designator) if designator.steps.is_empty() => {
                 TypeKind::Name(designator.base)
             }
+            // Reported already.
+            ExprKind::Real(_) | ExprKind::Error => TypeKind::Error,
             _ => {
                 self.expected("`..`");
                 TypeKind::Error
@@ -318,7 +348,7 @@ impl Parser<'_> {
             let is_field = match self.peek() {
                 TokenKind::Ident => true,
                 TokenKind::End => false,
-                kind => kind.is_keyword() && declares,
+                kind => kind.is_keyword() && declares && !self.at_item_word(),
             };
             if !is_field {
                 break;
@@ -386,7 +416,12 @@ impl Parser<'_> {
     /// `(var a, b: t; c: u)`
     fn params(&mut self) -> Vec<Param> {
         let open = self.span();
-        self.expect(TokenKind::LParen);
+        // A mistake in the name before does not matter to the parameters.
+        self.panicking &= !self.at(TokenKind::LParen);
+        let is_param = self.at(TokenKind::Var) || self.nth(1) == TokenKind::Colon;
+        if !self.expect(TokenKind::LParen) && is_param {
+            self.panicking = false;
+        }
         let mut params = Vec::new();
         loop {
             self.eat_semis();

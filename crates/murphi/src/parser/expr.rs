@@ -284,7 +284,7 @@ impl Parser<'_> {
                 let (name, multiset, condition) = self.multiset_predicate();
                 return ExprKind::MultisetCount {
                     name,
-                    multiset,
+                    multiset: Box::new(multiset),
                     condition: Box::new(condition),
                 };
             }
@@ -462,7 +462,7 @@ impl Parser<'_> {
         if !self.eat(kind) {
             self.syntax_error(|parser| {
                 let (what, found) = (kind.describe(), parser.found());
-                Diagnostic::error(format!("expected {what}, found {found}"), parser.span())
+                Diagnostic::error(format!("expected {what}, found {found}"), parser.place())
                     .label(format!("expected {what}"))
                     .context(Span::new(open.start, open.start + 1), "opened here")
             });

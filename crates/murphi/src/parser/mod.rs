@@ -67,6 +67,7 @@ pub fn parse(source: &Source, dialect: Dialect) -> Parsed {
         panicking: false,
         last_error: None,
         given_up: false,
+        n_errors_before: 0,
         n_missing_ends: 0,
         odd_end: None,
         else_if: None,
@@ -105,6 +106,8 @@ struct Parser<'s> {
     last_error: Option<usize>,
     /// The rest of the file is not looked at.
     given_up: bool,
+    /// How many errors there were before the last item or rule.
+    n_errors_before: usize,
     n_missing_ends: usize,
     /// The first construct that was closed by the word of another: legal, but a hint when an
     /// `end` is missing further down.
@@ -125,6 +128,9 @@ struct Parser<'s> {
     /// tool reserves is meant as a name.
     declared: FxHashSet<Arc<str>>,
 }
+
+/// `do`, for which `:` may stand.
+const DO: &[TokenKind] = &[TokenKind::Do, TokenKind::Colon];
 
 /// The word that opened a construct.
 #[derive(Debug, Clone, Copy)]
@@ -260,6 +266,11 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether something is wrong with the item or rule under way, or with the last one.
+    fn has_new_errors(&self) -> bool {
+        self.diagnostics.n_errors() > self.n_errors_before
+    }
+
     /// Reports that the next token does not fit.
     fn syntax_error(&mut self, make: impl FnOnce(&Self) -> Diagnostic) {
         let is_known = self.panicking
@@ -278,7 +289,7 @@ impl Parser<'_> {
     fn expected(&mut self, what: &str) {
         self.syntax_error(|parser| {
             let found = parser.found();
-            Diagnostic::error(format!("expected {what}, found {found}"), parser.span())
+            Diagnostic::error(format!("expected {what}, found {found}"), parser.place())
                 .label(format!("expected {what}"))
         });
     }
@@ -289,6 +300,15 @@ impl Parser<'_> {
             self.expected(kind.describe());
         }
         found
+    }
+
+    /// Where to point when the next token does not fit: at it, or after the last one if the
+    /// file ends.
+    fn place(&self) -> Span {
+        match self.at(TokenKind::Eof) && self.pos > 0 {
+            true => self.prev_span().after(),
+            false => self.span(),
+        }
     }
 
     /// What the next token is, in words.
@@ -317,6 +337,21 @@ impl Parser<'_> {
         }
     }
 
+    /// If the next token is much like a reserved word that fits here, takes it for that word, so
+    /// that what follows is understood. To be called when the mistake was reported.
+    fn correct_word(&mut self, fits: impl Fn(&Self) -> bool) -> bool {
+        let Some(kind) = self.guess().and_then(TokenKind::keyword) else {
+            return false;
+        };
+        let before = std::mem::replace(&mut self.tokens[self.pos].kind, kind);
+        if !fits(self) {
+            self.tokens[self.pos].kind = before;
+            return false;
+        }
+        self.panicking = false;
+        true
+    }
+
     fn with_guess(&self, diagnostic: Diagnostic) -> Diagnostic {
         match self.guess() {
             Some(word) => diagnostic.help(format!("did you mean `{word}`?")),
@@ -342,7 +377,7 @@ impl Parser<'_> {
             let word = opener.word;
             let error = Diagnostic::error(
                 format!("expected `end` of this `{word}`, found {found}"),
-                parser.span(),
+                parser.place(),
             )
             .label("expected `end`")
             .context(opener.span, format!("this `{word}` is not closed"));

@@ -2,12 +2,9 @@
 
 use hadal_syntax::Diagnostic;
 
-use super::{Opener, Parser};
+use super::{DO, Opener, Parser};
 use crate::ast::{Priority, PropertyKind, Rule, RuleKind};
 use crate::token::{TokenKind, word};
-
-/// `do`, for which `:` may stand.
-const DO: &[TokenKind] = &[TokenKind::Do, TokenKind::Colon];
 
 /// What stands between the name of a rule and its body.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,6 +35,7 @@ impl Parser<'_> {
 
     pub(super) fn rule(&mut self) -> Rule {
         let start = self.span();
+        self.n_errors_before = self.diagnostics.n_errors();
         let kind = self.nest(Self::rule_kind).unwrap_or(RuleKind::Error);
         Rule {
             kind,
@@ -117,11 +115,14 @@ impl Parser<'_> {
                 let found = parser.found();
                 let what = "a rule or `end`";
                 parser.with_guess(
-                    Diagnostic::error(format!("expected {what}, found {found}"), parser.span())
+                    Diagnostic::error(format!("expected {what}, found {found}"), parser.place())
                         .label(format!("expected {what}"))
                         .context(opener.span, format!("inside this `{}`", opener.word)),
                 )
             });
+            if self.correct_word(Self::at_rule) {
+                continue;
+            }
             self.bump();
             self.skip_until(|parser| {
                 parser.at_any(&[TokenKind::End, TokenKind::Invariant]) || parser.at_item_word()

@@ -2,12 +2,9 @@
 
 use hadal_syntax::Diagnostic;
 
-use super::{Opener, Parser};
-use crate::ast::{Alias, Branch, Case, Designator, PropertyKind, Stmt, StmtKind};
+use super::{DO, Opener, Parser};
+use crate::ast::{Alias, Branch, Case, PropertyKind, Stmt, StmtKind};
 use crate::token::{TokenKind, word};
-
-/// `do`, for which `:` may stand.
-const DO: &[TokenKind] = &[TokenKind::Do, TokenKind::Colon];
 
 impl Parser<'_> {
     /// Statements, up to a word that closes or divides the construct around them.
@@ -20,6 +17,9 @@ impl Parser<'_> {
             }
             let before = self.pos;
             self.panicking = false;
+            if self.has_new_errors() && self.skip_stray_part() {
+                continue;
+            }
             stmts.push(self.stmt());
             if !self.panicking {
                 self.expect_separator();
@@ -34,6 +34,23 @@ impl Parser<'_> {
         }
     }
 
+    /// Skips a part of an `if` or `switch` whose beginning was not understood, up to its
+    /// statements.
+    fn skip_stray_part(&mut self) -> bool {
+        let header_end = match self.peek() {
+            TokenKind::Else => None,
+            TokenKind::Elsif => Some(TokenKind::Then),
+            TokenKind::Case => Some(TokenKind::Colon),
+            _ => return false,
+        };
+        self.bump();
+        if let Some(kind) = header_end {
+            self.skip_until(|parser| parser.at(kind) || parser.at_sync());
+            self.eat(kind);
+        }
+        true
+    }
+
     /// Takes a `;` between two statements, or sees that none is needed.
     fn expect_separator(&mut self) {
         if self.at(TokenKind::Semi) || self.at_block_end() {
@@ -46,9 +63,13 @@ impl Parser<'_> {
                     .label("write `;` here")
             });
             self.panicking = false;
-        } else {
+        } else if !self.at_stray_part() || !self.has_new_errors() {
             self.expected("`;` or `end`");
         }
+    }
+
+    fn at_stray_part(&self) -> bool {
+        self.at_any(&[TokenKind::Else, TokenKind::Elsif, TokenKind::Case])
     }
 
     /// Whether no statement can follow in the list under way.
@@ -186,6 +207,29 @@ impl Parser<'_> {
         if after == TokenKind::LParen {
             return self.call_stmt();
         }
+        let is_target = matches!(
+            after,
+            TokenKind::Assign
+                | TokenKind::Dot
+                | TokenKind::LBracket
+                | TokenKind::Eq
+                | TokenKind::EqEq
+        );
+        if !is_target && self.guess().is_some() {
+            self.syntax_error(|parser| {
+                let found = parser.found();
+                parser.with_guess(
+                    Diagnostic::error(
+                        format!("expected a statement, found {found}"),
+                        parser.span(),
+                    )
+                    .label("expected a statement"),
+                )
+            });
+            if self.correct_word(Self::at_statement_word) {
+                return self.stmt_kind();
+            }
+        }
         let target = self.designator();
         match self.peek() {
             TokenKind::Assign => {
@@ -201,32 +245,15 @@ impl Parser<'_> {
                 self.bump();
             }
             _ => {
-                self.expected_assignment(&target);
+                self.expected(match target.steps.is_empty() {
+                    true => "`:=` or `(`",
+                    false => "`:=`",
+                });
                 return StmtKind::Missing;
             }
         }
         let value = self.expr();
         StmtKind::Assign { target, value }
-    }
-
-    fn expected_assignment(&mut self, target: &Designator) {
-        let is_word = target.steps.is_empty();
-        self.syntax_error(|parser| {
-            let found = parser.found();
-            let what = match is_word {
-                true => "`:=` or `(`",
-                false => "`:=`",
-            };
-            let error = Diagnostic::error(format!("expected {what}, found {found}"), parser.span())
-                .label(format!("expected {what}"));
-            let words = crate::token::KEYWORDS.iter().copied();
-            match hadal_syntax::did_you_mean(&target.base, words) {
-                Some(word) if is_word => {
-                    error.context(target.span, format!("did you mean `{word}`?"))
-                }
-                _ => error,
-            }
-        });
     }
 
     fn call_stmt(&mut self) -> StmtKind {
@@ -303,12 +330,32 @@ impl Parser<'_> {
             }
             self.stmts()
         });
+        while self.at_any(&[TokenKind::Else, TokenKind::Elsif]) {
+            self.after_else();
+            if self.eat(TokenKind::Elsif) {
+                self.expr();
+                self.expect_header_end(&[TokenKind::Then]);
+            } else {
+                self.bump();
+            }
+            self.stmts();
+        }
         self.n_open_ifs -= 1;
         self.expect_end(opener);
         StmtKind::If {
             branches,
             otherwise,
         }
+    }
+
+    /// Reports a part of an `if` or `switch` that stands behind its `else`.
+    fn after_else(&mut self) {
+        self.syntax_error(|parser| {
+            let found = parser.text();
+            Diagnostic::error(format!("`{found}` after `else`"), parser.span())
+                .help("`else` comes once, and last; or is an `end` missing above?")
+        });
+        self.panicking = false;
     }
 
     fn branch(&mut self, opener: Opener) -> Branch {
@@ -327,7 +374,8 @@ impl Parser<'_> {
         let subject = self.expr();
         if !self.at_any(&[TokenKind::Case, TokenKind::Else, TokenKind::End]) {
             self.expected("`case`");
-            self.skip_until(|parser| !parser.at(TokenKind::Semi) && parser.at_sync());
+            let parts = [TokenKind::Case, TokenKind::Else, TokenKind::End];
+            self.skip_until(|parser| parser.at_any(&parts) || parser.at_item_word());
         }
         self.panicking = false;
         self.n_open_switches += 1;
@@ -344,6 +392,16 @@ impl Parser<'_> {
             });
         }
         let otherwise = self.eat(TokenKind::Else).then(|| self.stmts());
+        while self.at_any(&[TokenKind::Else, TokenKind::Case]) {
+            self.after_else();
+            if self.eat(TokenKind::Case) {
+                self.expr_list();
+                self.expect_header_end(&[TokenKind::Colon]);
+            } else {
+                self.bump();
+            }
+            self.stmts();
+        }
         self.n_open_switches -= 1;
         self.expect_end(opener);
         StmtKind::Switch {
