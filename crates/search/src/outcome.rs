@@ -28,8 +28,9 @@ pub struct Outcome {
     pub depth: u32,
     /// Distinct states at each depth.
     pub layers: Vec<u64>,
-    /// Violations, least first by (depth, ordinal of the state, property before deadlock or
-    /// fault, number of the property); goals that were never reached come last.
+    /// Violations, least first by (depth, ordinal of the state, properties by number before the
+    /// fault or deadlock of its expansion); then goals that were never reached, then liveness. A
+    /// startstate that meets a fault comes after those found before it.
     pub violations: Vec<Violation>,
     /// Rule firings by rule, in the order of `Shape::rules`.
     pub fired_by_rule: Vec<u64>,
@@ -82,7 +83,8 @@ pub enum Reason {
     Time,
     /// Someone raised the stop flag.
     Interrupted,
-    /// All states were visited, but memory or time did not suffice to decide liveness.
+    /// All states were visited, but liveness could not be decided: memory did not suffice, or the
+    /// search was stopped by then.
     Liveness,
 }
 

@@ -7,6 +7,7 @@
 //! A block whose buffer ran full holds up the blocks behind it, which keep their buffers until it
 //! is their turn. So the order of insertion never depends on threads, window or buffers.
 
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
@@ -42,6 +43,8 @@ struct Round {
     expanding: Vec<usize>,
     /// How many of `active`, from the first on, are inserted now.
     n_inserting: usize,
+    /// The partitions that have candidates among them.
+    partitions: Vec<usize>,
 }
 
 /// The phases of rounds.
@@ -71,6 +74,10 @@ pub(crate) enum Halt {
     /// The memory budget does not allow another round.
     Memory,
 }
+
+/// Candidates whose cells and states are read ahead. Nearly all the time of an insertion is spent
+/// waiting for memory, and waiting for several at once takes no longer than for one.
+const LOOKAHEAD: usize = 16;
 
 const UNPOISONED: &str = "a panic under this lock ends the search";
 
@@ -124,10 +131,10 @@ impl<'a> Shared<'a> {
                 let mut task = write(&self.tasks[round.active[item]]);
                 task.check_survivors(expander, self.shape);
             }
-            Job::Insert => self.insert(&round, item),
+            Job::Insert => self.insert(&round, round.partitions[item]),
             Job::Settle => {
                 let tasks = self.inserting(&round);
-                write(self.table.partition(item)).settle(|name| {
+                write(self.table.partition(round.partitions[item])).settle(|name| {
                     let (task, position) = split(name);
                     tasks[task].ordinal_of(position)
                 });
@@ -141,24 +148,31 @@ impl<'a> Shared<'a> {
             .iter()
             .map(|task| task.in_partition(partition).len())
             .sum();
-        if n == 0 {
-            return;
-        }
         let arena = read(&self.arena);
         let mut table = write(self.table.partition(partition));
         table.reserve(n, |ordinal| hash_state(arena.get(ordinal)));
         for (number, task) in tasks.iter().enumerate() {
-            for &position in task.in_partition(partition) {
-                let (state, hash) = task.candidate(position);
-                let known = table.find_or_add(hash, join(number, position), |cell| match cell {
-                    Cell::Stored(ordinal) => arena.get(ordinal) == state,
-                    Cell::Candidate(name) => {
-                        let (task, position) = split(name);
-                        tasks[task].candidate(position).0 == state
+            for positions in task.in_partition(partition).chunks(LOOKAHEAD) {
+                let mut likely = [None; LOOKAHEAD];
+                for (likely, &position) in likely.iter_mut().zip(positions) {
+                    *likely = table.peek(task.candidate(position).1);
+                }
+                for ordinal in likely.into_iter().flatten() {
+                    black_box(arena.get(ordinal).first());
+                }
+                for &position in positions {
+                    let (state, hash) = task.candidate(position);
+                    let name = join(number, position);
+                    let known = table.find_or_add(hash, name, |cell| match cell {
+                        Cell::Stored(ordinal) => arena.get(ordinal) == state,
+                        Cell::Candidate(name) => {
+                            let (task, position) = split(name);
+                            tasks[task].candidate(position).0 == state
+                        }
+                    });
+                    if known.is_none() {
+                        task.mark_new(position);
                     }
-                });
-                if known.is_none() {
-                    task.mark_new(position);
                 }
             }
         }
@@ -370,8 +384,8 @@ impl<'a> Rounds<'a> {
     fn insert_candidates(&mut self) -> Result<Option<Halt>, Error> {
         let since = Instant::now();
         let mut n_candidates = [0; N_PARTITIONS];
-        let n_inserting = {
-            let mut round = write(&self.shared.round);
+        let (n_inserting, n_partitions) = {
+            let round = &mut *write(&self.shared.round);
             let mut n = 0;
             for &slot in &round.active {
                 let task = read(&self.shared.tasks[slot]);
@@ -384,7 +398,11 @@ impl<'a> Rounds<'a> {
                 }
             }
             round.n_inserting = n;
-            n
+            round.partitions.clear();
+            round
+                .partitions
+                .extend((0..N_PARTITIONS).filter(|&partition| n_candidates[partition] > 0));
+            (n, round.partitions.len())
         };
         let growth_bytes = self
             .shared
@@ -395,7 +413,7 @@ impl<'a> Rounds<'a> {
         }
         // Waking helpers takes longer than one block's candidates.
         let alone = n_inserting == 1;
-        self.phase(Job::Insert, N_PARTITIONS, alone);
+        self.phase(Job::Insert, n_partitions, alone);
         self.seconds.insert += since.elapsed().as_secs_f64();
 
         let since = Instant::now();
@@ -422,7 +440,7 @@ impl<'a> Rounds<'a> {
         } = self;
         crew.run(
             Job::Settle,
-            N_PARTITIONS,
+            n_partitions,
             alone,
             || {
                 let tasks = shared.inserting(&read(&shared.round));

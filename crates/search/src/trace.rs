@@ -48,7 +48,8 @@ pub enum TraceError {
 
 /// Replays `path` with `model`, which may be another generator than the one searched with.
 ///
-/// It runs on a thread of its own with the stack that `options` ask for.
+/// It runs on a thread of its own with the stack that `options` ask for. After a search that was
+/// interrupted, `stop` must be another flag than the one that was raised.
 pub fn trace(
     model: &dyn Model,
     path: &Path,

@@ -187,6 +187,17 @@ impl Partition {
         }
     }
 
+    /// Reads ahead: the ordinal in the first cell where this hash may be, if it looks like a hit.
+    ///
+    /// Asking for several hashes before looking them up lets the processor wait for all their
+    /// cells at once. There must be room, as for [`find_or_add`](Self::find_or_add).
+    #[inline]
+    pub fn peek(&self, hash: u64) -> Option<u64> {
+        let cell = self.cell(self.home(hash));
+        let is_stored = cell & CANDIDATE == 0;
+        (cell >> NUMBER_BITS == tag_of(hash) && is_stored).then_some(cell & NUMBER_MASK)
+    }
+
     /// Finds the ordinal of the state with this hash for which `is_same` holds, between rounds.
     #[inline]
     pub fn find(&self, hash: u64, mut is_same: impl FnMut(u64) -> bool) -> Option<u64> {
@@ -343,6 +354,10 @@ mod tests {
                 partition.settle(|name| ordinal_of[&name]);
                 assert_eq!(partition.len(), keys.len());
                 for key in 0..900 {
+                    if !partition.is_empty() {
+                        let likely = partition.peek(hash(key));
+                        assert!(likely.is_none_or(|ordinal| ordinal < keys.len() as u64));
+                    }
                     let found = partition.find(hash(key), |ordinal| keys[ordinal as usize] == key);
                     assert_eq!(found, ordinals.get(&key).copied());
                 }
