@@ -130,9 +130,12 @@ const PIECES: &[&str] = &[
     "_",
 ];
 
-/// Runs a test with a generator whose seed is printed if it fails.
+/// Runs a test with a generator whose seed is printed if it fails. The environment variable
+/// `HADAL_FUZZ_FACTOR` asks for more runs.
 fn with_seeds(n_seeds: u64, test: impl Fn(&mut Pcg64Mcg)) {
-    for seed in 0..n_seeds {
+    let factor = std::env::var("HADAL_FUZZ_FACTOR").ok();
+    let factor: u64 = factor.and_then(|text| text.parse().ok()).unwrap_or(1);
+    for seed in 0..n_seeds * factor {
         let run = std::panic::AssertUnwindSafe(|| test(&mut Pcg64Mcg::seed_from_u64(seed)));
         if let Err(panic) = std::panic::catch_unwind(run) {
             eprintln!("failed with seed {seed}");
