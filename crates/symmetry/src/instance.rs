@@ -79,6 +79,16 @@ impl Instance {
         self.read_body(plan, 0, state, 0, OUTSIDE, names);
     }
 
+    /// Whether one of two vertices is named inside a bag or has one below it that is not empty.
+    pub(crate) fn is_in_bags(&self, a: u32, b: u32) -> bool {
+        // Bags are read after everything else.
+        let Some(slot) = self.slots.first() else {
+            return false;
+        };
+        let mut vertices = self.vertices[slot.first as usize..].iter();
+        vertices.any(|&vertex| vertex == a || vertex == b)
+    }
+
     fn read_body(
         &mut self,
         plan: &Plan,

@@ -79,6 +79,15 @@ impl Names {
         base + position
     }
 
+    /// The element that a vertex in use stands for.
+    pub(crate) fn element(&self, plan: &Plan, domain: u32, vertex: u32) -> u32 {
+        let Domain { base, is_index, .. } = plan.domains[domain as usize];
+        match is_index {
+            true => vertex - base,
+            false => self.domains[domain as usize].elements[(vertex - base) as usize],
+        }
+    }
+
     /// How many vertices of a domain are in use.
     pub(crate) fn n_used(&self, plan: &Plan, domain: usize) -> u32 {
         match &plan.domains[domain] {

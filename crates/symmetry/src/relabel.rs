@@ -1,77 +1,112 @@
-//! Writing out a state under an assignment of elements to vertices, by the plan.
+//! Writing out a state under other names, by the plan.
 
 use hadal_ir::bits;
 
 use crate::action::copy;
 use crate::names::Names;
-use crate::plan::{Bag, Plan};
+use crate::plan::{Bag, Body, Cell, Plan};
 
-impl Plan {
-    /// Writes to `target` the state `source` in which vertex `v` is renamed to the element that
-    /// vertex `image[v]` stands for in its domain, counted from the domain's base.
-    ///
-    /// `target` must hold `source` already where no renaming moves anything. Both are padded.
-    pub(crate) fn relabel(
-        &self,
-        source: &[u8],
-        target: &mut [u8],
-        image: &[u32],
-        names: &mut Names,
-        keys: &mut Vec<u64>,
-    ) {
-        self.relabel_body(0, source, 0, target, 0, image, names, keys);
+/// A state and the renaming of its vertices: vertex `v` becomes what `image[v]` stands for.
+pub(crate) struct Relabelling<'a> {
+    pub(crate) plan: &'a Plan,
+    /// The state, padded.
+    pub(crate) source: &'a [u8],
+    pub(crate) image: &'a [u32],
+    pub(crate) names: &'a mut Names,
+    /// Memory for sorting the slots of bags.
+    pub(crate) keys: &'a mut Vec<u64>,
+}
+
+impl Relabelling<'_> {
+    /// Writes the image of the state to `target`, where each vertex stands for the element of the
+    /// same number in its domain. `target` must hold the state already where nothing moves.
+    pub(crate) fn write(&mut self, target: &mut [u8]) {
+        let plan = self.plan;
+        self.write_cells(&plan.bodies[0], 0, target, 0);
+        self.write_bags(target);
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a recursion over two places at once"
-    )]
-    fn relabel_body(
-        &self,
-        body: usize,
-        source: &[u8],
-        from: usize,
-        target: &mut [u8],
-        to: usize,
-        image: &[u32],
-        names: &mut Names,
-        keys: &mut Vec<u64>,
-    ) {
-        let body = &self.bodies[body];
+    /// Writes only the bags.
+    pub(crate) fn write_bags(&mut self, target: &mut [u8]) {
+        let plan = self.plan;
+        self.write_bags_of(&plan.bodies[0], 0, target, 0);
+    }
+
+    /// Whether the renaming, which must be an exchange of vertices `a` and `b`, leaves everything
+    /// outside of bags as it is.
+    pub(crate) fn is_idle_outside_bags(&mut self, a: u32, b: u32) -> bool {
+        let Relabelling {
+            plan,
+            source,
+            image,
+            ..
+        } = *self;
+        let state = &plan.bodies[0];
+        let is_same = |cell: &Cell| {
+            let here = bits::get(source, cell.first_bit as usize, cell.n_bits);
+            here == bits::get(source, plan.moved_bit(cell, image), cell.n_bits)
+        };
+        // A column of `b` is compared when that of `a` is.
+        let moves_column = |cell: &&Cell| plan.axes(cell)[0].vertex == a;
+        let moves_table = |cell: &&Cell| {
+            let mut axes = plan.axes(cell).iter();
+            axes.any(|axis| axis.vertex == a || axis.vertex == b)
+        };
+        state.columns.iter().filter(moves_column).all(is_same)
+            && state.tables.iter().filter(moves_table).all(is_same)
+            && state.pointers.iter().all(|cell| {
+                let mut raw = bits::get(source, cell.first_bit as usize, cell.n_bits);
+                if let Some((domain, element, first_raw)) = plan.decode(cell.detail, raw) {
+                    let vertex = self.names.vertex(plan, domain, element);
+                    let renamed = image[vertex as usize];
+                    raw = first_raw + u64::from(self.names.element(plan, domain, renamed));
+                }
+                raw == bits::get(source, plan.moved_bit(cell, image), cell.n_bits)
+            })
+    }
+
+    fn write_cells(&mut self, body: &Body, from: usize, target: &mut [u8], to: usize) {
+        let Relabelling {
+            plan,
+            source,
+            image,
+            ..
+        } = *self;
         for cell in body.columns.iter().chain(&body.tables) {
             let raw = bits::get(source, from + cell.first_bit as usize, cell.n_bits);
-            bits::set(target, to + self.moved_bit(cell, image), cell.n_bits, raw);
+            bits::set(target, to + plan.moved_bit(cell, image), cell.n_bits, raw);
         }
         for cell in &body.pointers {
             let mut raw = bits::get(source, from + cell.first_bit as usize, cell.n_bits);
-            if let Some((domain, element, first_raw)) = self.decode(cell.detail, raw) {
-                let vertex = names.vertex(self, domain, element);
-                let base = self.domains[domain as usize].base;
+            if let Some((domain, element, first_raw)) = plan.decode(cell.detail, raw) {
+                let vertex = self.names.vertex(plan, domain, element);
+                let base = plan.domains[domain as usize].base;
                 raw = first_raw + u64::from(image[vertex as usize] - base);
             }
-            bits::set(target, to + self.moved_bit(cell, image), cell.n_bits, raw);
+            bits::set(target, to + plan.moved_bit(cell, image), cell.n_bits, raw);
         }
+    }
+
+    fn write_bags_of(&mut self, body: &Body, from: usize, target: &mut [u8], to: usize) {
+        let Relabelling {
+            plan,
+            source,
+            image,
+            ..
+        } = *self;
         for (cell, bag) in &body.bags {
             let from = from + cell.first_bit as usize;
-            let to = to + self.moved_bit(cell, image);
+            let to = to + plan.moved_bit(cell, image);
             copy(source, from, target, to, cell.n_bits as usize);
+            let element = &plan.bodies[bag.body as usize];
             let mut n_present = 0;
             while n_present < bag.capacity && bits::get(source, from + n_present as usize, 1) == 1 {
                 let offset = bag.slot_bit(n_present);
-                let (from, to) = (from + offset, to + offset);
-                self.relabel_body(
-                    bag.body as usize,
-                    source,
-                    from,
-                    target,
-                    to,
-                    image,
-                    names,
-                    keys,
-                );
+                self.write_cells(element, from + offset, target, to + offset);
+                self.write_bags_of(element, from + offset, target, to + offset);
                 n_present += 1;
             }
-            sort_slots(target, to, bag, n_present, keys);
+            sort_slots(target, to, bag, n_present, self.keys);
         }
     }
 }

@@ -31,8 +31,8 @@ const FIRST_STATES: usize = 64;
 const FIRST_RENAMINGS: u64 = 3;
 /// Successors that may be generated for these; a large model must not wait for its check.
 const FIRST_SUCCESSORS: u64 = 50_000;
-/// Successors held at a time.
-const CAPACITY: usize = 256;
+/// Bytes of successors held at a time.
+const BUFFER_BYTES: usize = 1 << 16;
 /// Elements of a scalarset beyond these are not renamed: each exchange writes out a state.
 const MAX_ELEMENTS: u32 = 64;
 
@@ -78,11 +78,12 @@ struct Tally {
 impl<'a> Sampler<'a> {
     /// A sampler for states of this shape.
     pub(crate) fn new(shape: &'a Shape, canonicaliser: &'a Canonicaliser) -> Self {
+        let capacity = (BUFFER_BYTES / shape.state_len.max(1)).clamp(1, 256);
         Sampler {
             shape,
             canonicaliser,
             scratch: canonicaliser.scratch(),
-            out: Successors::new(shape, CAPACITY),
+            out: Successors::new(shape, capacity),
             block: vec![0; shape.state_len + PAD_BYTES],
             failures: Vec::new(),
             here: Survey::default(),

@@ -19,6 +19,7 @@ use crate::instance::Instance;
 use crate::names::Names;
 use crate::plan::Plan;
 use crate::refine::{Partition, Refiner};
+use crate::relabel::Relabelling;
 
 /// Memory of the search.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +34,7 @@ pub(crate) struct Searcher {
     twin: Vec<u32>,
     /// By vertex, the vertex it is renamed to at the present leaf.
     image: Vec<u32>,
-    /// The state as it is, under the vertices' numbers.
+    /// The state as it is, but for bags, which are written with vertices for elements.
     plain: Vec<u8>,
     /// Where a candidate is written.
     target: Vec<u8>,
@@ -107,13 +108,7 @@ impl Searcher {
         }
         self.target.clear();
         self.target.extend_from_slice(source);
-        plan.relabel(
-            source,
-            &mut self.target,
-            &self.image,
-            &mut self.names,
-            &mut self.keys,
-        );
+        self.write_target(plan, source);
         state.copy_from_slice(&self.target[..state.len()]);
     }
 
@@ -152,45 +147,58 @@ impl Searcher {
         self.twin.extend(0..n);
         self.image.clear();
         self.image.extend(0..n);
-        // With vertices in place of elements, so that both sides of the comparison are.
-        self.plain.clear();
-        self.plain.extend_from_slice(source);
-        plan.relabel(
-            source,
-            &mut self.plain,
-            &self.image,
-            &mut self.names,
-            &mut self.keys,
-        );
-        self.target.clear();
-        self.target.extend_from_slice(source);
-        let partition = &self.levels[0].partition;
+        if !self.instance.slots.is_empty() {
+            // With vertices in place of elements, as what it will be compared with.
+            self.plain.clear();
+            self.plain.extend_from_slice(source);
+            self.target.clear();
+            self.target.extend_from_slice(source);
+            let mut identity = Relabelling {
+                plan,
+                source,
+                image: &self.image,
+                names: &mut self.names,
+                keys: &mut self.keys,
+            };
+            identity.write_bags(&mut self.plain);
+        }
         let mut start = 0;
-        while start < partition.order.len() {
-            let class = partition.class(start);
-            for (position, &vertex) in class.iter().enumerate().skip(1) {
+        while start < self.levels[0].partition.order.len() {
+            let end = self.levels[0].partition.next(start);
+            for position in start + 1..end {
+                let vertex = self.levels[0].partition.order[position];
                 // Being twins is transitive, so the first of each kind speaks for it.
-                for &other in &class[..position] {
-                    if self.twin[other as usize] != other {
-                        continue;
-                    }
-                    self.image.swap(vertex as usize, other as usize);
-                    plan.relabel(
-                        source,
-                        &mut self.target,
-                        &self.image,
-                        &mut self.names,
-                        &mut self.keys,
-                    );
-                    self.image.swap(vertex as usize, other as usize);
-                    if self.target == self.plain {
+                for earlier in start..position {
+                    let other = self.levels[0].partition.order[earlier];
+                    if self.twin[other as usize] == other
+                        && self.are_twins(plan, source, vertex, other)
+                    {
                         self.twin[vertex as usize] = other;
                         break;
                     }
                 }
             }
-            start = partition.next(start);
+            start = end;
         }
+    }
+
+    /// Whether exchanging two vertices leaves the state as it is. `image` must be the identity.
+    fn are_twins(&mut self, plan: &Plan, source: &[u8], a: u32, b: u32) -> bool {
+        self.image.swap(a as usize, b as usize);
+        let mut exchange = Relabelling {
+            plan,
+            source,
+            image: &self.image,
+            names: &mut self.names,
+            keys: &mut self.keys,
+        };
+        let mut is_idle = exchange.is_idle_outside_bags(a, b);
+        if is_idle && self.instance.is_in_bags(a, b) {
+            exchange.write_bags(&mut self.target);
+            is_idle = self.target == self.plain;
+        }
+        self.image.swap(a as usize, b as usize);
+        is_idle
     }
 
     /// The class to be tried at a level: the smallest of those that hold several kinds of twins,
@@ -276,13 +284,7 @@ impl Searcher {
     /// Writes out the arrangement at a leaf and compares it with earlier ones.
     fn visit_leaf(&mut self, plan: &Plan, source: &[u8], level: usize) -> usize {
         self.arrange(level);
-        plan.relabel(
-            source,
-            &mut self.target,
-            &self.image,
-            &mut self.names,
-            &mut self.keys,
-        );
+        self.write_target(plan, source);
         self.candidates += 1;
         let known = self.leaves[..self.n_leaves]
             .iter()
@@ -328,6 +330,18 @@ impl Searcher {
             }
         }
         level
+    }
+
+    /// Writes the state, renamed by `image`, to `target`, which holds the state or an image of it.
+    fn write_target(&mut self, plan: &Plan, source: &[u8]) {
+        let mut relabelling = Relabelling {
+            plan,
+            source,
+            image: &self.image,
+            names: &mut self.names,
+            keys: &mut self.keys,
+        };
+        relabelling.write(&mut self.target);
     }
 
     /// Sets `image` to the arrangement of a level's partition.
