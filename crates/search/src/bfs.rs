@@ -16,7 +16,8 @@ use hadal_model::{Model, Shape, Stop};
 use crate::crew::Crew;
 use crate::findings::Findings;
 use crate::progress::Gauge;
-use crate::round::{Halt, Job, Rounds, Shared, Sizes, Supply};
+use crate::round::{Halt, Rounds, Sizes, Supply};
+use crate::shared::{Job, Shared};
 use crate::task::{Block, Task};
 use crate::{Duplicates, Error, Observer, Options, Outcome, Progress, Reason};
 
@@ -123,7 +124,13 @@ fn coordinate(
     layers: Sender<Progress>,
 ) -> Result<Outcome, Error> {
     let sizes = Sizes::new(options, model.shape());
-    let shared = Shared::new(model.shape(), &limits.stop, gauge, &sizes);
+    let shared = Shared::new(
+        model.shape(),
+        &limits.stop,
+        gauge,
+        sizes.block_len,
+        sizes.window_blocks,
+    );
     let crew = Crew::new(sizes.n_threads - 1);
     std::thread::scope(|scope| {
         let _dismiss = crew.dismiss_at_end();

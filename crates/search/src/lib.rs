@@ -37,6 +37,7 @@ mod options;
 mod outcome;
 mod progress;
 mod round;
+mod shared;
 mod task;
 mod trace;
 

@@ -9,7 +9,8 @@ use hadal_model::{Expander, Flow, GoalKind, Shape, States};
 use hadal_store::{hash_state, partition_of};
 
 use crate::Error;
-use crate::round::{Job, Rounds, Shared, Supply, read, write};
+use crate::round::{Rounds, Supply};
+use crate::shared::{Job, Shared, read, write};
 use crate::task::{Block, Task};
 
 /// For each liveness goal of the shape, in order: its number and the least state from which it

@@ -7,230 +7,16 @@
 //! A block whose buffer ran full holds up the blocks behind it, which keep their buffers until it
 //! is their turn. So the order of insertion never depends on threads, window or buffers.
 
-use std::hint::black_box;
 use std::ops::Range;
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
-use hadal_model::{Expander, Flow, PAD_BYTES, Remark, Shape, Stop};
-use hadal_store::{Arena, Cell, N_PARTITIONS, Parents, Table, hash_state};
+use hadal_model::{Expander, Flow, Remark, Shape};
+use hadal_store::{Arena, N_PARTITIONS, Parents};
 
 use crate::crew::Crew;
-use crate::liveness::Edges;
-use crate::progress::Gauge;
+use crate::shared::{Job, Shared, read, write};
 use crate::task::{Block, Task};
 use crate::{Error, Options, Seconds};
-
-/// What all threads of a search share.
-pub(crate) struct Shared<'a> {
-    pub(crate) shape: &'a Shape,
-    pub(crate) stop: &'a Stop,
-    pub(crate) gauge: &'a Gauge,
-    pub(crate) arena: RwLock<Arena>,
-    pub(crate) table: Table,
-    tasks: Vec<RwLock<Task>>,
-    /// What the liveness pass collects, a place per task.
-    pub(crate) edges: Vec<RwLock<Edges>>,
-    round: RwLock<Round>,
-}
-
-/// The tasks of a round, as positions in `Shared::tasks`.
-#[derive(Default)]
-struct Round {
-    /// All tasks with a block, in the order of their blocks.
-    active: Vec<usize>,
-    /// Those that are to be expanded now.
-    expanding: Vec<usize>,
-    /// How many of `active`, from the first on, are inserted now.
-    n_inserting: usize,
-    /// The partitions that have candidates among them.
-    partitions: Vec<usize>,
-}
-
-/// The phases of rounds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Job {
-    /// Successors, canonical forms, hashes. An item is a task.
-    Expand,
-    /// Only what happens at the sources. An item is a task.
-    Probe,
-    /// Successors' ordinals and goals reached, for liveness. An item is a task.
-    Edges,
-    /// Candidates into the table. An item is a partition.
-    Insert,
-    /// Properties of new states. An item is a task.
-    Check,
-    /// Ordinals into the table. An item is a partition.
-    Settle,
-}
-
-/// Why rounds ended before their range of states did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Halt {
-    /// The receiver of results asked for it.
-    Enough,
-    /// The stop flag was raised.
-    Stopped,
-    /// The memory budget does not allow another round.
-    Memory,
-}
-
-/// Candidates whose cells and states are read ahead. Nearly all the time of an insertion is spent
-/// waiting for memory, and waiting for several at once takes no longer than for one.
-const LOOKAHEAD: usize = 16;
-
-const UNPOISONED: &str = "a panic under this lock ends the search";
-
-pub(crate) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().expect(UNPOISONED)
-}
-
-pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().expect(UNPOISONED)
-}
-
-impl<'a> Shared<'a> {
-    pub(crate) fn new(shape: &'a Shape, stop: &'a Stop, gauge: &'a Gauge, sizes: &Sizes) -> Self {
-        Shared {
-            shape,
-            stop,
-            gauge,
-            arena: RwLock::new(Arena::new(shape.state_len, sizes.block_len, PAD_BYTES)),
-            table: Table::new(),
-            tasks: (0..sizes.window_blocks)
-                .map(|_| RwLock::new(Task::new(shape)))
-                .collect(),
-            edges: (0..sizes.window_blocks)
-                .map(|_| RwLock::default())
-                .collect(),
-            round: RwLock::default(),
-        }
-    }
-
-    /// Does one item of a phase, on any thread.
-    pub(crate) fn work(&self, job: Job, item: usize, expander: &mut dyn Expander) {
-        let round = read(&self.round);
-        match job {
-            Job::Expand => {
-                let mut task = write(&self.tasks[round.expanding[item]]);
-                task.make_candidates(expander, &read(&self.arena));
-            }
-            Job::Probe => {
-                let mut task = write(&self.tasks[round.expanding[item]]);
-                let arena = read(&self.arena);
-                while task.is_full() && !self.stop.is_raised() {
-                    task.expand(expander, &arena);
-                }
-            }
-            Job::Edges => {
-                let mut task = write(&self.tasks[round.expanding[item]]);
-                let mut edges = write(&self.edges[round.expanding[item]]);
-                edges.collect(&mut task, expander, self);
-            }
-            Job::Check => {
-                let mut task = write(&self.tasks[round.active[item]]);
-                task.check_survivors(expander, self.shape);
-            }
-            Job::Insert => self.insert(&round, round.partitions[item]),
-            Job::Settle => {
-                let tasks = self.inserting(&round);
-                write(self.table.partition(round.partitions[item])).settle(|name| {
-                    let (task, position) = split(name);
-                    tasks[task].ordinal_of(position)
-                });
-            }
-        }
-    }
-
-    fn insert(&self, round: &Round, partition: usize) {
-        let tasks = self.inserting(round);
-        let n = tasks
-            .iter()
-            .map(|task| task.in_partition(partition).len())
-            .sum();
-        let arena = read(&self.arena);
-        let mut table = write(self.table.partition(partition));
-        table.reserve(n, |ordinal| hash_state(arena.get(ordinal)));
-        for (number, task) in tasks.iter().enumerate() {
-            for positions in task.in_partition(partition).chunks(LOOKAHEAD) {
-                let mut likely = [None; LOOKAHEAD];
-                for (likely, &position) in likely.iter_mut().zip(positions) {
-                    *likely = table.peek(task.candidate(position).1);
-                }
-                for ordinal in likely.into_iter().flatten() {
-                    black_box(arena.get(ordinal).first());
-                }
-                for &position in positions {
-                    let (state, hash) = task.candidate(position);
-                    let name = join(number, position);
-                    let known = table.find_or_add(hash, name, |cell| match cell {
-                        Cell::Stored(ordinal) => arena.get(ordinal) == state,
-                        Cell::Candidate(name) => {
-                            let (task, position) = split(name);
-                            tasks[task].candidate(position).0 == state
-                        }
-                    });
-                    if known.is_none() {
-                        task.mark_new(position);
-                    }
-                }
-            }
-        }
-    }
-
-    fn inserting(&self, round: &Round) -> Vec<RwLockReadGuard<'_, Task>> {
-        round.active[..round.n_inserting]
-            .iter()
-            .map(|&task| read(&self.tasks[task]))
-            .collect()
-    }
-}
-
-/// A candidate's name in the table: the number of its task in the round, and its position there.
-fn join(task: usize, position: u32) -> u64 {
-    ((task as u64) << 32) | u64::from(position)
-}
-
-fn split(name: u64) -> (usize, u32) {
-    ((name >> 32) as usize, name as u32)
-}
-
-/// Sizes of blocks, window and buffers. They never change results.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
-    pub(crate) n_threads: usize,
-    pub(crate) memory_bytes: u64,
-    block_len: usize,
-    window_blocks: usize,
-    buffer_len: usize,
-    buffer_bytes: u64,
-}
-
-/// A task's buffers take about this much where memory is plentiful.
-const TASK_BYTES: u64 = 512 << 10;
-/// Share of the budget that all buffers may take.
-const BUFFER_SHARE: u64 = 8;
-/// Blocks are not made smaller than this to give every thread some.
-const MIN_SHARED_BLOCK: u64 = 64;
-
-impl Sizes {
-    pub(crate) fn new(options: &Options, shape: &Shape) -> Self {
-        let window_blocks = options.window_blocks.max(1);
-        let task_bytes = TASK_BYTES.min(options.memory_bytes / BUFFER_SHARE / window_blocks as u64);
-        let buffer_len = options.buffer_len.unwrap_or_else(|| {
-            let per_candidate = Task::bytes_for(shape, 1) - Task::bytes_for(shape, 0);
-            ((task_bytes / per_candidate) as usize).max(16)
-        });
-        Sizes {
-            n_threads: options.threads.max(1),
-            memory_bytes: options.memory_bytes,
-            block_len: options.block_len.clamp(1, 1 << 16),
-            window_blocks,
-            buffer_len,
-            buffer_bytes: Task::bytes_for(shape, buffer_len),
-        }
-    }
-}
 
 /// The coordinator's side of rounds.
 pub(crate) struct Rounds<'a> {
@@ -549,6 +335,17 @@ impl<'a> Rounds<'a> {
     }
 }
 
+/// Why rounds ended before their range of states did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// The receiver of results asked for it.
+    Enough,
+    /// The stop flag was raised.
+    Stopped,
+    /// The memory budget does not allow another round.
+    Memory,
+}
+
 /// What rounds go over.
 pub(crate) enum Supply {
     /// The startstates.
@@ -581,6 +378,43 @@ impl Supply {
                 range.start += len as u64;
                 Some(Block::States { first, len })
             }
+        }
+    }
+}
+
+/// Sizes of blocks, window and buffers. They never change results.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) n_threads: usize,
+    pub(crate) memory_bytes: u64,
+    pub(crate) block_len: usize,
+    pub(crate) window_blocks: usize,
+    buffer_len: usize,
+    buffer_bytes: u64,
+}
+
+/// A task's buffers take about this much where memory is plentiful.
+const TASK_BYTES: u64 = 512 << 10;
+/// Share of the budget that all buffers may take.
+const BUFFER_SHARE: u64 = 8;
+/// Blocks are not made smaller than this to give every thread some.
+const MIN_SHARED_BLOCK: u64 = 64;
+
+impl Sizes {
+    pub(crate) fn new(options: &Options, shape: &Shape) -> Self {
+        let window_blocks = options.window_blocks.max(1);
+        let task_bytes = TASK_BYTES.min(options.memory_bytes / BUFFER_SHARE / window_blocks as u64);
+        let buffer_len = options.buffer_len.unwrap_or_else(|| {
+            let per_candidate = Task::bytes_for(shape, 1) - Task::bytes_for(shape, 0);
+            ((task_bytes / per_candidate) as usize).max(16)
+        });
+        Sizes {
+            n_threads: options.threads.max(1),
+            memory_bytes: options.memory_bytes,
+            block_len: options.block_len.clamp(1, 1 << 16),
+            window_blocks,
+            buffer_len,
+            buffer_bytes: Task::bytes_for(shape, buffer_len),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::time::Instant;
 use hadal_model::{GoalKind, PropertyKind, Shape};
 
 use super::{End, Search};
-use crate::round::{Rounds, read};
+use crate::round::Rounds;
+use crate::shared::read;
 use crate::{Error, Outcome, Path, PathStep, Reason, Verdict, Violation, ViolationKind, liveness};
 
 /// Decides goals, finds the paths of violations and puts the outcome together.
