@@ -21,6 +21,7 @@
 -- depth: 8
 -- exit: 0
 -- flags: --deadlock off
+-- scale: INITIATORS=3 states 207602 transitions 868570
 
 const
   INITIATORS: 2;
