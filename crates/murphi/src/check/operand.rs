@@ -173,9 +173,7 @@ impl Checker<'_> {
             Operand::Value {
                 expr, lax: true, ..
             } => Some(expr),
-            Operand::Place(lvalue)
-                if lvalue.ty != Ty::ERROR && self.types.is_simple(lvalue.ty) =>
-            {
+            Operand::Place(lvalue) if lvalue.ty != Ty::ERROR && self.types.is_simple(lvalue.ty) => {
                 Some(self.emit(Expr::Read(lvalue.place), span))
             }
             other => self.strict(other, span),
@@ -344,13 +342,14 @@ impl Checker<'_> {
     /// Says that a value of one type cannot be used as one of another.
     pub(super) fn report_mismatch(&mut self, from: Ty, to: Ty, span: Span, what: &Purpose<'_>) {
         let (found, wanted) = (self.types.name(from), self.types.name(to));
-        let mut diagnostic = Diagnostic::error(
-            format!("mismatched types: {} `{wanted}`", what.wants),
-            span,
-        )
-        .label(format!("this is a `{found}`"));
+        let mut diagnostic =
+            Diagnostic::error(format!("mismatched types: {} `{wanted}`", what.wants), span)
+                .label(format!("this is a `{found}`"));
         if let Some((span, text)) = &what.context {
             diagnostic = diagnostic.context(*span, text.as_str());
+        }
+        if let Some(note) = what.note {
+            diagnostic = diagnostic.note(note);
         }
         if found == wanted || (!self.types.is_simple(from) && !self.types.is_simple(to)) {
             for (ty, name) in [(from, &found), (to, &wanted)] {
@@ -380,6 +379,8 @@ pub(super) struct Purpose<'a> {
     pub(super) wants: &'a str,
     /// What asks for that type, and where.
     pub(super) context: Option<(Span, String)>,
+    /// What else is to be known about it.
+    pub(super) note: Option<&'static str>,
 }
 
 impl<'a> Purpose<'a> {
@@ -388,6 +389,7 @@ impl<'a> Purpose<'a> {
         Purpose {
             wants,
             context: None,
+            note: None,
         }
     }
 }
