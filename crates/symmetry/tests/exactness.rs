@@ -98,7 +98,7 @@ fn there_are_as_many_representatives_as_orbits() {
 
 #[test]
 fn renamings_of_large_scalarsets_do_not_change_the_representative() {
-    for seed in 0..300 {
+    for seed in (0..300).chain([10_032, 10_638, 10_990, 11_541]) {
         let program = random_program_of(seed, 9, u64::MAX, 1500);
         let canonicaliser = Canonicaliser::new(&program);
         let mut scratch = canonicaliser.scratch();
@@ -119,6 +119,7 @@ fn renamings_of_large_scalarsets_do_not_change_the_representative() {
                 assert_eq!(found, expected, "seed {seed}");
             }
         }
-        assert!(scratch.take_worst() < 10_000, "seed {seed}");
+        // Random structures are easy once everything that tells elements apart is used.
+        assert!(scratch.take_worst() < 200, "seed {seed}");
     }
 }
