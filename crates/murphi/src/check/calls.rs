@@ -1,6 +1,6 @@
 //! Calls: arguments against parameters, and what a call does to the world.
 
-use hadal_ir::{Arg, Expr as Ir, LocalKind, ParamMode, Place, Root, StmtKind};
+use hadal_ir::{Arg, Expr as Ir, LocalKind, ParamMode, Place, Root, Segment, StmtKind};
 use hadal_syntax::{Diagnostic, Span};
 
 use super::Checker;
@@ -218,6 +218,15 @@ impl Checker<'_> {
             _ => Undefined::Fault,
         };
         let value = self.convert(operand, span, param.ty, undefined, purpose)?;
+        // A call that makes a place has no place in the text, so the value is checked before it.
+        let value = match *self.types.kind(param.ty) {
+            Kind::Range { lo, hi } => {
+                let segments = vec![Segment { lo, hi, to: lo }];
+                let map = self.map(Ty::INTEGER, param.ty, segments);
+                self.emit(Ir::Remap { value, map }, span)
+            }
+            _ => value,
+        };
         let boxing = param.boxing?;
         let result = self.program.functions[boxing.index()].result?;
         let into = self.unit.add_local("argument", LocalKind::Value(result));

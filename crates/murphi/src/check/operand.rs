@@ -9,6 +9,7 @@ use hadal_syntax::{Diagnostic, Span};
 
 use super::Checker;
 use super::types::{Kind, Ty};
+use crate::TypeEquivalence;
 
 /// What an expression was found to be.
 #[derive(Debug, Clone)]
@@ -325,7 +326,8 @@ impl Checker<'_> {
         None
     }
 
-    fn map(&mut self, from: Ty, to: Ty, segments: Vec<Segment>) -> MapId {
+    /// The map between two types.
+    pub(super) fn map(&mut self, from: Ty, to: Ty, segments: Vec<Segment>) -> MapId {
         if let Some(&map) = self.maps.get(&(from, to)) {
             return map;
         }
@@ -357,9 +359,14 @@ impl Checker<'_> {
                     diagnostic = diagnostic.context(span, format!("`{name}` is declared here"));
                 }
             }
-            diagnostic = diagnostic.note(match self.types.declaration(to) {
-                Some(_) => "a type with a name is the same only as itself",
-                None => "arrays and records are the same only if all their parts are",
+            diagnostic = diagnostic.note(match self.dialect.type_equivalence() {
+                TypeEquivalence::Name => {
+                    "in the dialect cmurphi every declaration makes a type of its own"
+                }
+                TypeEquivalence::NameThenStructure if self.types.declaration(to).is_some() => {
+                    "a type with a name is the same only as itself"
+                }
+                _ => "two types are the same only if all their parts are",
             });
         } else if let (Kind::Scalarset { .. }, Kind::Scalarset { .. }) =
             (self.types.kind(from), self.types.kind(to))
