@@ -6,7 +6,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: error "both doors are open" depth 6
+-- violation: error "open the door" depth 5
 
 type
   Side:     enum { Inner, Outer };

@@ -14,6 +14,7 @@
 -- depth: 28
 -- exit: 0
 -- scale: CAPACITY=6 ITEMS=4 states 1536 transitions 14460
+-- scale: CAPACITY=10 ITEMS=5 states 14400 transitions 205730
 
 const
   CAPACITY: 3;                   -- messages in flight per direction

@@ -13,6 +13,8 @@
 -- exit: 0
 -- scale: LIMIT=12 states 62889 transitions 146354
 -- scale: N=4 states 980196 transitions 3043636
+-- scale: N=4 LIMIT=8 states 2531334 transitions 7663222
+-- scale: N=4 LIMIT=40
 
 const
   N:     3;

@@ -5,7 +5,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: no-return depth 5
+-- violation: no-return depth 4
 
 const
   TOP: 15;

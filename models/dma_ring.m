@@ -10,7 +10,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: undefined depth 8
+-- violation: undefined depth 7
 
 const
   DESCRIPTORS: 3;

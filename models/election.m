@@ -15,7 +15,7 @@
 -- exit: 0
 -- scale: N=5 states 30931 transitions 96175
 -- scale: N=6 states 561799 transitions 2097588
--- scale: N=8
+-- scale: N=7
 
 const
   N: 4;                          -- stations

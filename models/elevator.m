@@ -10,32 +10,34 @@
 -- depth: 14
 -- exit: 0
 -- scale: FLOORS=10 states 40956 transitions 247725
+-- scale: FLOORS=15 states 1966076 transitions 16777093
+-- scale: FLOORS=18
 
 const
   FLOORS: 6;
 
 type
-  Floor:   0..FLOORS - 1;
+  Storey:  0..FLOORS - 1;
   Heading: enum { Upward, Downward };
   Door:    enum { Shut, Open };
 
 var
-  at:      Floor;
+  at:      Storey;
   heading: Heading;
   door:    Door;
-  called:  array [Floor] of boolean;
+  called:  array [Storey] of boolean;
 
 function callAbove(): boolean;
 begin
-  return exists f: Floor do f > at & called[f] end;
+  return exists f: Storey do f > at & called[f] end;
 end;
 
 function callBelow(): boolean;
 begin
-  return exists f: Floor do f < at & called[f] end;
+  return exists f: Storey do f < at & called[f] end;
 end;
 
-ruleset f: Floor do
+ruleset f: Storey do
   rule "call the lift"
     !called[f]
   ==>
@@ -92,7 +94,7 @@ begin
   at := 0;
   heading := Upward;
   door := Shut;
-  for f: Floor do
+  for f: Storey do
     called[f] := false;
   end;
 end;
@@ -100,10 +102,10 @@ end;
 invariant "the lift does not run out of the shaft"
   (at = FLOORS - 1 -> !callAbove()) & (at = 0 -> !callBelow());
 
-ruleset f: Floor do
+ruleset f: Storey do
   liveness "every floor can be served"
     at = f & door = Open;
 end;
 
 liveness "all calls can be answered"
-  forall f: Floor do !called[f] end;
+  forall f: Storey do !called[f] end;

@@ -6,7 +6,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: loop-limit depth 6
+-- violation: loop-limit depth 5
 
 const
   BLOCKS: 4;

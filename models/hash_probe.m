@@ -5,7 +5,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: overflow depth 3
+-- violation: overflow depth 2
 
 const
   KEYS:  4;

@@ -26,10 +26,10 @@ type
   Count: 0..TICKS - 1;
 
 const
-  PROGRAM: LINES + 1;
-  FAULT:   1;
-  TIMER:   2;
-  DISK:    3;
+  FAULT:      1;
+  TIMER:      2;
+  DISK:       3;
+  BACKGROUND: LINES + 1;
 
 var
   raised: array [Line] of boolean;       -- the request lines
@@ -80,7 +80,7 @@ end;
 ----------------------------------------------- the processor and the world
 
 rule 10 "return from the handler"
-  level != PROGRAM
+  level != BACKGROUND
 ==>
 begin
   assert forall l: Line do l < level -> !raised[l] end
@@ -116,7 +116,7 @@ begin
     raised[l] := false;
   end;
   undefine stack;
-  level := PROGRAM;
+  level := BACKGROUND;
   depth := 0;
   booked := 0;
   served := 0;

@@ -23,7 +23,7 @@ const
 type
   Client:   scalarset(CLIENTS);
   Activity: enum { Idle, Asking, Holding };
-  Kind:     enum { Question, Lease, Return };
+  Kind:     enum { Question, Lease, Handback };
 
   Message: record
     kind:   Kind;
@@ -81,7 +81,7 @@ ruleset c: Client do
   ==>
   begin
     activity[c] := Idle;
-    send(Return, c);
+    send(Handback, c);
   end;
 
 end;
@@ -111,12 +111,12 @@ choose m: network do
     if activity[receiver] = Asking then
       activity[receiver] := Holding;
     else
-      send(Return, receiver);            -- the answer to an old question
+      send(Handback, receiver);          -- the answer to an old question
     end;
   end;
 
   rule "server takes the lease back"
-    network[m].kind = Return
+    network[m].kind = Handback
   ==>
   begin
     multisetremove(m, network);

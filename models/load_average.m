@@ -4,7 +4,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: division depth 4
+-- violation: division depth 3
 
 const
   WORKERS: 3;

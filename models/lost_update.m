@@ -5,7 +5,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: assertion "money is missing" depth 13
+-- violation: assertion "audit and start the next day" depth 12
 
 const
   TELLERS:  3;

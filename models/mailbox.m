@@ -5,7 +5,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: multiset-full depth 4
+-- violation: multiset-full depth 3
 
 const
   WORKERS: 3;

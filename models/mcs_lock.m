@@ -12,6 +12,7 @@
 -- transitions: 425
 -- depth: 17
 -- exit: 0
+-- scale: N=6 states 658 transitions 2757
 
 const
   N: 4;

@@ -1,5 +1,5 @@
 -- The Needham-Schroeder public-key protocol with Lowe's repair: the second
--- message names its sender, and an initiator accepts it only from the agent it
+-- message names its sender, and an initiator accepts it only from the one it
 -- meant to talk to.
 --
 --   1.  A -> B: { Na, A } for B
@@ -8,9 +8,9 @@
 --
 -- The network is the intruder: every message sent falls into its hands.  It
 -- reads what is encrypted for itself, keeps everything else to replay, and
--- composes new messages from the nonces it knows.  An honest agent receives
--- exactly what the intruder can produce.  An agent takes part in one session;
--- its nonce goes by the agent's own number.
+-- composes new messages from the nonces it knows.  An honest principal receives
+-- exactly what the intruder can produce.  A principal takes part in one run;
+-- its nonce goes by the principal's own number.
 --
 -- The same text with LOWE_FIX = 0 is the original protocol, in which the
 -- intruder can pose as somebody else: see needham_schroeder.m.
@@ -21,6 +21,7 @@
 -- depth: 8
 -- exit: 0
 -- flags: --deadlock off
+-- scale: INITIATORS=3 states 207602 transitions 868570
 
 const
   INITIATORS: 2;
@@ -28,7 +29,7 @@ const
   LOWE_FIX:   1;
 
 type
-  Agent:     0..INITIATORS + RESPONDERS;
+  Principal: 0..INITIATORS + RESPONDERS;
   Initiator: 0..INITIATORS - 1;
   Responder: INITIATORS..INITIATORS + RESPONDERS - 1;
   Progress:  enum { Ready, Waiting, Finished };
@@ -37,19 +38,20 @@ const
   INTRUDER: INITIATORS + RESPONDERS;
 
 var
-  progress: array [Agent] of Progress;
-  partner:  array [Agent] of Agent;     -- whom the agent believes to talk to
-  peer:     array [Agent] of Agent;     -- the nonce received from it
+  progress: array [Principal] of Progress;
+  partner:  array [Principal] of Principal;     -- as each one believes
+  peer:     array [Principal] of Principal;     -- the nonce received from it
 
   -- What the intruder has: nonces in the clear, and sealed messages by
   -- receiver and contents.
-  knows:   array [Agent] of boolean;
-  sealed1: array [Agent] of array [Agent] of array [Agent] of boolean;
-  sealed2: array [Agent] of array [Agent] of array [Agent]
-             of array [Agent] of boolean;
-  sealed3: array [Agent] of array [Agent] of boolean;
+  knows:   array [Principal] of boolean;
+  sealed1: array [Principal] of array [Principal]
+             of array [Principal] of boolean;
+  sealed2: array [Principal] of array [Principal]
+             of array [Principal] of array [Principal] of boolean;
+  sealed3: array [Principal] of array [Principal] of boolean;
 
-procedure send1(receiver: Agent; nonce, from: Agent);
+procedure send1(receiver: Principal; nonce, from: Principal);
 begin
   if receiver = INTRUDER then
     knows[nonce] := true;
@@ -58,7 +60,7 @@ begin
   end;
 end;
 
-procedure send2(receiver: Agent; nonce, answer, from: Agent);
+procedure send2(receiver: Principal; nonce, answer, from: Principal);
 begin
   if receiver = INTRUDER then
     knows[nonce] := true;
@@ -68,7 +70,7 @@ begin
   end;
 end;
 
-procedure send3(receiver: Agent; nonce: Agent);
+procedure send3(receiver: Principal; nonce: Principal);
 begin
   if receiver = INTRUDER then
     knows[nonce] := true;
@@ -77,8 +79,8 @@ begin
   end;
 end;
 
-ruleset a: Initiator; b: Agent do
-  rule "start a session"
+ruleset a: Initiator; b: Principal do
+  rule "start a run"
     progress[a] = Ready & b >= INITIATORS
   ==>
   begin
@@ -88,7 +90,7 @@ ruleset a: Initiator; b: Agent do
   end;
 end;
 
-ruleset b: Responder; nonce: Agent; from: Agent do
+ruleset b: Responder; nonce: Principal; from: Principal do
   rule "answer message 1"
     progress[b] = Ready
     & (from < INITIATORS | from = INTRUDER)
@@ -103,7 +105,7 @@ ruleset b: Responder; nonce: Agent; from: Agent do
 end;
 
 -- Without the repair an initiator does not see who sent message 2.
-ruleset a: Initiator; answer: Agent; from: Agent do
+ruleset a: Initiator; answer: Principal; from: Principal do
   rule "answer message 2"
     progress[a] = Waiting
     & (LOWE_FIX = 0 | from = partner[a])
@@ -127,14 +129,14 @@ end;
 
 startstate "only the intruder's own nonce is known"
 begin
-  for a: Agent do
+  for a: Principal do
     progress[a] := Ready;
     knows[a] := a = INTRUDER;
-    for n: Agent do
+    for n: Principal do
       sealed3[a][n] := false;
-      for m: Agent do
+      for m: Principal do
         sealed1[a][n][m] := false;
-        for f: Agent do
+        for f: Principal do
           sealed2[a][n][m][f] := false;
         end;
       end;

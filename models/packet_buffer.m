@@ -7,7 +7,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: index depth 6
+-- violation: index depth 5
 
 const
   SLOTS: 8;

@@ -13,6 +13,7 @@
 -- transitions: 189182
 -- depth: 46
 -- exit: 0
+-- scale: N=3 states 1046 transitions 2697
 
 const
   N: 4;                          -- number of processes

@@ -6,7 +6,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: call-limit depth 3
+-- violation: call-limit depth 2
 
 const
   NAMES: 4;

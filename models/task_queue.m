@@ -15,6 +15,8 @@
 -- exit: 0
 -- scale: CAPACITY=7 states 9025 transitions 25412
 -- scale: CAPACITY=9 states 50645 transitions 150024
+-- scale: CAPACITY=8 LEVELS=8 states 3101139 transitions 10513050
+-- scale: CAPACITY=9 LEVELS=10
 
 const
   CAPACITY: 5;

@@ -9,6 +9,7 @@
 -- transitions: 175
 -- depth: 18
 -- exit: 0
+-- scale: N=6 states 78 transitions 288
 
 const
   N: 5;

@@ -1,7 +1,7 @@
 -- Two-phase commit with a coordinator that may crash.  The coordinator asks
 -- every participant to prepare, collects the votes, writes its decision to a
--- log that survives crashes, and tells everybody.  A crash loses everything
--- except the log: after recovery a coordinator with a logged decision sends
+-- journal that survives crashes, and tells everybody.  A crash loses everything
+-- but the journal: after recovery a coordinator with a recorded decision sends
 -- it again, one without decides to abort.  Any participant may vote no, and
 -- aborts at once then; one that voted yes is blocked until it hears from the
 -- coordinator.
@@ -29,7 +29,7 @@ type
 
 var
   phase:   Phase;
-  log:     Decision;                              -- stable storage
+  journal: Decision;                              -- stable storage
   tally:   array [Participant] of Vote;           -- volatile
   status:  array [Participant] of Status;
   toPart:  array [Participant] of Request;        -- message in flight
@@ -38,14 +38,14 @@ var
 procedure broadcastDecision();
 begin
   for p: Participant do
-    toPart[p] := (log = Commit ? CommitOrder : AbortOrder);
+    toPart[p] := (journal = Commit ? CommitOrder : AbortOrder);
   end;
 end;
 
 procedure reset();
 begin
   phase := Idle;
-  log := NoDecision;
+  journal := NoDecision;
   for p: Participant do
     tally[p] := NoVote;
     status[p] := Working;
@@ -87,7 +87,7 @@ rule "decide to commit"
   phase = Collecting & forall p: Participant do tally[p] = Yes end
 ==>
 begin
-  log := Commit;
+  journal := Commit;
   phase := Decided;
   broadcastDecision();
 end;
@@ -96,7 +96,7 @@ rule "decide to abort"
   phase = Collecting & exists p: Participant do tally[p] = No end
 ==>
 begin
-  log := Abort;
+  journal := Abort;
   phase := Decided;
   broadcastDecision();
 end;
@@ -116,8 +116,8 @@ rule "recover"
   phase = Crashed
 ==>
 begin
-  if log = NoDecision then
-    log := Abort;
+  if journal = NoDecision then
+    journal := Abort;
   end;
   phase := Decided;
   broadcastDecision();
@@ -179,9 +179,9 @@ invariant "atomic outcome"
   !((exists p: Participant do status[p] = Committed end)
     & (exists p: Participant do status[p] = Aborted end));
 
-invariant "commit needs a logged decision"
+invariant "commit needs a recorded decision"
   forall p: Participant do
-    status[p] = Committed -> log = Commit
+    status[p] = Committed -> journal = Commit
   end;
 
 liveness "the transaction can always be completed"

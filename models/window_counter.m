@@ -5,7 +5,7 @@
 --
 -- expect: violated
 -- exit: 1
--- violation: range depth 16
+-- violation: range depth 15
 
 const
   NUMBERS: 8;

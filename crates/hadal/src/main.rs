@@ -1,2 +1,91 @@
-//! Placeholder until the crate's first commit.
-fn main() {}
+//! The command line: flags, a plan, a run, a summary, a record, an exit code.
+//!
+//! This is the only crate that prints. A command goes through the same stations:
+//! [`flags`] (what was typed) → [`plan`] (what it means here, budgets fixed) → [`load`] (the model)
+//! → [`check`] (the search) → [`summary`] and [`record`] (what people and scripts get).
+
+mod check;
+mod exit;
+mod flags;
+mod load;
+mod memory;
+mod plan;
+mod progress;
+mod record;
+mod replay;
+mod signals;
+mod style;
+mod summary;
+mod trace;
+mod units;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use exit::Exit;
+use flags::{Cli, Command};
+
+/// Stack of the main thread's work. Trees and calls are bounded well below it.
+const STACK_BYTES: usize = 64 << 20;
+
+fn main() -> ExitCode {
+    // clap prints its own message and leaves with 2 where the command line is wrong.
+    let cli = Cli::parse();
+    let worker = std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(move || run(cli));
+    let result = match worker.map(|worker| worker.join()) {
+        Ok(Ok(result)) => result,
+        // The panic has printed its message already.
+        Ok(Err(_)) => Ok(Exit::Internal),
+        Err(error) => Err(anyhow::Error::new(error).context("cannot start a thread")),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            // A closed pipe is the reader's choice, not a failure of ours.
+            if is_broken_pipe(&error) {
+                return Exit::Incomplete.into();
+            }
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            Exit::Usage.into()
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<Exit> {
+    match cli.command {
+        Command::Check(args) => check::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "hadal", &mut script);
+            std::io::stdout().write_all(&script)?;
+            Ok(Exit::Verified)
+        }
+        Command::Man { command } => {
+            let root = Cli::command();
+            let man = match &command {
+                None => clap_mangen::Man::new(root),
+                Some(name) => match root.find_subcommand(name) {
+                    Some(found) => {
+                        clap_mangen::Man::new(found.clone()).title(format!("hadal-{name}"))
+                    }
+                    None => anyhow::bail!("there is no command `{name}`"),
+                },
+            };
+            man.render(&mut std::io::stdout())?;
+            Ok(Exit::Verified)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -2,6 +2,7 @@
 //! commands.
 //!
 //! [`parse`] never fails: it returns a tree of whatever could be understood, and diagnostics.
+//! [`compile`] goes on from there: it checks the tree and lowers it to a program.
 //!
 //! ```
 //! use hadal_murphi::{Dialect, parse};
@@ -16,12 +17,14 @@
 use hadal_syntax::{Renderer, Source};
 
 pub mod ast;
+mod check;
 mod dialect;
 mod lexer;
 mod literal;
 mod parser;
 mod token;
 
+pub use check::{Compiled, Options, compile};
 pub use dialect::{Dialect, StringEscapes, TypeEquivalence, UnknownDialect};
 pub use parser::{Parsed, parse};
 

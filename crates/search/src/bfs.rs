@@ -137,7 +137,7 @@ fn coordinate(
         for number in 1..sizes.n_threads {
             let (shared, crew) = (&shared, &crew);
             Builder::new()
-                .name(format!("helper {number}"))
+                .name(format!("worker {number}"))
                 .stack_size(options.stack_bytes)
                 .spawn_scoped(scope, move || {
                     let mut expander = model.expander(shared.stop);

@@ -9,9 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The meeting point of a coordinator and its helpers.
+/// The meeting point of a coordinator and its workers.
 pub(crate) struct Crew<J> {
-    n_helpers: usize,
+    n_workers: usize,
     phase: Mutex<Phase<J>>,
     begin: Condvar,
     end: Condvar,
@@ -19,7 +19,7 @@ pub(crate) struct Crew<J> {
 }
 
 struct Phase<J> {
-    /// Counts phases, so that a helper sees each once.
+    /// Counts phases, so that a worker sees each once.
     number: u64,
     job: Option<J>,
     n_items: usize,
@@ -29,10 +29,10 @@ struct Phase<J> {
 }
 
 impl<J: Copy> Crew<J> {
-    /// A crew of a coordinator and `n_helpers` others.
-    pub(crate) fn new(n_helpers: usize) -> Self {
+    /// A crew of a coordinator and `n_workers` others.
+    pub(crate) fn new(n_workers: usize) -> Self {
         Crew {
-            n_helpers,
+            n_workers,
             phase: Mutex::new(Phase {
                 number: 0,
                 job: None,
@@ -67,7 +67,7 @@ impl<J: Copy> Crew<J> {
                     _ => return,
                 }
             };
-            // A helper that vanished would leave the coordinator waiting for ever.
+            // A worker that vanished would leave the coordinator waiting for ever.
             let result = catch_unwind(AssertUnwindSafe(|| {
                 self.take_items(n_items, |item| work(job, item));
             }));
@@ -82,7 +82,7 @@ impl<J: Copy> Crew<J> {
         }
     }
 
-    /// Does all items of a phase; `meanwhile` is done by the coordinator first, while the helpers
+    /// Does all items of a phase; `meanwhile` is done by the coordinator first, while the workers
     /// are at work already.
     pub(crate) fn run(
         &self,
@@ -92,7 +92,7 @@ impl<J: Copy> Crew<J> {
         meanwhile: impl FnOnce(),
         mut work: impl FnMut(J, usize),
     ) {
-        if n_items <= 1 || alone || self.n_helpers == 0 {
+        if n_items <= 1 || alone || self.n_workers == 0 {
             meanwhile();
             (0..n_items).for_each(|item| work(job, item));
             return;
@@ -103,7 +103,7 @@ impl<J: Copy> Crew<J> {
             phase.number += 1;
             phase.job = Some(job);
             phase.n_items = n_items;
-            phase.n_working = self.n_helpers;
+            phase.n_working = self.n_workers;
             self.begin.notify_all();
         }
         meanwhile();
@@ -118,7 +118,7 @@ impl<J: Copy> Crew<J> {
         }
     }
 
-    /// Sends the helpers home when the guard is dropped, also by a panic.
+    /// Sends the workers home when the guard is dropped, also by a panic.
     pub(crate) fn dismiss_at_end(&self) -> impl Drop + '_ {
         struct Guard<'a, J: Copy>(&'a Crew<J>);
         impl<J: Copy> Drop for Guard<'_, J> {
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "item 7")]
-    fn a_panic_of_a_helper_reaches_the_coordinator() {
+    fn a_panic_of_a_worker_reaches_the_coordinator() {
         let crew = &Crew::new(2);
         let coordinator = std::thread::current().id();
         std::thread::scope(|scope| {
@@ -186,7 +186,7 @@ mod tests {
                 if item == 7 {
                     panic!("item 7");
                 }
-                // The coordinator is slow, so that a helper comes to the item.
+                // The coordinator is slow, so that a worker comes to the item.
                 if std::thread::current().id() == coordinator {
                     std::thread::sleep(std::time::Duration::from_millis(50));
                 }

@@ -79,6 +79,7 @@ impl<'a> Findings<'a> {
             ordinal,
             violation: Violation {
                 kind,
+                phase: failure.fault.as_ref().map(|fault| fault.phase),
                 name: property.name.clone(),
                 message,
                 at,
@@ -148,6 +149,7 @@ impl<'a> Findings<'a> {
             Some(fault) => of_fault(fault, ordinal, depth),
             None => Violation {
                 kind,
+                phase: None,
                 name: kind.name().to_owned(),
                 message: match self.deadlock {
                     Deadlock::Stuck => "no rule is enabled",
@@ -210,6 +212,7 @@ impl<'a> Findings<'a> {
 fn of_fault(fault: &Fault, ordinal: u64, depth: u32) -> Violation {
     Violation {
         kind: ViolationKind::Fault(fault.kind),
+        phase: Some(fault.phase),
         name: fault.name.clone(),
         message: fault.message.clone(),
         at: fault.at.clone(),

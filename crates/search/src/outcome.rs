@@ -1,6 +1,6 @@
 //! What a search found out.
 
-use hadal_model::{FaultKind, PropertyKind, Remark, Step};
+use hadal_model::{FaultKind, Phase, PropertyKind, Remark, Step};
 
 /// The result of a search, with everything the run record tells about it.
 ///
@@ -106,6 +106,8 @@ impl Reason {
 pub struct Violation {
     /// Its class.
     pub kind: ViolationKind,
+    /// What was being evaluated, for a fault.
+    pub phase: Option<Phase>,
     /// Name of the property, or of the rule or startstate that met a fault; `deadlock`.
     pub name: String,
     /// A sentence for people; empty where kind and name say everything.

@@ -197,7 +197,7 @@ impl<'a> Rounds<'a> {
         if !self.fits(growth_bytes) {
             return Ok(Some(Halt::Memory));
         }
-        // Waking helpers takes longer than one block's candidates.
+        // Waking workers takes longer than one block's candidates.
         let alone = n_inserting == 1;
         self.phase(Job::Insert, n_partitions, alone);
         self.seconds.insert += since.elapsed().as_secs_f64();

@@ -56,8 +56,8 @@ pub(crate) enum Job {
     Settle,
 }
 
-/// Candidates whose cells and states are read ahead. Nearly all the time of an insertion is spent
-/// waiting for memory, and waiting for several at once takes no longer than for one.
+/// Candidates whose cells and states are read ahead: a large table is not in any cache, and loads
+/// that do not depend on each other can be waited for together.
 const LOOKAHEAD: usize = 16;
 
 const UNPOISONED: &str = "a panic under this lock ends the search";

@@ -6,6 +6,31 @@
 //! representative of its orbit; [`Symmetric`] wraps a model with it, so that no search need know
 //! whether symmetry is on.
 //!
+//! ```
+//! use hadal_ir::{Program, Simple, SimpleKind, Type, Var};
+//! use hadal_symmetry::{Canonicaliser, Permutation};
+//!
+//! // type Proc: scalarset(3); var count: array [Proc] of 0..2;
+//! let mut program = Program::new("counters");
+//! let processes = program.types.add_scalarset("Proc", 3);
+//! let kind = SimpleKind::Scalarset(processes);
+//! let index = program.types.add(Type::Simple(Simple { lo: 0, hi: 2, kind }));
+//! let element = program.types.add(Type::Simple(Simple::range(0, 2)));
+//! let ty = program.types.add(Type::Array { index, element });
+//! program.vars.push(Var { name: "count".to_owned(), ty });
+//!
+//! let canonicaliser = Canonicaliser::new(&program);
+//! let mut scratch = canonicaliser.scratch();
+//! let exchange = Permutation::new(vec![vec![1, 0, 2]]).unwrap();
+//! let mut state = vec![0b_11_01_10_00];
+//! let mut image = canonicaliser.apply(&state, &exchange);
+//! assert_eq!(image, [0b_01_11_10_00]);
+//! canonicaliser.canonicalise(&mut state, &mut scratch);
+//! canonicaliser.canonicalise(&mut image, &mut scratch);
+//! assert_eq!(state, image);
+//! assert_eq!(canonicaliser.describe().to_string(), "Proc (3): 6 renamings");
+//! ```
+//!
 //! - [`permutation`](Permutation): a renaming of all scalarsets at once.
 //! - `action`: what a renaming does to a state, straight from the types.
 //! - `plan`: the same facts laid out flat once per program, for the millions of states to come.

@@ -36,6 +36,8 @@ pub(crate) struct Plan {
     pub(crate) codings: Vec<Coding>,
     /// By cell, the vertices it stands below.
     pub(crate) axes: Vec<Axis>,
+    /// By vertex, where its columns in the state end; they begin where those of the one before end.
+    column_ends: Vec<u32>,
 }
 
 /// A scalarset that occurs in a state.
@@ -138,6 +140,7 @@ impl Plan {
             bodies: vec![Body::default()],
             codings: Vec::new(),
             axes: Vec::new(),
+            column_ends: Vec::new(),
         };
         let domain_of = plan.number_vertices(action);
         let mut builder = Builder {
@@ -152,8 +155,28 @@ impl Plan {
         for &(ty, first_bit) in &action.vars {
             builder.walk(ty, first_bit, &mut Vec::new(), true, &mut body);
         }
-        builder.plan.bodies[0] = body;
-        builder.plan
+        let mut plan = builder.plan;
+        body.columns
+            .sort_by_key(|cell| (plan.axes(cell)[0].vertex, cell.first_bit));
+        let mut end = 0;
+        for vertex in 0..plan.n_vertices as u32 {
+            let columns = body.columns[end..].iter();
+            end += columns
+                .take_while(|cell| plan.axes(cell)[0].vertex == vertex)
+                .count();
+            plan.column_ends.push(end as u32);
+        }
+        plan.bodies[0] = body;
+        plan
+    }
+
+    /// The columns of a vertex in the state.
+    pub(crate) fn columns(&self, vertex: u32) -> &[Cell] {
+        let first = match vertex {
+            0 => 0,
+            _ => self.column_ends[vertex as usize - 1],
+        };
+        &self.bodies[0].columns[first as usize..self.column_ends[vertex as usize] as usize]
     }
 
     /// Whether a state says nothing about elements but what stands in their columns.

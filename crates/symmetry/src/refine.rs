@@ -151,7 +151,9 @@ impl Refiner {
     /// partitions of them, that a renaming turns into each other.
     pub(crate) fn refine(&mut self, instance: &mut Instance, partition: &mut Partition) -> u64 {
         let mut trace = partition.n_open as u64;
-        while partition.n_open > 0 && !instance.edges.is_empty() {
+        // A slot may say something without edges: that its bag is not empty.
+        let is_silent = instance.edges.is_empty() && instance.slots.is_empty();
+        while partition.n_open > 0 && !is_silent {
             self.gather(instance, partition);
             if !partition.split(&self.keys, &mut self.sorted, &mut trace) {
                 break;

@@ -46,13 +46,12 @@ impl Relabelling<'_> {
             let here = bits::get(source, cell.first_bit as usize, cell.n_bits);
             here == bits::get(source, plan.moved_bit(cell, image), cell.n_bits)
         };
-        // A column of `b` is compared when that of `a` is.
-        let moves_column = |cell: &&Cell| plan.axes(cell)[0].vertex == a;
         let moves_table = |cell: &&Cell| {
             let mut axes = plan.axes(cell).iter();
             axes.any(|axis| axis.vertex == a || axis.vertex == b)
         };
-        state.columns.iter().filter(moves_column).all(is_same)
+        // A column of `b` is compared when that of `a` is.
+        plan.columns(a).iter().all(is_same)
             && state.tables.iter().filter(moves_table).all(is_same)
             && state.pointers.iter().all(|cell| {
                 let mut raw = bits::get(source, cell.first_bit as usize, cell.n_bits);

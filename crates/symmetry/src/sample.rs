@@ -52,6 +52,14 @@ pub(crate) struct Sampler<'a> {
     is_over: bool,
 }
 
+/// Two elements of a scalarset to be exchanged.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    scalarset: usize,
+    a: u32,
+    b: u32,
+}
+
 /// The model was stopped, or a state has too many successors.
 #[derive(Clone, Copy, Debug)]
 struct Unfinished;
@@ -160,13 +168,9 @@ impl<'a> Sampler<'a> {
 
     /// Compares a state with an image of it. Whether to go on.
     fn check(&mut self, inner: &mut dyn Expander, state: &[u8], seed: u64, limit: u64) -> bool {
-        let Some(exchanges) = self.choose_renaming(state, seed) else {
+        let Some((exchanges, image)) = self.choose_renaming(state, seed) else {
             return true;
         };
-        let mut image = state.to_vec();
-        for exchange in &exchanges {
-            image = self.canonicaliser.apply(&image, exchange);
-        }
         match self.compare(inner, state, &image, limit) {
             Err(Unfinished) => return false,
             Ok(None) => return true,
@@ -178,8 +182,9 @@ impl<'a> Sampler<'a> {
         }
         // One of the exchanges on the way must make a difference, and is easier to understand.
         let mut before = state.to_vec();
-        for exchange in &exchanges {
-            let after = self.canonicaliser.apply(&before, exchange);
+        for exchange in exchanges {
+            let exchange = self.renaming([exchange]);
+            let after = self.canonicaliser.apply(&before, &exchange);
             if let Ok(Some((rule, difference))) = self.compare(inner, &before, &after, limit) {
                 let words = exchange.describe(self.canonicaliser.types());
                 let message = format!("{words} changes what happens: {difference}");
@@ -204,9 +209,9 @@ impl<'a> Sampler<'a> {
         Ok(self.difference())
     }
 
-    /// A random renaming that changes the state, as exchanges of two elements one after the other.
-    fn choose_renaming(&self, state: &[u8], seed: u64) -> Option<Vec<Permutation>> {
-        let scalarsets = &self.canonicaliser.types().scalarsets;
+    /// A random renaming that changes the state, as exchanges one after the other, and the image of
+    /// the state.
+    fn choose_renaming(&self, state: &[u8], seed: u64) -> Option<(Vec<Exchange>, Vec<u8>)> {
         let mut random = seed;
         let mut below = |n: u32| {
             // A step of splitmix64.
@@ -219,29 +224,41 @@ impl<'a> Sampler<'a> {
         // Where elements are alike, a renaming may change nothing; then another one may.
         for _ in 0..4 {
             let mut exchanges = Vec::new();
-            let mut image = state.to_vec();
-            for (position, scalarset) in scalarsets.iter().enumerate() {
-                for a in 1..scalarset.size.min(MAX_ELEMENTS) {
+            let scalarsets = &self.canonicaliser.types().scalarsets;
+            for (scalarset, declared) in scalarsets.iter().enumerate() {
+                for a in 1..declared.size.min(MAX_ELEMENTS) {
                     let b = below(a + 1);
-                    if a == b {
-                        continue;
-                    }
-                    let mut images = vec![Vec::new(); scalarsets.len()];
-                    images[position] = (0..=a).collect();
-                    images[position].swap(a as usize, b as usize);
-                    let exchange = Permutation::new(images)?;
-                    let next = self.canonicaliser.apply(&image, &exchange);
-                    if next != image {
-                        image = next;
-                        exchanges.push(exchange);
+                    if a != b {
+                        exchanges.push(Exchange { scalarset, a, b });
                     }
                 }
             }
+            let renaming = self.renaming(exchanges.iter().copied());
+            let image = self.canonicaliser.apply(state, &renaming);
             if image != state {
-                return Some(exchanges);
+                return Some((exchanges, image));
             }
         }
         None
+    }
+
+    /// The renaming that several exchanges amount to.
+    fn renaming(&self, exchanges: impl IntoIterator<Item = Exchange>) -> Permutation {
+        let scalarsets = &self.canonicaliser.types().scalarsets;
+        let elements = scalarsets
+            .iter()
+            .map(|it| (0..it.size.min(MAX_ELEMENTS)).collect());
+        let mut images: Vec<Vec<u32>> = elements.collect();
+        for Exchange { scalarset, a, b } in exchanges {
+            for image in &mut images[scalarset] {
+                *image = match *image {
+                    it if it == a => b,
+                    it if it == b => a,
+                    it => it,
+                };
+            }
+        }
+        Permutation::new(images).expect("exchanges make a permutation")
     }
 
     /// Finds what happens at a state; returns the number of successors, which must not be above

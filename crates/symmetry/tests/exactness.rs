@@ -4,10 +4,11 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hadal_symmetry::Canonicaliser;
+use hadal_symmetry::{Canonicaliser, Permutation};
 use rand::SeedableRng;
+use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
-use support::{all_states, group, random_program, random_state};
+use support::{all_states, group, random_program, random_program_of, random_state};
 
 #[test]
 fn a_whole_orbit_has_one_representative_and_it_lies_in_the_orbit() {
@@ -93,4 +94,32 @@ fn there_are_as_many_representatives_as_orbits() {
         n_layouts > 300,
         "only {n_layouts} layouts were small enough"
     );
+}
+
+#[test]
+fn renamings_of_large_scalarsets_do_not_change_the_representative() {
+    for seed in (0..300).chain([10_032, 10_638, 10_990, 11_541]) {
+        let program = random_program_of(seed, 9, u64::MAX, 1500);
+        let canonicaliser = Canonicaliser::new(&program);
+        let mut scratch = canonicaliser.scratch();
+        let mut rng = Pcg64::seed_from_u64(seed);
+        for _ in 0..6 {
+            let state = random_state(&program, &mut rng);
+            let mut expected = state.clone();
+            canonicaliser.canonicalise(&mut expected, &mut scratch);
+            for _ in 0..20 {
+                let images = program.types.scalarsets.iter().map(|scalarset| {
+                    let mut images: Vec<u32> = (0..scalarset.size).collect();
+                    images.shuffle(&mut rng);
+                    images
+                });
+                let renaming = Permutation::new(images.collect()).unwrap();
+                let mut found = canonicaliser.apply(&state, &renaming);
+                canonicaliser.canonicalise(&mut found, &mut scratch);
+                assert_eq!(found, expected, "seed {seed}");
+            }
+        }
+        // Random structures are easy once everything that tells elements apart is used.
+        assert!(scratch.take_worst() < 200, "seed {seed}");
+    }
 }

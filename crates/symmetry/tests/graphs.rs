@@ -217,3 +217,69 @@ fn messages_in_a_bag_point_between_elements() {
     assert_eq!(exchanges, class(&[(4, 1), (2, 3), (1, 4), (3, 2)]));
     assert_ne!(class(&[(1, 2), (1, 2)]), class(&[(1, 2), (2, 1)]));
 }
+
+/// A random cubic graph as its edges, by pairing three ends of each vertex until it is simple.
+fn random_cubic(n: usize, rng: &mut Pcg64) -> Vec<(usize, usize)> {
+    loop {
+        let mut ends: Vec<usize> = (0..3 * n).map(|end| end / 3).collect();
+        ends.shuffle(rng);
+        let mut edges: Vec<(usize, usize)> = ends
+            .chunks(2)
+            .map(|pair| (pair[0].min(pair[1]), pair[0].max(pair[1])))
+            .collect();
+        edges.sort_unstable();
+        edges.dedup();
+        if edges.len() == 3 * n / 2 && edges.iter().all(|edge| edge.0 != edge.1) {
+            return edges;
+        }
+    }
+}
+
+#[test]
+fn cubic_graphs_have_their_classes_in_any_encoding() {
+    const N: usize = 8;
+    // A bag of edges, each a bag of two ends.
+    let mut declarations = Declarations::new();
+    let (_, vertex) = declarations.scalarset("P", N as u32);
+    let ends = declarations.multiset(2, vertex);
+    let edges = declarations.multiset(3 * N as u32 / 2, ends);
+    declarations.var("edges", edges);
+    let bag = declarations.program;
+    // A list of neighbours for each vertex, as a bag.
+    let mut declarations = Declarations::new();
+    let (_, vertex) = declarations.scalarset("P", N as u32);
+    let neighbours = declarations.multiset(3, vertex);
+    let lists = declarations.array(vertex, neighbours);
+    declarations.var("neighbours", lists);
+    let lists = declarations.program;
+
+    let mut rng = Pcg64::seed_from_u64(8);
+    let graphs: Vec<_> = (0..5000).map(|_| random_cubic(N, &mut rng)).collect();
+    let in_bag = graphs.iter().map(|edges| {
+        let mut choices: Vec<u64> = Vec::new();
+        for &(a, b) in edges {
+            choices.extend([1, 1, a as u64 + 1, 1, b as u64 + 1]);
+        }
+        let mut choices = choices.into_iter();
+        support::build_state(&bag, &mut |_| choices.next().unwrap())
+    });
+    assert_eq!(n_classes(&bag, in_bag), 6);
+    let in_lists = graphs.iter().map(|edges| {
+        let mut choices: Vec<u64> = Vec::new();
+        for vertex in 0..N {
+            for &(a, b) in edges
+                .iter()
+                .filter(|edge| edge.0 == vertex || edge.1 == vertex)
+            {
+                choices.extend([1, (a + b - vertex) as u64 + 1]);
+            }
+        }
+        let mut choices = choices.into_iter();
+        support::build_state(&lists, &mut |_| choices.next().unwrap())
+    });
+    assert_eq!(n_classes(&lists, in_lists), 6);
+    let in_matrix = graphs
+        .iter()
+        .map(|edges| graph(N, |a, b| edges.contains(&(a.min(b), a.max(b)))));
+    assert_eq!(n_classes(&matrix(N as u32, None), in_matrix), 6);
+}

@@ -76,8 +76,12 @@ impl<'a> Infix<'a> {
             }
             Expr::Undefined => out.push_str("undefined"),
             Expr::Read(place) => self.write_place(out, place, next),
-            // Nearly every read stands under one, so it would only hide the rest.
-            Expr::Defined(value) => self.write_expr(out, *value, level),
+            // Nearly every read stands under one, so it would only hide the rest. An operand that
+            // is not an earlier one is a defect, and could lead around in a circle.
+            Expr::Defined(value) if *value < id => self.write_expr(out, *value, level),
+            Expr::Defined(value) => {
+                let _ = write!(out, "{value}");
+            }
             Expr::Unary(op, value) => {
                 out.push_str(match op {
                     UnaryOp::Neg => "-",

@@ -9,6 +9,7 @@ use hadal_syntax::{Diagnostic, Span};
 
 use super::Checker;
 use super::types::{Kind, Ty};
+use crate::TypeEquivalence;
 
 /// What an expression was found to be.
 #[derive(Debug, Clone)]
@@ -173,9 +174,7 @@ impl Checker<'_> {
             Operand::Value {
                 expr, lax: true, ..
             } => Some(expr),
-            Operand::Place(lvalue)
-                if lvalue.ty != Ty::ERROR && self.types.is_simple(lvalue.ty) =>
-            {
+            Operand::Place(lvalue) if lvalue.ty != Ty::ERROR && self.types.is_simple(lvalue.ty) => {
                 Some(self.emit(Expr::Read(lvalue.place), span))
             }
             other => self.strict(other, span),
@@ -327,7 +326,8 @@ impl Checker<'_> {
         None
     }
 
-    fn map(&mut self, from: Ty, to: Ty, segments: Vec<Segment>) -> MapId {
+    /// The map between two types.
+    pub(super) fn map(&mut self, from: Ty, to: Ty, segments: Vec<Segment>) -> MapId {
         if let Some(&map) = self.maps.get(&(from, to)) {
             return map;
         }
@@ -344,13 +344,14 @@ impl Checker<'_> {
     /// Says that a value of one type cannot be used as one of another.
     pub(super) fn report_mismatch(&mut self, from: Ty, to: Ty, span: Span, what: &Purpose<'_>) {
         let (found, wanted) = (self.types.name(from), self.types.name(to));
-        let mut diagnostic = Diagnostic::error(
-            format!("mismatched types: {} `{wanted}`", what.wants),
-            span,
-        )
-        .label(format!("this is a `{found}`"));
+        let mut diagnostic =
+            Diagnostic::error(format!("mismatched types: {} `{wanted}`", what.wants), span)
+                .label(format!("this is a `{found}`"));
         if let Some((span, text)) = &what.context {
             diagnostic = diagnostic.context(*span, text.as_str());
+        }
+        if let Some(note) = what.note {
+            diagnostic = diagnostic.note(note);
         }
         if found == wanted || (!self.types.is_simple(from) && !self.types.is_simple(to)) {
             for (ty, name) in [(from, &found), (to, &wanted)] {
@@ -358,9 +359,14 @@ impl Checker<'_> {
                     diagnostic = diagnostic.context(span, format!("`{name}` is declared here"));
                 }
             }
-            diagnostic = diagnostic.note(match self.types.declaration(to) {
-                Some(_) => "a type with a name is the same only as itself",
-                None => "arrays and records are the same only if all their parts are",
+            diagnostic = diagnostic.note(match self.dialect.type_equivalence() {
+                TypeEquivalence::Name => {
+                    "in the dialect cmurphi every declaration makes a type of its own"
+                }
+                TypeEquivalence::NameThenStructure if self.types.declaration(to).is_some() => {
+                    "a type with a name is the same only as itself"
+                }
+                _ => "two types are the same only if all their parts are",
             });
         } else if let (Kind::Scalarset { .. }, Kind::Scalarset { .. }) =
             (self.types.kind(from), self.types.kind(to))
@@ -380,6 +386,8 @@ pub(super) struct Purpose<'a> {
     pub(super) wants: &'a str,
     /// What asks for that type, and where.
     pub(super) context: Option<(Span, String)>,
+    /// What else is to be known about it.
+    pub(super) note: Option<&'static str>,
 }
 
 impl<'a> Purpose<'a> {
@@ -388,6 +396,7 @@ impl<'a> Purpose<'a> {
         Purpose {
             wants,
             context: None,
+            note: None,
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hadal_ir::{LocalId, Root, VarId};
+use hadal_ir::{LocalId, Place};
 use hadal_syntax::Span;
 use rustc_hash::FxHashMap;
 
@@ -32,29 +32,13 @@ pub(super) enum Def {
 /// A variable, parameter or alias.
 #[derive(Debug, Clone)]
 pub(super) struct Object {
-    pub(super) root: ObjectRoot,
+    pub(super) place: Place,
     pub(super) ty: Ty,
     pub(super) access: Access,
     pub(super) origin: Origin,
     /// For an alias around rules: what it stands for, said without other aliases. The multiset of
     /// a `choose` is looked at before any alias is bound.
     pub(super) expansion: Option<Box<Operand>>,
-}
-
-/// Where an object is kept.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum ObjectRoot {
-    Var(VarId),
-    Local(LocalId),
-}
-
-impl From<ObjectRoot> for Root {
-    fn from(root: ObjectRoot) -> Root {
-        match root {
-            ObjectRoot::Var(var) => Root::Var(var),
-            ObjectRoot::Local(local) => Root::Local(local),
-        }
-    }
 }
 
 /// A declared name.
@@ -98,6 +82,19 @@ impl Scopes {
         Ok(())
     }
 
+    /// Declares a name in the outermost scope, whatever is open.
+    pub(super) fn declare_global(
+        &mut self,
+        name: &Arc<str>,
+        def: Def,
+        span: Span,
+    ) -> Result<(), Span> {
+        let inner = self.scopes.split_off(1.min(self.scopes.len()));
+        let result = self.declare(name, def, span);
+        self.scopes.extend(inner);
+        result
+    }
+
     /// What a name stands for here; it is then in use.
     pub(super) fn look_up(&mut self, name: &str) -> Option<&Symbol> {
         let scopes = self.scopes.iter_mut().rev();
@@ -108,6 +105,18 @@ impl Scopes {
             }
         }
         None
+    }
+
+    /// Says what an alias of the innermost scope stands for without other aliases.
+    pub(super) fn set_expansion(&mut self, name: &str, expansion: Operand) {
+        let symbol = self.scopes.last_mut().and_then(|scope| scope.get_mut(name));
+        if let Some(Symbol {
+            def: Def::Object(object),
+            ..
+        }) = symbol
+        {
+            object.expansion = Some(Box::new(expansion));
+        }
     }
 
     /// Whether a name declared in the innermost scope was looked up since.

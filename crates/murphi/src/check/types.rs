@@ -38,14 +38,26 @@ pub(super) enum Kind {
     Error,
     Integer,
     Boolean,
-    Range { lo: i64, hi: i64 },
+    Range {
+        lo: i64,
+        hi: i64,
+    },
     Enum(Arc<[Arc<str>]>),
-    Scalarset { id: ScalarsetId, size: i64 },
+    Scalarset {
+        id: ScalarsetId,
+        size: i64,
+    },
     /// The members in order; each an enumeration or a scalarset.
     Union(Arc<[Ty]>),
-    Array { index: Ty, element: Ty },
+    Array {
+        index: Ty,
+        element: Ty,
+    },
     Record(Arc<Record>),
-    Multiset { capacity: u32, element: Ty },
+    Multiset {
+        capacity: u32,
+        element: Ty,
+    },
 }
 
 /// The fields of a record.
@@ -71,10 +83,13 @@ struct TypeInfo {
     name: Option<(Arc<str>, Span)>,
     class: u32,
     ir: TypeId,
-    /// How deep types are nested in it.
+    /// How deep types are nested in it, itself included.
     depth: u32,
     /// Whether it holds values of a scalarset.
     has_scalarset: bool,
+    has_multiset: bool,
+    /// Values and aggregates in it, itself included.
+    n_parts: u64,
 }
 
 /// All types of a model.
@@ -97,9 +112,6 @@ enum Shape {
     Record(Vec<(Arc<str>, u32)>),
     Multiset(u32, u32),
 }
-
-/// How deep types may be nested; whatever walks over a value may recurse.
-pub(super) const MAX_DEPTH: u32 = 256;
 
 impl TypeTable {
     /// The types that are there before the first declaration.
@@ -124,8 +136,10 @@ impl TypeTable {
                 name: None,
                 class,
                 ir,
-                depth: 0,
+                depth: 1,
                 has_scalarset: false,
+                has_multiset: false,
+                n_parts: 1,
             });
         }
         table
@@ -136,7 +150,7 @@ impl TypeTable {
         let id = self.ir_type(ir, Type::Simple(Simple::range(lo, hi)));
         // Ranges with the same bounds are interchangeable in every dialect.
         let class = self.shape_class(Shape::Range(lo, hi));
-        self.add(Kind::Range { lo, hi }, class, id, 0, false)
+        self.add(Kind::Range { lo, hi }, class, id, false)
     }
 
     /// An enumeration.
@@ -150,7 +164,7 @@ impl TypeTable {
         };
         let id = self.ir_type(ir, Type::Simple(simple));
         let class = self.class(|_| Shape::Enum(members.clone()));
-        self.add(Kind::Enum(members), class, id, 0, false)
+        self.add(Kind::Enum(members), class, id, false)
     }
 
     /// A scalarset; never equal to another one, in no dialect.
@@ -164,7 +178,7 @@ impl TypeTable {
         let size = i64::from(size);
         let ty = self.ir_type(ir, Type::Simple(simple));
         let class = self.fresh_class();
-        self.add(Kind::Scalarset { id, size }, class, ty, 0, true)
+        self.add(Kind::Scalarset { id, size }, class, ty, true)
     }
 
     /// A union of enumerations and scalarsets.
@@ -187,9 +201,9 @@ impl TypeTable {
             kind: SimpleKind::Union(parts),
         };
         let id = self.ir_type(ir, Type::Simple(simple));
-        let class =
-            self.class(|table| Shape::Union(members.iter().map(|&ty| table.class_of(ty)).collect()));
-        self.add(Kind::Union(members.into()), class, id, 0, has_scalarset)
+        let class = self
+            .class(|table| Shape::Union(members.iter().map(|&ty| table.class_of(ty)).collect()));
+        self.add(Kind::Union(members.into()), class, id, has_scalarset)
     }
 
     /// An array; the index is simple.
@@ -203,11 +217,10 @@ impl TypeTable {
         );
         let class =
             self.class(|table| Shape::Array(table.class_of(index), table.class_of(element)));
-        let depth = self.depth(element) + 1;
         // The index itself is no value of the array.
         let has_scalarset = self.has_scalarset(element);
         let kind = Kind::Array { index, element };
-        self.add(kind, class, id, depth, has_scalarset)
+        self.add(kind, class, id, has_scalarset)
     }
 
     /// A record whose fields have different names.
@@ -232,7 +245,6 @@ impl TypeTable {
                     .collect(),
             )
         });
-        let depth = fields.iter().map(|(_, ty)| self.depth(*ty)).max();
         let has_scalarset = fields.iter().any(|(_, ty)| self.has_scalarset(*ty));
         let by_name = fields
             .iter()
@@ -240,7 +252,7 @@ impl TypeTable {
             .map(|(idx, (name, _))| (name.clone(), idx as u32))
             .collect();
         let kind = Kind::Record(Arc::new(Record { fields, by_name }));
-        self.add(kind, class, id, depth.unwrap_or(0) + 1, has_scalarset)
+        self.add(kind, class, id, has_scalarset)
     }
 
     /// A multiset.
@@ -253,10 +265,9 @@ impl TypeTable {
             },
         );
         let class = self.class(|table| Shape::Multiset(capacity, table.class_of(element)));
-        let depth = self.depth(element) + 1;
         let has_scalarset = self.has_scalarset(element);
         let kind = Kind::Multiset { capacity, element };
-        self.add(kind, class, id, depth, has_scalarset)
+        self.add(kind, class, id, has_scalarset)
     }
 
     /// Gives a new type its name. Where names decide, it is then equal to nothing else.
@@ -280,7 +291,7 @@ impl TypeTable {
         self.infos[ty.index()].ir
     }
 
-    /// How deep types are nested in it.
+    /// How deep types are nested in it, itself included.
     pub(super) fn depth(&self, ty: Ty) -> u32 {
         self.infos[ty.index()].depth
     }
@@ -288,6 +299,16 @@ impl TypeTable {
     /// Whether values of a scalarset are part of its values.
     pub(super) fn has_scalarset(&self, ty: Ty) -> bool {
         self.infos[ty.index()].has_scalarset
+    }
+
+    /// Whether a multiset is part of it.
+    pub(super) fn has_multiset(&self, ty: Ty) -> bool {
+        self.infos[ty.index()].has_multiset
+    }
+
+    /// Values and aggregates in it, itself included.
+    pub(super) fn n_parts(&self, ty: Ty) -> u64 {
+        self.infos[ty.index()].n_parts
     }
 
     /// Where it was declared, if it has a name.
@@ -420,7 +441,24 @@ impl TypeTable {
         }
     }
 
-    fn add(&mut self, kind: Kind, class: u32, ir: TypeId, depth: u32, has_scalarset: bool) -> Ty {
+    fn add(&mut self, kind: Kind, class: u32, ir: TypeId, has_scalarset: bool) -> Ty {
+        let (mut depth, mut n_parts) = (1, 1u64);
+        let mut has_multiset = matches!(kind, Kind::Multiset { .. });
+        let mut part = |ty: Ty, n: u64| {
+            let info = &self.infos[ty.index()];
+            depth = depth.max(info.depth + 1);
+            n_parts = n_parts.saturating_add(n.saturating_mul(info.n_parts));
+            has_multiset |= info.has_multiset;
+        };
+        match &kind {
+            Kind::Array { index, element } => {
+                let n = self.bounds(*index).map_or(0, |(lo, hi)| hi.abs_diff(lo));
+                part(*element, n.saturating_add(1));
+            }
+            Kind::Record(record) => record.fields.iter().for_each(|(_, ty)| part(*ty, 1)),
+            Kind::Multiset { capacity, element } => part(*element, u64::from(*capacity)),
+            _ => {}
+        }
         self.infos.push(TypeInfo {
             kind,
             name: None,
@@ -428,6 +466,8 @@ impl TypeTable {
             ir,
             depth,
             has_scalarset,
+            has_multiset,
+            n_parts,
         });
         Ty((self.infos.len() - 1) as u32)
     }

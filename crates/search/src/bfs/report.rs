@@ -147,6 +147,7 @@ fn of_goal(shape: &Shape, goal: usize, depth: u32, ordinal: Option<u64>) -> Viol
     };
     Violation {
         kind,
+        phase: None,
         name: property.name.clone(),
         message: message.to_owned(),
         at: property.at.clone(),

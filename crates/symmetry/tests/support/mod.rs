@@ -88,6 +88,16 @@ pub(crate) fn names(n: usize) -> Vec<String> {
 
 /// A random program whose group has at most `max_order` renamings.
 pub(crate) fn random_program(seed: u64, max_order: u64, max_bits: u64) -> Program {
+    random_program_of(seed, 4, max_order, max_bits)
+}
+
+/// The same with scalarsets of up to `max_size` elements.
+pub(crate) fn random_program_of(
+    seed: u64,
+    max_size: u32,
+    max_order: u64,
+    max_bits: u64,
+) -> Program {
     let mut rng = Pcg64::seed_from_u64(seed);
     loop {
         let mut declarations = Declarations::new();
@@ -95,7 +105,7 @@ pub(crate) fn random_program(seed: u64, max_order: u64, max_bits: u64) -> Progra
         let mut simple = Vec::new();
         let mut ids = Vec::new();
         for number in 0..rng.random_range(1..=3) {
-            let size = rng.random_range(1..=4u32);
+            let size = rng.random_range(1..=max_size);
             order *= (1..=u64::from(size)).product::<u64>();
             let (id, ty) = declarations.scalarset(&format!("S{number}"), size);
             ids.push(id);

@@ -1,0 +1,266 @@
+//! `hadal check`: load, search, replay what was found, tell.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Context;
+use hadal_model::Model;
+use hadal_search::{Error, Outcome, TraceError, Verdict, Violation};
+
+use crate::exit::Exit;
+use crate::flags::{CheckArgs, name_of};
+use crate::load::{self, Internal, Loaded, Request};
+use crate::plan::Plan;
+use crate::progress::Display;
+use crate::record::{
+    DiskRecord, DuplicatesRecord, MemoryRecord, PropertyRecord, Record, RuleRecord, SecondsRecord,
+    StepRecord, ViolationRecord, object,
+};
+use crate::style::Style;
+use crate::summary::Summary;
+use crate::trace::NamedTrace;
+use crate::{memory, signals, summary};
+
+/// A violation with its replayed counterexample.
+pub(crate) struct Shown {
+    pub(crate) violation: Violation,
+    pub(crate) trace: Option<NamedTrace>,
+}
+
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
+    let plan = Plan::new(args);
+    let style = Style::new(args.color, &io::stdout());
+    let error_style = Style::new(args.color, &io::stderr());
+    signals::listen().context("cannot listen to signals")?;
+
+    let request = Request {
+        path: &args.model,
+        language: args.language,
+        dialect: plan.dialect,
+        constants: args.constants.clone(),
+        symmetry: plan.symmetry,
+        limits: plan.limits,
+    };
+    let loaded = match load::load(&request, error_style) {
+        Ok(Some(loaded)) => loaded,
+        Ok(None) => return Ok(Exit::Usage),
+        Err(error) if error.is::<Internal>() => {
+            eprintln_lossy(&error.to_string());
+            return Ok(Exit::Internal);
+        }
+        Err(error) => return Err(error),
+    };
+    if args.no_search {
+        if !args.quiet {
+            print!("{}", summary::without_search(&loaded, style));
+        }
+        return Ok(Exit::Verified);
+    }
+    // Opened before the search, so that a bad path costs nothing.
+    let record_file = match &args.json {
+        Some(path) if path.as_os_str() != "-" => Some(create(path)?),
+        _ => None,
+    };
+
+    let options = plan.search_options();
+    let mut display = Display::new(args.progress);
+    let result = hadal_search::check(&*loaded.model, &options, &signals::STOP, &mut display);
+    display.finish();
+    let mut outcome = match result {
+        Ok(outcome) => outcome,
+        Err(error) => return Ok(search_error(&error, &loaded)),
+    };
+
+    let trace_begun = Instant::now();
+    let mut shown = Vec::new();
+    for violation in std::mem::take(&mut outcome.violations) {
+        let trace = match &violation.path {
+            None => None,
+            Some(path) => {
+                // Someone who stopped the search still wants to see what it had found.
+                let never = hadal_model::Stop::new();
+                match hadal_search::trace(&*loaded.model, path, &options, &never) {
+                    Ok(trace) => Some(NamedTrace::new(&*loaded.model, &trace)),
+                    Err(error @ TraceError::DoesNotReplay { .. }) => {
+                        eprintln_lossy(&format!("{error}; please report this with the model"));
+                        return Ok(Exit::Internal);
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        };
+        shown.push(Shown { violation, trace });
+    }
+    let trace_seconds = trace_begun.elapsed().as_secs_f64();
+
+    let summary = Summary {
+        args,
+        plan: &plan,
+        loaded: &loaded,
+        outcome: &outcome,
+        shown: &shown,
+        total_seconds: begun.elapsed().as_secs_f64(),
+        peak_bytes: memory::peak_bytes(),
+    };
+    let to_stdout = args
+        .json
+        .as_ref()
+        .is_some_and(|path| path.as_os_str() == "-");
+    if args.json.is_some() {
+        let record = record(&summary, trace_seconds);
+        let mut text = serde_json::to_string_pretty(&record)?;
+        text.push('\n');
+        match record_file {
+            Some(mut file) => file.write_all(text.as_bytes()),
+            None => io::stdout().write_all(text.as_bytes()),
+        }
+        .context("cannot write the run record")?;
+    }
+    if !to_stdout {
+        io::stdout().write_all(summary.render(style).as_bytes())?;
+    }
+    Ok(match outcome.verdict {
+        Verdict::Verified => Exit::Verified,
+        Verdict::Violated => Exit::Violated,
+        Verdict::Incomplete => Exit::Incomplete,
+    })
+}
+
+fn create(path: &Path) -> anyhow::Result<File> {
+    File::create(path).with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// Says why there is no verdict.
+fn search_error(error: &Error, loaded: &Loaded) -> Exit {
+    let (exit, hint) = match error {
+        Error::NoStartstate => (Exit::Usage, ""),
+        Error::BrokenSymmetry { .. } => (
+            Exit::Usage,
+            "\nhelp: make the rule treat all elements alike, or run with --symmetry off",
+        ),
+        Error::Unrepeatable { .. } => (Exit::Internal, "; please report this with the model"),
+        _ => (Exit::Usage, ""),
+    };
+    eprintln_lossy(&format!("{}: {error}{hint}", loaded.source.name()));
+    exit
+}
+
+fn eprintln_lossy(text: &str) {
+    let _ = writeln!(io::stderr(), "error: {text}");
+}
+
+fn record(summary: &Summary<'_>, trace_seconds: f64) -> Record {
+    let Summary {
+        args,
+        plan,
+        loaded,
+        outcome,
+        ..
+    } = summary;
+    let shape = loaded.model.shape();
+    Record {
+        hadal: env!("CARGO_PKG_VERSION").to_owned(),
+        model: loaded.source.name().to_owned(),
+        language: name_of(loaded.language),
+        dialect: plan.dialect.name().to_owned(),
+        verdict: outcome.verdict.name().to_owned(),
+        complete: outcome.complete,
+        reason: outcome.reason.map(|reason| reason.name().to_owned()),
+        states: outcome.states,
+        states_exact: true,
+        visited: outcome.visited,
+        transitions: outcome.transitions,
+        depth: Some(outcome.depth),
+        layers: Some(outcome.layers.clone()),
+        violations: summary.shown.iter().map(violation_record).collect(),
+        rules: rule_records(&*loaded.model, outcome),
+        properties: property_records(&*loaded.model, outcome),
+        strategy: name_of(args.strategy),
+        store: name_of(args.store),
+        engine: name_of(args.engine),
+        symmetry: name_of(args.symmetry),
+        threads: plan.threads,
+        seed: 0,
+        state_bits: shape.state_bits,
+        constants: object(
+            loaded
+                .constants
+                .iter()
+                .map(|(name, value)| (name, value.as_str())),
+        ),
+        duplicates: DuplicatesRecord {
+            memory: outcome.duplicates.memory,
+            ..DuplicatesRecord::default()
+        },
+        strategy_stats: serde_json::Map::new(),
+        memory: MemoryRecord {
+            budget_bytes: plan.budget_bytes,
+            peak_bytes: summary.peak_bytes,
+            data_bytes: outcome.data_bytes,
+        },
+        disk: DiskRecord::default(),
+        omission: None,
+        seconds: SecondsRecord {
+            total: summary.total_seconds,
+            load: loaded.load_seconds,
+            compile: loaded.compile_seconds,
+            search: outcome.seconds.search,
+            expand: outcome.seconds.expand,
+            merge: outcome.seconds.insert,
+            io_wait: 0.0,
+            trace: trace_seconds,
+        },
+    }
+}
+
+fn violation_record(shown: &Shown) -> ViolationRecord {
+    let violation = &shown.violation;
+    let steps = shown.trace.as_ref().map_or(&[][..], |trace| &trace.steps);
+    let trace = steps.iter().map(|step| StepRecord {
+        rule: step.rule.clone(),
+        parameters: object(
+            step.parameters
+                .iter()
+                .map(|(name, value)| (name, value.as_str())),
+        ),
+        // What is gone has no value; `undefined` says so in the record's terms.
+        changes: object(step.changes.iter().map(|change| {
+            let after = change.after.as_deref().unwrap_or("undefined");
+            (&change.name, after)
+        })),
+    });
+    let state = shown.trace.as_ref().map_or(&[][..], NamedTrace::last_state);
+    ViolationRecord {
+        kind: violation.kind.name().to_owned(),
+        name: violation.name.clone(),
+        message: violation.message.clone(),
+        at: violation.at.clone(),
+        depth: violation.depth,
+        trace: trace.collect(),
+        state: object(state.iter().map(|(name, value)| (name, value.as_str()))),
+    }
+}
+
+fn rule_records(model: &dyn Model, outcome: &Outcome) -> Vec<RuleRecord> {
+    let rules = model.shape().rules.iter().zip(&outcome.fired_by_rule);
+    rules
+        .map(|(rule, &fired)| RuleRecord {
+            name: rule.name.clone(),
+            fired,
+        })
+        .collect()
+}
+
+fn property_records(model: &dyn Model, outcome: &Outcome) -> Vec<PropertyRecord> {
+    let properties = model.shape().properties.iter().zip(&outcome.holds);
+    properties
+        .map(|(property, &holds)| PropertyRecord {
+            name: property.name.clone(),
+            kind: property.kind.name().to_owned(),
+            holds,
+        })
+        .collect()
+}

@@ -1,0 +1,297 @@
+//! Every flag, defined once: name, meaning, default. Help, man page and completions come from here.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::units;
+
+/// An explicit-state model checker for state spaces larger than memory.
+///
+/// Visits every reachable state of a protocol, proves its invariants, or shows the shortest run
+/// that breaks one.
+#[derive(Debug, Parser)]
+#[command(name = "hadal", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hadal check peterson.m                    verify a Murphi model
+  hadal check peterson.m --const N=5        the same for five processes
+  hadal check bus.m --json run.json         keep the run record, with the counterexample
+  hadal replay run.json                     show that counterexample again
+
+Exit codes:
+  0 verified   1 violation found   2 bad command line or model
+  3 stopped before the end, nothing proved   4 internal error";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Verify a model: the main job
+    Check(Box<CheckArgs>),
+    /// Show the counterexample of a run record again, step by step, from its model
+    Replay(ReplayArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, of the program or of one command
+    Man {
+        /// The command
+        command: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The model's file; `-` reads standard input
+    pub(crate) model: PathBuf,
+
+    /// The language of the model; otherwise it follows from the file's extension (`.m` is Murphi)
+    #[arg(long, value_enum, help_heading = "Model")]
+    pub(crate) language: Option<Language>,
+
+    /// Whose meaning a Murphi text is given where tools disagree
+    #[arg(long, value_enum, default_value_t = DialectName::Hadal, help_heading = "Model")]
+    pub(crate) dialect: DialectName,
+
+    /// Override a constant of the model; may be repeated
+    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_constant,
+          help_heading = "Model")]
+    pub(crate) constants: Vec<(String, String)>,
+
+    /// Rounds of one `while` loop before it is a violation [default: by dialect: 1000000, cmurphi
+    /// 1000, rumur none]
+    #[arg(long, value_name = "N", help_heading = "Model")]
+    pub(crate) loop_limit: Option<u64>,
+
+    /// Depth of recursion before it is a violation
+    #[arg(long, value_name = "N", default_value_t = 1000,
+          value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Model")]
+    pub(crate) call_limit: u32,
+
+    /// Load and check the model only
+    #[arg(long, help_heading = "Model")]
+    pub(crate) no_search: bool,
+
+    /// What counts as a deadlock: no way to another state, no enabled rule, or nothing
+    #[arg(long, value_enum, default_value_t = DeadlockName::Stuttering, help_heading = "Search")]
+    pub(crate) deadlock: DeadlockName,
+
+    /// Scalarset reduction: visit one state of each class of interchangeable ones
+    #[arg(long, value_enum, default_value_t = SymmetryName::Full, help_heading = "Search")]
+    pub(crate) symmetry: SymmetryName,
+
+    /// Do not expand states at depth N
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) bound: Option<u32>,
+
+    /// Go on until N violations, one per property and kind, in order of depth
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
+    pub(crate) max_errors: u32,
+
+    /// How to search: `auto` and `ram` keep all states in memory
+    #[arg(long, value_enum, default_value_t = StrategyName::Auto, help_heading = "Search")]
+    pub(crate) strategy: StrategyName,
+
+    /// How states are remembered: `exact` compares whole states
+    #[arg(long, value_enum, default_value_t = StoreName::Exact, help_heading = "Search")]
+    pub(crate) store: StoreName,
+
+    /// What makes the successors
+    #[arg(long, value_enum, default_value_t = EngineName::Interpreter, help_heading = "Search")]
+    pub(crate) engine: EngineName,
+
+    /// Hard budget for everything the process holds, e.g. 300M or 2G [default: half of what is
+    /// available]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, help_heading = "Resources")]
+    pub(crate) memory: Option<u64>,
+
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024),
+          help_heading = "Resources")]
+    pub(crate) threads: Option<u32>,
+
+    /// Stop cleanly after this long, e.g. 90s, 15m or 2h
+    #[arg(long, value_name = "DURATION", value_parser = units::parse_duration,
+          help_heading = "Resources")]
+    pub(crate) time_limit: Option<Duration>,
+
+    /// How the counterexample is printed: changes of each step, full states, or not at all
+    #[arg(long, value_enum, default_value_t = TraceName::Diff, help_heading = "Output")]
+    pub(crate) trace: TraceName,
+
+    /// Write the run record; `-` is standard output (then nothing else goes there)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Progress on standard error: live on a terminal, plain lines elsewhere
+    #[arg(long, value_enum, default_value_t = ProgressName::Auto, help_heading = "Output")]
+    pub(crate) progress: ProgressName,
+
+    /// Colours; NO_COLOR is honoured
+    #[arg(long, value_enum, default_value_t = ColorName::Auto, help_heading = "Output")]
+    pub(crate) color: ColorName,
+
+    /// Print the verdict only
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// Print more: firings of every rule, states of every layer
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// A run record written by `hadal check --json`; `-` reads standard input
+    pub(crate) record: PathBuf,
+
+    /// The model's file, where it is not where the record says
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+
+    /// How the counterexample is printed
+    #[arg(long, value_enum, default_value_t = TraceName::Diff)]
+    pub(crate) trace: TraceName,
+
+    /// Colours; NO_COLOR is honoured
+    #[arg(long, value_enum, default_value_t = ColorName::Auto)]
+    pub(crate) color: ColorName,
+}
+
+/// `NAME=VALUE`.
+fn parse_constant(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("expected NAME=VALUE, for example N=4".to_owned()),
+    }
+}
+
+/// The name of a value on the command line and in the record.
+pub(crate) fn name_of(value: impl ValueEnum) -> String {
+    let possible = value.to_possible_value();
+    possible.map_or(String::new(), |possible| possible.get_name().to_owned())
+}
+
+macro_rules! names {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+        pub(crate) enum $name {
+            $($(#[$variant_doc])* #[value(name = $text)] $variant),*
+        }
+    };
+}
+
+names!(
+    /// The languages of models.
+    Language { Murphi = "murphi" });
+names!(
+/// The dialects of Murphi.
+DialectName {
+    /// The recommended meaning
+    Hadal = "hadal",
+    /// As CMurphi 5.4.9
+    Cmurphi = "cmurphi",
+    /// As rumur
+    Rumur = "rumur",
+});
+names!(
+/// What counts as a deadlock.
+DeadlockName {
+    /// No firing leads to another state
+    Stuttering = "stuttering",
+    /// No rule is enabled
+    Stuck = "stuck",
+    /// Nothing
+    Off = "off",
+});
+names!(
+/// Scalarset reduction.
+SymmetryName {
+    /// Exact canonical forms
+    Full = "full",
+    /// None
+    Off = "off",
+});
+names!(
+/// How to search.
+StrategyName {
+    /// The default
+    Auto = "auto",
+    /// All in memory; stops when that is full
+    Ram = "ram",
+});
+names!(
+/// How states are remembered.
+StoreName {
+    /// Whole states
+    Exact = "exact",
+});
+names!(
+/// What makes the successors.
+EngineName {
+    /// The reference interpreter
+    Interpreter = "interpreter",
+});
+names!(
+/// How a counterexample is printed.
+TraceName {
+    /// What each step changed
+    Diff = "diff",
+    /// The whole state after each step
+    Full = "full",
+    /// Not at all
+    None = "none",
+});
+names!(
+/// How progress is shown.
+ProgressName {
+    /// Live on a terminal, plain lines elsewhere
+    Auto = "auto",
+    /// A line now and then
+    Plain = "plain",
+    /// Not at all
+    None = "none",
+});
+names!(
+/// When to use colours.
+ColorName {
+    /// On a terminal
+    Auto = "auto",
+    /// In any case
+    Always = "always",
+    /// Not at all
+    Never = "never",
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn constants_need_a_name_and_a_value() {
+        assert_eq!(
+            parse_constant("N = 4"),
+            Ok(("N".to_owned(), "4".to_owned()))
+        );
+        for bad in ["N", "=4", "N=", ""] {
+            assert!(parse_constant(bad).is_err(), "{bad}");
+        }
+    }
+}

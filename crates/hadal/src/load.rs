@@ -1,0 +1,169 @@
+//! From a file to a model that can be searched, with everything the front-end has to say.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use hadal_ir::interp::{Interpreter, Limits};
+use hadal_model::Model;
+use hadal_murphi::Dialect;
+use hadal_symmetry::{Description, Symmetric};
+use hadal_syntax::{Diagnostic, Renderer, Source};
+
+use crate::flags::Language;
+use crate::style::Style;
+use crate::units;
+
+/// What to load, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) language: Option<Language>,
+    pub(crate) dialect: Dialect,
+    pub(crate) constants: Vec<(String, String)>,
+    pub(crate) symmetry: bool,
+    pub(crate) limits: Limits,
+}
+
+/// A model, ready to be searched.
+pub(crate) struct Loaded {
+    pub(crate) source: Source,
+    pub(crate) language: Language,
+    pub(crate) model: Box<dyn Model>,
+    /// The scalarsets that are reduced, e.g. `Proc(7): 5,040 permutations`.
+    pub(crate) symmetry: Option<String>,
+    /// Final values of the model's global constants.
+    pub(crate) constants: Vec<(String, String)>,
+    /// Seconds to read and check the text.
+    pub(crate) load_seconds: f64,
+    /// Seconds to make it run.
+    pub(crate) compile_seconds: f64,
+}
+
+/// Loads a model. `None` where its text is wrong; the diagnostics were printed to standard error.
+pub(crate) fn load(request: &Request<'_>, style: Style) -> anyhow::Result<Option<Loaded>> {
+    let begun = Instant::now();
+    let language = language(request)?;
+    let source = read_source(request.path)?;
+    let Language::Murphi = language;
+    let options = hadal_murphi::Options {
+        dialect: request.dialect,
+        constants: request.constants.clone(),
+    };
+    let compiled = hadal_murphi::compile(&source, &options);
+    print_diagnostics(&source, &compiled.diagnostics, style)?;
+    let Some(program) = compiled.program else {
+        return Ok(None);
+    };
+    if request.symmetry && !compiled.symmetry_breaks.is_empty() {
+        print_diagnostics(&source, &compiled.symmetry_breaks, style)?;
+        return Ok(None);
+    }
+    if let Err(errors) = hadal_ir::verify::verify(&program) {
+        let first = errors.first().map_or(String::new(), ToString::to_string);
+        bail!(Internal(format!(
+            "the lowered model is malformed ({first}); please report this with the model"
+        )));
+    }
+    let load_seconds = begun.elapsed().as_secs_f64();
+
+    let begun = Instant::now();
+    let reduces = request.symmetry && program.types.scalarsets.iter().any(|set| set.size > 1);
+    let (model, symmetry): (Box<dyn Model>, _) = if reduces {
+        let interpreter = Box::new(Interpreter::new(program, request.limits));
+        let program = interpreter.program().clone();
+        let symmetric = Symmetric::new(interpreter, &program);
+        let description = describe_symmetry(&symmetric.canonicaliser().describe());
+        (Box::new(symmetric), Some(description))
+    } else {
+        (Box::new(Interpreter::new(program, request.limits)), None)
+    };
+    Ok(Some(Loaded {
+        source,
+        language,
+        model,
+        symmetry,
+        constants: compiled.constants,
+        load_seconds,
+        compile_seconds: begun.elapsed().as_secs_f64(),
+    }))
+}
+
+/// For example `Node(3), Value(2): 12 permutations`.
+fn describe_symmetry(description: &Description) -> String {
+    let sets = description.scalarsets.iter().filter(|set| set.size > 1);
+    let names: Vec<String> = sets
+        .map(|set| format!("{}({})", set.name, set.size))
+        .collect();
+    let order = match u64::try_from(description.order) {
+        Ok(order) => units::count(order),
+        Err(_) => format!("10^{:.0}", description.order_log10),
+    };
+    format!("{}: {order} permutations", names.join(", "))
+}
+
+/// A mistake of ours, as opposed to one in the input.
+#[derive(Debug)]
+pub(crate) struct Internal(pub(crate) String);
+
+impl std::fmt::Display for Internal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "internal error: {}", self.0)
+    }
+}
+
+impl std::error::Error for Internal {}
+
+fn language(request: &Request<'_>) -> anyhow::Result<Language> {
+    if let Some(language) = request.language {
+        return Ok(language);
+    }
+    let path = request.path;
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("m") => Ok(Language::Murphi),
+        _ if path.as_os_str() == "-" => Ok(Language::Murphi),
+        Some(other) => bail!(
+            "cannot tell the language of `{}` from its extension `.{other}`; \
+             Murphi models end in `.m`, or say --language murphi",
+            path.display()
+        ),
+        None => bail!(
+            "cannot tell the language of `{}`: it has no extension; say --language murphi",
+            path.display()
+        ),
+    }
+}
+
+fn read_source(path: &Path) -> anyhow::Result<Source> {
+    let (name, bytes) = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .read_to_end(&mut bytes)
+            .context("cannot read standard input")?;
+        ("<stdin>".to_owned(), bytes)
+    } else {
+        let bytes =
+            std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        (path.display().to_string(), bytes)
+    };
+    Ok(Source::from_bytes(name, bytes)?)
+}
+
+fn print_diagnostics(
+    source: &Source,
+    diagnostics: &[Diagnostic],
+    style: Style,
+) -> anyhow::Result<()> {
+    if diagnostics.is_empty() {
+        return Ok(());
+    }
+    let renderer = if style.is_enabled() {
+        Renderer::coloured()
+    } else {
+        Renderer::plain()
+    };
+    let text = renderer.render_all(source, diagnostics);
+    writeln!(std::io::stderr(), "{}", text.trim_end())?;
+    Ok(())
+}

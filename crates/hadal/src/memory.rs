@@ -1,0 +1,95 @@
+//! How much memory there is, and how much of it this process has.
+
+use std::fs;
+
+/// The budget unless the user sets one: half of what is available, a container's limit respected.
+pub(crate) fn default_budget() -> u64 {
+    let mut available = meminfo("MemAvailable:").unwrap_or(2 << 30);
+    if let Some(left) = cgroup_left() {
+        available = available.min(left);
+    }
+    (available / 2).max(64 << 20)
+}
+
+/// Memory the process holds now.
+pub(crate) fn resident_bytes() -> u64 {
+    status("VmRSS:").unwrap_or(0)
+}
+
+/// The most memory the process ever held, as the operating system counts it.
+pub(crate) fn peak_bytes() -> u64 {
+    status("VmHWM:").unwrap_or(0)
+}
+
+fn meminfo(key: &str) -> Option<u64> {
+    kibibytes(&fs::read_to_string("/proc/meminfo").ok()?, key)
+}
+
+fn status(key: &str) -> Option<u64> {
+    kibibytes(&fs::read_to_string("/proc/self/status").ok()?, key)
+}
+
+/// The value of a line such as `VmHWM:     1234 kB`.
+fn kibibytes(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    let number: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(number * 1024)
+}
+
+/// What the control group of this process still allows, if it has a limit.
+fn cgroup_left() -> Option<u64> {
+    let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let mut least: Option<u64> = None;
+    for line in membership.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next(), parts.next()?, parts.next()?);
+        let (root, limit, usage) = if controllers.is_empty() {
+            ("/sys/fs/cgroup", "memory.max", "memory.current")
+        } else if controllers.split(',').any(|name| name == "memory") {
+            (
+                "/sys/fs/cgroup/memory",
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+            )
+        } else {
+            continue;
+        };
+        // A limit may stand at any level above; inside a container the own level is the root.
+        let mut level = path.trim_start_matches('/').to_owned();
+        loop {
+            let folder = format!("{root}/{level}");
+            let read = |name: &str| -> Option<u64> {
+                let text = fs::read_to_string(format!("{folder}/{name}")).ok()?;
+                text.trim().parse().ok()
+            };
+            if let Some(max) = read(limit) {
+                let left = max.saturating_sub(read(usage).unwrap_or(0));
+                least = Some(least.map_or(left, |least| least.min(left)));
+            }
+            match level.rfind('/') {
+                Some(slash) => level.truncate(slash),
+                None if level.is_empty() => break,
+                None => level.clear(),
+            }
+        }
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_proc_files_are_read() {
+        let text = "VmPeak:\t  20 kB\nVmHWM:\t    1234 kB\n";
+        assert_eq!(kibibytes(text, "VmHWM:"), Some(1234 * 1024));
+        assert_eq!(kibibytes(text, "VmSwap:"), None);
+    }
+
+    #[test]
+    fn there_is_a_budget() {
+        assert!(default_budget() >= 64 << 20);
+        assert!(peak_bytes() > 0);
+    }
+}

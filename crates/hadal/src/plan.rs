@@ -1,0 +1,87 @@
+//! What was typed, turned into what will be done: budgets fixed, defaults filled in.
+
+use std::time::Duration;
+
+use hadal_ir::interp::Limits;
+use hadal_murphi::Dialect;
+use hadal_search::{Deadlock, Options};
+
+use crate::flags::{CheckArgs, DeadlockName, DialectName, SymmetryName};
+use crate::memory;
+
+/// What a check will do.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) dialect: Dialect,
+    pub(crate) limits: Limits,
+    pub(crate) symmetry: bool,
+    /// What the whole process may hold.
+    pub(crate) budget_bytes: u64,
+    pub(crate) deadlock: Deadlock,
+    pub(crate) bound: Option<u32>,
+    pub(crate) max_errors: usize,
+    pub(crate) threads: usize,
+    pub(crate) time_limit: Option<Duration>,
+}
+
+/// Stack of a worker for each level of recursion that is allowed. Generous: a level takes one
+/// frame for each level of nesting of the expressions around the call.
+const STACK_BYTES_PER_CALL: usize = 64 << 10;
+
+/// What a thread's stack holds besides calls of the model.
+const STACK_RESERVE_BYTES: usize = 4 << 20;
+
+impl Plan {
+    pub(crate) fn new(args: &CheckArgs) -> Self {
+        let dialect = dialect(args.dialect);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Plan {
+            dialect,
+            limits: limits(dialect, args.loop_limit, args.call_limit),
+            symmetry: args.symmetry == SymmetryName::Full,
+            budget_bytes: args.memory.unwrap_or_else(memory::default_budget),
+            deadlock: match args.deadlock {
+                DeadlockName::Stuttering => Deadlock::Stuttering,
+                DeadlockName::Stuck => Deadlock::Stuck,
+                DeadlockName::Off => Deadlock::Off,
+            },
+            bound: args.bound,
+            max_errors: args.max_errors as usize,
+            threads: args.threads.map_or(cores, |threads| threads as usize),
+            time_limit: args.time_limit,
+        }
+    }
+
+    /// The options of the search, once it is known what loading the model took.
+    pub(crate) fn search_options(&self) -> Options {
+        let taken = memory::resident_bytes();
+        Options {
+            deadlock: self.deadlock,
+            bound: self.bound,
+            max_errors: self.max_errors,
+            threads: self.threads,
+            stack_bytes: self.limits.stack_bytes + STACK_RESERVE_BYTES,
+            memory_bytes: self.budget_bytes.saturating_sub(taken),
+            time_limit: self.time_limit,
+            ..Options::default()
+        }
+    }
+}
+
+/// The dialect behind its name.
+pub(crate) fn dialect(name: DialectName) -> Dialect {
+    match name {
+        DialectName::Hadal => Dialect::Hadal,
+        DialectName::Cmurphi => Dialect::Cmurphi,
+        DialectName::Rumur => Dialect::Rumur,
+    }
+}
+
+/// The limits of evaluation, with a stack that suffices for them.
+pub(crate) fn limits(dialect: Dialect, loop_limit: Option<u64>, call_limit: u32) -> Limits {
+    Limits {
+        loop_rounds: loop_limit.or(dialect.while_limit()).unwrap_or(u64::MAX),
+        call_depth: call_limit,
+        stack_bytes: (call_limit as usize * STACK_BYTES_PER_CALL).clamp(16 << 20, 4 << 30),
+    }
+}

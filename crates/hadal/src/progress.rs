@@ -1,0 +1,111 @@
+//! Progress of a search on standard error: live on a terminal, plain lines elsewhere.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use hadal_search::{Observer, Progress};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::flags::ProgressName;
+use crate::{signals, units};
+
+/// Shows how far a search is.
+pub(crate) struct Display {
+    view: View,
+    /// For the rate of the last moments rather than that of the whole run.
+    last: Option<(Instant, u64)>,
+    rate: f64,
+}
+
+enum View {
+    Live(ProgressBar),
+    Lines { next: Instant, every: Duration },
+    Nothing,
+}
+
+impl Display {
+    pub(crate) fn new(progress: ProgressName) -> Self {
+        let lines = |every: Duration| View::Lines {
+            next: Instant::now() + every,
+            every,
+        };
+        let view = match progress {
+            ProgressName::None => View::Nothing,
+            ProgressName::Plain => lines(Duration::from_secs(1)),
+            ProgressName::Auto if std::io::stderr().is_terminal() => {
+                let bar = ProgressBar::new_spinner();
+                let template = "{spinner} {msg}";
+                if let Ok(style) = ProgressStyle::with_template(template) {
+                    bar.set_style(style);
+                }
+                bar.enable_steady_tick(Duration::from_millis(250));
+                View::Live(bar)
+            }
+            ProgressName::Auto => lines(Duration::from_secs(10)),
+        };
+        Display {
+            view,
+            last: None,
+            rate: 0.0,
+        }
+    }
+
+    /// Takes the live line away.
+    pub(crate) fn finish(&mut self) {
+        if let View::Live(bar) = &self.view {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, progress: &Progress) -> String {
+        let done = match progress.frontier {
+            0 => 100,
+            frontier => progress.frontier_done * 100 / frontier,
+        };
+        format!(
+            "layer {}: {} of {} expanded ({done} %) · {} states · {} transitions · {}/s · {} · {}",
+            progress.layer,
+            units::count(progress.frontier_done),
+            units::count(progress.frontier),
+            units::count(progress.states),
+            units::count(progress.transitions),
+            units::rate(self.rate),
+            units::bytes(progress.data_bytes),
+            units::seconds(progress.seconds),
+        )
+    }
+
+    fn update_rate(&mut self, now: Instant, transitions: u64) {
+        match self.last {
+            None => self.last = Some((now, transitions)),
+            Some((then, before)) => {
+                let passed = now.duration_since(then).as_secs_f64();
+                if passed >= 0.5 {
+                    self.rate = transitions.saturating_sub(before) as f64 / passed;
+                    self.last = Some((now, transitions));
+                }
+            }
+        }
+    }
+}
+
+impl Observer for Display {
+    fn progress(&mut self, progress: &Progress) {
+        let now = Instant::now();
+        self.update_rate(now, progress.transitions);
+        let asked = signals::take_status_request();
+        let line = self.line(progress);
+        match &mut self.view {
+            View::Live(bar) if asked => bar.println(&line),
+            View::Live(bar) => bar.set_message(line),
+            View::Lines { next, every } if asked || now >= *next => {
+                *next = now + *every;
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }
+            View::Nothing if asked => {
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }
+            _ => {}
+        }
+    }
+}

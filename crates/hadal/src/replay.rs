@@ -1,0 +1,231 @@
+//! `hadal replay`: shows the counterexamples of a record again, by running the model along them.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use hadal_model::{Cursor, Flow, Model, States, Step, Stop, Successors};
+use hadal_search::{Trace, TraceStep};
+use serde_json::{Map, Value};
+
+use crate::exit::Exit;
+use crate::flags::{ReplayArgs, TraceName};
+use crate::load::{self, Request};
+use crate::plan;
+use crate::record::{Record, StepRecord, ViolationRecord};
+use crate::style::Style;
+use crate::trace::{NamedTrace, quote, render_state};
+use crate::units::counted;
+
+pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
+    let style = Style::new(args.color, &io::stdout());
+    let record = read_record(&args.record)?;
+    let with_trace: Vec<_> = record
+        .violations
+        .iter()
+        .filter(|v| !v.trace.is_empty())
+        .collect();
+    if with_trace.is_empty() {
+        println!(
+            "{}: the run was {}; the record holds no counterexample",
+            record.model, record.verdict
+        );
+        return Ok(Exit::Verified);
+    }
+    let path = model_path(args, &record)?;
+    let Ok(dialect) = record.dialect.parse() else {
+        bail!("the record names an unknown dialect `{}`", record.dialect);
+    };
+    let constants = record.constants.iter();
+    let request = Request {
+        path: &path,
+        language: None,
+        dialect,
+        constants: constants
+            .map(|(name, value)| (name.clone(), text(value)))
+            .collect(),
+        // A run is a run of the model itself, whatever was reduced to find it.
+        symmetry: false,
+        limits: plan::limits(dialect, None, 1000),
+    };
+    let Some(loaded) = load::load(&request, Style::new(args.color, &io::stderr()))? else {
+        return Ok(Exit::Usage);
+    };
+    for violation in with_trace {
+        let trace = follow(&*loaded.model, violation)?;
+        let named = NamedTrace::new(&*loaded.model, &trace);
+        let mut out = String::new();
+        show(&mut out, &record, violation, &named, args.trace, style);
+        io::stdout().write_all(out.as_bytes())?;
+    }
+    Ok(Exit::Verified)
+}
+
+fn show(
+    out: &mut String,
+    record: &Record,
+    violation: &ViolationRecord,
+    trace: &NamedTrace,
+    how: TraceName,
+    style: Style,
+) {
+    use std::fmt::Write;
+    let _ = writeln!(
+        out,
+        "{}: {} {} at {}, {}\n",
+        style.bold(&record.model),
+        style.bad(&violation.kind),
+        quote(&violation.name),
+        if violation.at.is_empty() {
+            "the last state"
+        } else {
+            &violation.at
+        },
+        counted(violation.depth.into(), "step"),
+    );
+    out.push_str(&trace.render(how, style));
+    if how == TraceName::Diff && trace.steps.len() > 1 {
+        let _ = writeln!(out, "\nThe state it ends in:\n");
+        render_state(out, "  ", trace.last_state(), style);
+    }
+    let _ = writeln!(out, "\nEvery step was run again on the model.");
+    if !violation.message.is_empty() {
+        let _ = writeln!(out, "{}", violation.message);
+    }
+}
+
+fn read_record(path: &Path) -> anyhow::Result<Record> {
+    let mut text = String::new();
+    if path.as_os_str() == "-" {
+        io::stdin()
+            .read_to_string(&mut text)
+            .context("cannot read standard input")?;
+    } else {
+        text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
+    }
+    serde_json::from_str(&text)
+        .with_context(|| format!("`{}` is not a run record of hadal", path.display()))
+}
+
+/// The model's file: as given, as recorded, or beside the record.
+fn model_path(args: &ReplayArgs, record: &Record) -> anyhow::Result<PathBuf> {
+    if let Some(path) = &args.model {
+        return Ok(path.clone());
+    }
+    let recorded = Path::new(&record.model);
+    let beside = args.record.parent().map(|folder| folder.join(recorded));
+    let name = recorded.file_name().map(PathBuf::from);
+    let beside_name = args
+        .record
+        .parent()
+        .zip(name)
+        .map(|(folder, name)| folder.join(name));
+    let candidates = [Some(recorded.to_owned()), beside, beside_name];
+    match candidates.into_iter().flatten().find(|path| path.is_file()) {
+        Some(path) => Ok(path),
+        None => bail!(
+            "the model `{}` is not there; say where it is with --model FILE",
+            record.model
+        ),
+    }
+}
+
+/// Runs the model along the recorded steps: each must be possible and change what the record says.
+fn follow(model: &dyn Model, violation: &ViolationRecord) -> anyhow::Result<Trace> {
+    let mut steps: Vec<TraceStep> = Vec::new();
+    let mut leaves: Map<String, Value> = Map::new();
+    for (number, recorded) in violation.trace.iter().enumerate() {
+        let parent = steps.last().and_then(|step| step.state.as_deref());
+        for (name, value) in &recorded.changes {
+            leaves.insert(name.clone(), value.clone());
+        }
+        let found = find_successor(model, parent, recorded, &leaves);
+        let Some((step, state)) = found else {
+            // A startstate that meets a fault has no state to come to.
+            if number == 0 && recorded.changes.is_empty() {
+                let step = Step {
+                    rule: recorded.rule.clone(),
+                    ..Step::default()
+                };
+                steps.push(TraceStep { step, state: None });
+                break;
+            }
+            bail!(
+                "step {number} ({}) of the record cannot be taken: the model is not the one that \
+                 was checked",
+                recorded.rule
+            );
+        };
+        steps.push(TraceStep {
+            step,
+            state: Some(state),
+        });
+    }
+    Ok(Trace { steps })
+}
+
+fn find_successor(
+    model: &dyn Model,
+    parent: Option<&[u8]>,
+    recorded: &StepRecord,
+    leaves: &Map<String, Value>,
+) -> Option<(Step, Vec<u8>)> {
+    let stop = Stop::new();
+    let mut expander = model.expander(&stop);
+    let mut out = Successors::new(model.shape(), 1024);
+    out.reset(1);
+    let mut padded = parent.map(<[u8]>::to_vec).unwrap_or_default();
+    padded.resize(padded.len() + hadal_model::PAD_BYTES, 0);
+    let mut cursor = Cursor::default();
+    loop {
+        let flow = match parent {
+            Some(parent) => {
+                let block = States::new(&padded, parent.len(), 1);
+                expander.expand(block, cursor, &mut out)
+            }
+            None => expander.starts(cursor, &mut out),
+        };
+        for position in 0..out.len() {
+            let state = out.state(position);
+            if !agrees(&model.describe_state(state), leaves) {
+                continue;
+            }
+            let step = model.describe_step(parent, out.index(position))?;
+            let same_parameters = step.parameters.len() == recorded.parameters.len()
+                && step.parameters.iter().all(|(name, value)| {
+                    recorded.parameters.get(name).map(text).as_ref() == Some(value)
+                });
+            if step.rule == recorded.rule && same_parameters {
+                return Some((step, state.to_vec()));
+            }
+        }
+        match flow {
+            Flow::Full(next) => cursor = next,
+            Flow::Done | Flow::Stopped => return None,
+        }
+        out.drain();
+    }
+}
+
+/// Whether a state has the values the record says; what is not there counts as undefined.
+fn agrees(state: &[(String, String)], leaves: &Map<String, Value>) -> bool {
+    let n_there = state
+        .iter()
+        .filter(|(name, value)| leaves.get(name).map(text).as_ref() == Some(value))
+        .count();
+    let n_undefined = leaves
+        .iter()
+        .filter(|(name, value)| {
+            text(value) == "undefined" && !state.iter().any(|(there, _)| there == *name)
+        })
+        .count();
+    n_there == state.len() && n_there + n_undefined == leaves.len()
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,352 @@
+//! The summary of a run: the verdict first, then what was checked, what it took, and what a
+//! designer should look at.
+
+use std::fmt::Write;
+
+use hadal_model::{GoalKind, Phase, PropertyKind, Remark};
+use hadal_search::{Deadlock, Outcome, Reason, Verdict, Violation, ViolationKind};
+use hadal_syntax::{Diagnostic, Renderer, Source, Span};
+
+use crate::check::Shown;
+use crate::flags::{CheckArgs, TraceName, name_of};
+use crate::load::Loaded;
+use crate::plan::Plan;
+use crate::style::Style;
+use crate::trace::{quote, render_state};
+use crate::units::{bytes, count, counted, rate, seconds};
+
+/// Everything the summary is made of.
+pub(crate) struct Summary<'a> {
+    pub(crate) args: &'a CheckArgs,
+    pub(crate) plan: &'a Plan,
+    pub(crate) loaded: &'a Loaded,
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) shown: &'a [Shown],
+    pub(crate) total_seconds: f64,
+    pub(crate) peak_bytes: u64,
+}
+
+impl Summary<'_> {
+    pub(crate) fn render(&self, style: Style) -> String {
+        let mut out = String::new();
+        self.headline(&mut out, style);
+        if self.args.quiet {
+            return out;
+        }
+        for shown in self.shown {
+            self.violation(&mut out, shown, style);
+        }
+        self.checked(&mut out);
+        self.figures(&mut out, style);
+        self.remarks(&mut out, style);
+        if self.args.verbose {
+            self.details(&mut out, style);
+        }
+        out
+    }
+
+    /// One line that says it all.
+    fn headline(&self, out: &mut String, style: Style) {
+        let name = self.loaded.source.name();
+        let verdict = match self.outcome.verdict {
+            Verdict::Verified => style.good("verified"),
+            Verdict::Violated => style.bad("violated"),
+            Verdict::Incomplete => style.doubtful("incomplete"),
+        };
+        let rest = match self.outcome.verdict {
+            Verdict::Verified => "every reachable state was visited, and all is well".to_owned(),
+            Verdict::Violated => match self.shown {
+                [one] => format!("{}{}", describe(&one.violation), after(&one.violation)),
+                many => format!("{} violations", many.len()),
+            },
+            Verdict::Incomplete => self.why_incomplete(),
+        };
+        let _ = writeln!(out, "{}: {verdict}: {rest}", style.bold(name));
+    }
+
+    fn why_incomplete(&self) -> String {
+        match self.outcome.reason {
+            Some(Reason::Bound) => format!(
+                "no violation up to depth {}, states beyond were not visited (--bound)",
+                self.outcome.depth
+            ),
+            Some(Reason::Memory) => format!(
+                "stopped at the memory budget of {}; nothing is proved",
+                bytes(self.plan.budget_bytes)
+            ),
+            Some(Reason::Time) => "stopped at the time limit; nothing is proved".to_owned(),
+            Some(Reason::Interrupted) => "interrupted; nothing is proved".to_owned(),
+            Some(Reason::Liveness) => {
+                "all states were visited and are safe, but liveness could not be decided".to_owned()
+            }
+            _ => "stopped before the end; nothing is proved".to_owned(),
+        }
+    }
+
+    fn violation(&self, out: &mut String, shown: &Shown, style: Style) {
+        let violation = &shown.violation;
+        out.push('\n');
+        let what = describe(violation);
+        match excerpt(&self.loaded.source, violation, &what, style) {
+            Some(text) => out.push_str(&text),
+            None => {
+                let _ = writeln!(out, "{}: {what}", style.bad("violation"));
+            }
+        }
+        let Some(trace) = &shown.trace else {
+            return;
+        };
+        if self.args.trace == TraceName::None {
+            return;
+        }
+        let n_steps = trace.steps.len().saturating_sub(1) as u64;
+        let how = match self.args.trace {
+            TraceName::Full => "the whole state after each step",
+            _ => "what each step changes",
+        };
+        let _ = match n_steps {
+            0 => writeln!(out, "\nThe startstate that shows it:\n"),
+            _ => writeln!(
+                out,
+                "\nThe shortest run that shows it, {} from a startstate; {how}:\n",
+                counted(n_steps, "step")
+            ),
+        };
+        out.push_str(&trace.render(self.args.trace, style));
+        if n_steps > 0 && self.args.trace == TraceName::Diff && !trace.last_state().is_empty() {
+            let _ = writeln!(out, "\nThe state it ends in:\n");
+            render_state(out, "  ", trace.last_state(), style);
+        }
+    }
+
+    /// What was looked at.
+    fn checked(&self, out: &mut String) {
+        let shape = self.loaded.model.shape();
+        let of_kind = |kind: PropertyKind| {
+            let found = shape.properties.iter().filter(|p| p.kind == kind);
+            found.count() as u64
+        };
+        let mut what = Vec::new();
+        for (kind, noun) in [
+            (PropertyKind::Invariant, "invariant"),
+            (PropertyKind::Cover, "cover property"),
+            (PropertyKind::Liveness, "liveness property"),
+        ] {
+            let n = of_kind(kind);
+            if n > 0 {
+                what.push(counted(n, noun).replace("propertys", "properties"));
+            }
+        }
+        match self.plan.deadlock {
+            Deadlock::Stuttering => what.push("deadlock".to_owned()),
+            Deadlock::Stuck => what.push("deadlock (no rule enabled)".to_owned()),
+            Deadlock::Off => {}
+        }
+        what.push("run-time errors".to_owned());
+        let _ = writeln!(out, "\n  checked      {}", what.join(", "));
+    }
+
+    fn figures(&self, out: &mut String, style: Style) {
+        let outcome = self.outcome;
+        let symmetry = match &self.loaded.symmetry {
+            Some(symmetry) => format!("  (up to symmetry: {symmetry})"),
+            None => String::new(),
+        };
+        let _ = writeln!(out, "  states       {}{symmetry}", count(outcome.states));
+        let _ = writeln!(out, "  transitions  {}", count(outcome.transitions));
+        let _ = writeln!(out, "  depth        {}", outcome.depth);
+        let speed = outcome.transitions as f64 / outcome.seconds.search.max(1e-9);
+        let _ = writeln!(
+            out,
+            "  time         {}  ({} transitions/s, {}, {})",
+            seconds(self.total_seconds),
+            rate(speed).trim_end(),
+            counted(self.plan.threads as u64, "thread"),
+            name_of(self.args.engine),
+        );
+        let per_state = match outcome.states {
+            0 => String::new(),
+            n => format!(
+                ", {:.1} bytes a state",
+                outcome.data_bytes as f64 / n as f64
+            ),
+        };
+        let _ = writeln!(
+            out,
+            "  memory       {} of {}  (states {}{per_state})",
+            bytes(self.peak_bytes),
+            bytes(self.plan.budget_bytes),
+            bytes(outcome.data_bytes),
+        );
+        if outcome.verdict == Verdict::Violated && !outcome.complete {
+            let text = "the search ended at the violation; counts are of whole layers before it";
+            let _ = writeln!(out, "  {}", style.faint(text));
+        }
+    }
+
+    fn remarks(&self, out: &mut String, style: Style) {
+        let outcome = self.outcome;
+        let shape = self.loaded.model.shape();
+        if outcome.verdict == Verdict::Verified {
+            let rules = shape.rules.iter().zip(&outcome.fired_by_rule);
+            let never: Vec<_> = rules.filter(|(_, fired)| **fired == 0).collect();
+            if !never.is_empty() {
+                let head = style.doubtful("never fired");
+                let _ = writeln!(out, "\n  {head}  rules that no reachable state enables:");
+                for (rule, _) in never {
+                    let _ = writeln!(out, "    {}  {}", quote(&rule.name), style.faint(&rule.at));
+                }
+            }
+            if shape.properties.is_empty() && self.plan.deadlock == Deadlock::Off {
+                let text = "the model states no property: only run-time errors were looked for";
+                let _ = writeln!(out, "\n  {}", style.doubtful(text));
+            }
+        }
+        for remark in &outcome.remarks {
+            if let Remark::ExpensiveCanonicalForm { candidates } = remark {
+                let _ = writeln!(
+                    out,
+                    "\n  {} some states are so symmetric that up to {} arrangements were tried for \
+                     each; --symmetry off may be faster",
+                    style.doubtful("note"),
+                    count(*candidates)
+                );
+            }
+        }
+        if outcome.reason == Some(Reason::Memory) {
+            let _ = writeln!(
+                out,
+                "\n  hint: give it more with --memory, or shrink the model with --const"
+            );
+        }
+    }
+
+    fn details(&self, out: &mut String, style: Style) {
+        let shape = self.loaded.model.shape();
+        let outcome = self.outcome;
+        let _ = writeln!(out, "\n{}", style.bold("Rules, by firings:"));
+        for (rule, fired) in shape.rules.iter().zip(&outcome.fired_by_rule) {
+            let _ = writeln!(out, "  {:>15}  {}", count(*fired), rule.name);
+        }
+        if !shape.properties.is_empty() {
+            let _ = writeln!(out, "\n{}", style.bold("Properties:"));
+        }
+        for (property, holds) in shape.properties.iter().zip(&outcome.holds) {
+            let holds = match holds {
+                Some(true) => "holds",
+                Some(false) => "violated",
+                None => "not decided",
+            };
+            let kind = property.kind.name();
+            let _ = writeln!(out, "  {holds:>15}  {kind} {}", quote(&property.name));
+        }
+        for (goal, reached) in shape.goals.iter().zip(&outcome.goals) {
+            if goal.kind != GoalKind::Liveness {
+                let name = &shape.properties[goal.property as usize].name;
+                let parameters = parameter_list(&goal.parameters);
+                let _ = writeln!(
+                    out,
+                    "  {:>15}  hits of {}{parameters}",
+                    count(*reached),
+                    quote(name)
+                );
+            }
+        }
+        let _ = writeln!(out, "\n{}", style.bold("States, by depth:"));
+        for (depth, states) in outcome.layers.iter().enumerate() {
+            let _ = writeln!(out, "  {depth:>7}  {}", count(*states));
+        }
+    }
+}
+
+/// What `--no-search` says.
+pub(crate) fn without_search(loaded: &Loaded, style: Style) -> String {
+    let shape = loaded.model.shape();
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{}: the model is well-formed; it was not searched",
+        style.bold(loaded.source.name())
+    );
+    let _ = writeln!(
+        out,
+        "\n  {} of state, {}, {}",
+        counted(shape.state_bits as u64, "bit"),
+        counted(shape.rules.len() as u64, "rule"),
+        counted(shape.properties.len() as u64, "property").replace("propertys", "properties"),
+    );
+    if let Some(symmetry) = &loaded.symmetry {
+        let _ = writeln!(out, "  symmetric in {symmetry}");
+    }
+    out
+}
+
+/// What is wrong, in one line.
+pub(crate) fn describe(violation: &Violation) -> String {
+    let name = quote(&violation.name);
+    let parameters = parameter_list(&violation.parameters);
+    match violation.kind {
+        ViolationKind::Invariant => format!("invariant {name}{parameters} is false"),
+        ViolationKind::Deadlock => "deadlock: no rule leads to another state".to_owned(),
+        ViolationKind::Cover => format!("cover {name}{parameters} is never reached"),
+        ViolationKind::Liveness => {
+            format!(
+                "liveness {name}{parameters}: a state is reached from which it cannot hold again"
+            )
+        }
+        ViolationKind::Fault(_) => {
+            let place = match violation.phase {
+                Some(Phase::Start) => format!("in startstate {name}{parameters}"),
+                Some(Phase::Guard) => format!("in the guard of rule {name}{parameters}"),
+                Some(Phase::Property) => format!("in property {name}{parameters}"),
+                Some(Phase::Body) | None => format!("in rule {name}{parameters}"),
+            };
+            format!("{} {place}", violation.message)
+        }
+    }
+}
+
+fn after(violation: &Violation) -> String {
+    match violation.kind {
+        ViolationKind::Cover => String::new(),
+        _ if violation.depth == 0 => ", in a startstate".to_owned(),
+        _ => format!(", after {}", counted(violation.depth.into(), "step")),
+    }
+}
+
+fn parameter_list(parameters: &[(String, String)]) -> String {
+    if parameters.is_empty() {
+        return String::new();
+    }
+    let list: Vec<String> = parameters
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    format!(" ({})", list.join(", "))
+}
+
+/// The place of a violation in the model's text.
+fn excerpt(source: &Source, violation: &Violation, what: &str, style: Style) -> Option<String> {
+    let mut parts = violation.at.rsplitn(3, ':');
+    let column: usize = parts.next()?.parse().ok()?;
+    let line: u32 = parts.next()?.parse().ok()?;
+    if line == 0 {
+        return None;
+    }
+    let whole = source.line(line);
+    let text = source.slice(whole);
+    let offset = text
+        .char_indices()
+        .nth(column.saturating_sub(1))
+        .map_or(text.len(), |(offset, _)| offset);
+    let rest = text[offset..].split("--").next().unwrap_or("").trim_end();
+    let start = whole.start + offset as u32;
+    let span = Span::new(start, start + rest.len() as u32);
+    let renderer = if style.is_enabled() {
+        Renderer::coloured()
+    } else {
+        Renderer::plain()
+    };
+    let diagnostic = Diagnostic::error(what, span);
+    Some(renderer.render(source, &diagnostic).trim_end().to_owned() + "\n")
+}

@@ -1,0 +1,184 @@
+//! Counterexamples as people read them: a numbered list of steps and what each one changed.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use hadal_model::Model;
+use hadal_search::Trace;
+
+use crate::flags::TraceName;
+use crate::style::Style;
+
+/// A run in the model's own names, as the record has it and as it is printed.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedTrace {
+    pub(crate) steps: Vec<NamedStep>,
+}
+
+/// One step: what fired, and what it changed.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedStep {
+    pub(crate) rule: String,
+    pub(crate) parameters: Vec<(String, String)>,
+    pub(crate) output: Vec<String>,
+    pub(crate) changes: Vec<Change>,
+    /// Every leaf after the step; empty for a startstate that met a fault.
+    pub(crate) state: Vec<(String, String)>,
+}
+
+/// A leaf that has another value than before.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) name: String,
+    /// `None` in the startstate, and for what was not there before (an element of a bag).
+    pub(crate) before: Option<String>,
+    /// `None` for what is there no more.
+    pub(crate) after: Option<String>,
+}
+
+impl NamedTrace {
+    pub(crate) fn new(model: &dyn Model, trace: &Trace) -> Self {
+        let mut before: Option<Vec<(String, String)>> = None;
+        let mut steps = Vec::with_capacity(trace.steps.len());
+        for step in &trace.steps {
+            let state = match &step.state {
+                Some(state) => model.describe_state(state),
+                None => Vec::new(),
+            };
+            let changes = changes(before.as_deref(), &state);
+            before = Some(state.clone());
+            steps.push(NamedStep {
+                rule: step.step.rule.clone(),
+                parameters: step.step.parameters.clone(),
+                output: step.step.output.clone(),
+                changes,
+                state,
+            });
+        }
+        NamedTrace { steps }
+    }
+
+    /// The last state.
+    pub(crate) fn last_state(&self) -> &[(String, String)] {
+        self.steps.last().map_or(&[], |step| &step.state)
+    }
+
+    /// The trace as text, indented.
+    pub(crate) fn render(&self, how: TraceName, style: Style) -> String {
+        let mut out = String::new();
+        if how == TraceName::None {
+            return out;
+        }
+        let number_len = self.steps.len().saturating_sub(1).to_string().len();
+        for (number, step) in self.steps.iter().enumerate() {
+            let kind = if number == 0 { "startstate" } else { "rule" };
+            let mut head = format!("{kind} {}", style.bold(&quote(&step.rule)));
+            if !step.parameters.is_empty() {
+                let list: Vec<String> = step
+                    .parameters
+                    .iter()
+                    .map(|(name, value)| format!("{name} = {value}"))
+                    .collect();
+                head.push_str(&format!("  {}", list.join(", ")));
+            }
+            let _ = writeln!(out, "  {number:>number_len$}  {head}");
+            let indent = " ".repeat(number_len + 6);
+            for line in &step.output {
+                let _ = writeln!(out, "{indent}{}", style.faint(&format!("put: {line}")));
+            }
+            match how {
+                TraceName::Full => render_state(&mut out, &indent, &step.state, style),
+                _ if number == 0 => render_state(&mut out, &indent, &step.state, style),
+                _ => render_changes(&mut out, &indent, &step.changes, style),
+            }
+        }
+        out
+    }
+}
+
+/// The leaves of a state that hold a value, and how many do not.
+pub(crate) fn render_state(
+    out: &mut String,
+    indent: &str,
+    state: &[(String, String)],
+    style: Style,
+) {
+    let defined = state.iter().filter(|(_, value)| value != "undefined");
+    let mut n_defined = 0;
+    for (name, value) in defined {
+        n_defined += 1;
+        let _ = writeln!(out, "{indent}{name} = {value}");
+    }
+    let n_undefined = state.len() - n_defined;
+    if n_undefined > 0 {
+        let text = match n_undefined {
+            _ if n_defined == 0 => "everything is undefined".to_owned(),
+            1 => {
+                let name = state.iter().find(|(_, value)| value == "undefined");
+                name.map_or(String::new(), |(name, _)| format!("{name} is undefined"))
+            }
+            n => format!("the other {n} values are undefined"),
+        };
+        let _ = writeln!(out, "{indent}{}", style.faint(&text));
+    }
+}
+
+fn render_changes(out: &mut String, indent: &str, changes: &[Change], style: Style) {
+    for change in changes {
+        let name = &change.name;
+        let line = match (&change.before, &change.after) {
+            (Some(before), Some(after)) => format!("{name}: {before} → {after}"),
+            (None, Some(after)) => format!("{name}: {after} (new)"),
+            (Some(before), None) => format!("{name}: {before} (gone)"),
+            (None, None) => continue,
+        };
+        let _ = writeln!(out, "{indent}{line}");
+    }
+    if changes.is_empty() {
+        let _ = writeln!(out, "{indent}{}", style.faint("nothing changed"));
+    }
+}
+
+fn changes(before: Option<&[(String, String)]>, after: &[(String, String)]) -> Vec<Change> {
+    let Some(before) = before else {
+        let all = after.iter().map(|(name, value)| Change {
+            name: name.clone(),
+            before: None,
+            after: Some(value.clone()),
+        });
+        return all.collect();
+    };
+    // Both lists follow the declarations, but elements of bags come and go.
+    let old: BTreeMap<&str, &str> = pairs(before).collect();
+    let new: BTreeMap<&str, &str> = pairs(after).collect();
+    let mut changes = Vec::new();
+    for (name, value) in pairs(after) {
+        let was = old.get(name).copied();
+        if was != Some(value) {
+            changes.push(Change {
+                name: name.to_owned(),
+                before: was.map(str::to_owned),
+                after: Some(value.to_owned()),
+            });
+        }
+    }
+    for (name, value) in pairs(before).filter(|(name, _)| !new.contains_key(name)) {
+        changes.push(Change {
+            name: name.to_owned(),
+            before: Some(value.to_owned()),
+            after: None,
+        });
+    }
+    changes
+}
+
+fn pairs(state: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
+    state
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+}
+
+/// A name in quotation marks.
+pub(crate) fn quote(name: &str) -> String {
+    format!("\"{name}\"")
+}

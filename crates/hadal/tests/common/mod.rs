@@ -1,0 +1,81 @@
+//! Running the binary in tests.
+
+// Each test binary uses its own part of this module.
+#![allow(dead_code, unreachable_pub)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The result of a run.
+pub struct Run {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Run {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Run {
+    /// The run record on standard output.
+    #[track_caller]
+    pub fn record(&self) -> Value {
+        match serde_json::from_str(&self.stdout) {
+            Ok(record) => record,
+            Err(error) => panic!(
+                "no record ({error}), exit {}\n{}\n{}",
+                self.code, self.stdout, self.stderr
+            ),
+        }
+    }
+}
+
+pub fn hadal(args: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .args(args)
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary runs");
+    output.into()
+}
+
+/// Checks a text given on standard input.
+pub fn check_text(text: impl AsRef<[u8]>, flags: &[&str]) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .args(["check", "-"])
+        .args(flags)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("standard input is piped");
+    let text = text.as_ref().to_vec();
+    let writer = std::thread::spawn(move || {
+        // A program that refuses its input early closes the pipe.
+        let _ = stdin.write_all(&text);
+    });
+    let output = child.wait_with_output().expect("the binary ends");
+    writer.join().expect("the writer ends");
+    output.into()
+}
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("the crate lies two folders below the root")
+        .to_owned()
+}

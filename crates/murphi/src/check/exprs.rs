@@ -1,0 +1,684 @@
+//! Expressions.
+
+use hadal_ir::{
+    BinaryOp as IrOp, Expr as Ir, ExprId, Quantifier as IrQuantifier, UnaryOp as IrUnary,
+};
+use hadal_syntax::{Diagnostic, Span};
+
+use super::Checker;
+use super::operand::{Conversion, Operand, Purpose, Undefined};
+use super::types::{Kind, Ty};
+use crate::Dialect;
+use crate::ast::{
+    BinaryOp, Expr, ExprKind, Link, Name, QuantifiedKind, Quantifier, TypeExpr, UnaryOp,
+};
+
+impl Checker<'_> {
+    /// What an expression is.
+    pub(super) fn expr(&mut self, expr: &Expr) -> Operand {
+        match &expr.kind {
+            ExprKind::Bool(value) => Operand::truth(*value),
+            ExprKind::Int(value) => self.literal(*value, expr.span),
+            ExprKind::Real(_) | ExprKind::Error => Operand::Error,
+            ExprKind::Undefined => self.undefined_word(expr.span),
+            ExprKind::Designator(designator) => self.designator(designator),
+            ExprKind::Call { callee, args } => self.call_expr(callee, args, expr.span),
+            ExprKind::Unary { op, operand } => self.unary(*op, operand, expr.span),
+            ExprKind::Binary {
+                op: BinaryOp::Implies,
+                lhs,
+                rhs,
+                op_span,
+            } => self.implication(lhs, rhs, *op_span),
+            ExprKind::Binary {
+                op,
+                op_span,
+                lhs,
+                rhs,
+            } => self.comparison(*op, *op_span, lhs, rhs),
+            ExprKind::Chain { first, rest } => self.chain(first, rest),
+            ExprKind::Conditional {
+                condition,
+                then,
+                otherwise,
+            } => self.conditional(condition, then, otherwise, expr.span),
+            ExprKind::Quantified {
+                kind,
+                quantifiers,
+                body,
+            } => self.quantified(*kind, quantifiers, body, expr.span),
+            ExprKind::IsUndefined(value) => self.is_undefined(value, expr.span),
+            ExprKind::IsMember { value, ty } => self.is_member(value, ty, expr.span),
+            ExprKind::MultisetCount {
+                name,
+                multiset,
+                condition,
+            } => self.multiset_count(name, multiset, condition, expr.span),
+        }
+    }
+
+    /// An expression that must be a truth value.
+    pub(super) fn condition(&mut self, expr: &Expr, what: &str) -> Option<ExprId> {
+        let operand = self.truth(expr, what);
+        self.strict(operand, expr.span)
+    }
+
+    /// An expression that must be a truth value, perhaps known now.
+    pub(super) fn truth(&mut self, expr: &Expr, what: &str) -> Operand {
+        let operand = self.expr(expr);
+        self.as_truth(operand, expr.span, what)
+    }
+
+    fn as_truth(&mut self, operand: Operand, span: Span, what: &str) -> Operand {
+        match operand.ty() {
+            Ty::BOOLEAN => operand,
+            Ty::ERROR => {
+                // An index or `undefined` is no value, and says so itself.
+                self.strict(operand, span);
+                Operand::Error
+            }
+            other => {
+                let wants = format!("{what} must be a");
+                self.report_mismatch(other, Ty::BOOLEAN, span, &Purpose::new(&wants));
+                Operand::Error
+            }
+        }
+    }
+
+    /// Checks something that is known never to run.
+    pub(super) fn in_dead_code<T>(&mut self, is_dead: bool, f: impl FnOnce(&mut Self) -> T) -> T {
+        self.dead += u32::from(is_dead);
+        let result = f(self);
+        self.dead -= u32::from(is_dead);
+        result
+    }
+
+    fn literal(&mut self, value: i64, span: Span) -> Operand {
+        if self.dialect == Dialect::Cmurphi && i32::try_from(value).is_err() {
+            let message = format!("{value} does not fit in 32 bits");
+            let note = "in the dialect cmurphi integers have 32 bits";
+            self.report(Diagnostic::error(message, span).note(note));
+            return Operand::Error;
+        }
+        self.number(value)
+    }
+
+    /// `undefined`, which is no reserved word: a declaration of that name wins.
+    fn undefined_word(&mut self, span: Span) -> Operand {
+        let designator = crate::ast::Designator {
+            base: Name {
+                text: "undefined".into(),
+                span,
+            },
+            steps: Vec::new(),
+            span,
+        };
+        self.designator(&designator)
+    }
+
+    fn unary(&mut self, op: UnaryOp, operand: &Expr, span: Span) -> Operand {
+        let value = self.expr(operand);
+        if op == UnaryOp::Not {
+            let value = self.as_truth(value, operand.span, "the operand of `!`");
+            if let Some(constant) = value.constant() {
+                return Operand::truth(constant == 0);
+            }
+            let Some(value) = self.strict(value, operand.span) else {
+                return Operand::Error;
+            };
+            let expr = self.emit(Ir::Unary(IrUnary::Not, value), span);
+            return computed(expr, Ty::BOOLEAN);
+        }
+        let Some(value) = self.as_number(value, operand.span, op.symbol()) else {
+            return Operand::Error;
+        };
+        if let Some(constant) = value.constant() {
+            match self.fold_unary(op, constant) {
+                Ok(folded) => return self.number(folded),
+                Err(fault) => self.report_fold(fault, span),
+            }
+        }
+        let Some(value) = self.strict(value, operand.span) else {
+            return Operand::Error;
+        };
+        let expr = match op {
+            UnaryOp::Plus => value,
+            UnaryOp::BitNot if self.dialect == Dialect::Rumur => {
+                // Its type may turn out to be an unsigned one.
+                let mask = self.emit(Ir::Int(-1), span);
+                self.bit_masks.push(mask);
+                self.emit(Ir::Binary(IrOp::BitXor, value, mask), span)
+            }
+            UnaryOp::BitNot => self.emit(Ir::Unary(IrUnary::BitNot, value), span),
+            UnaryOp::Neg | UnaryOp::Not => self.emit(Ir::Unary(IrUnary::Neg, value), span),
+        };
+        computed(expr, Ty::INTEGER)
+    }
+
+    /// An operand of an operator on numbers.
+    fn as_number(&mut self, operand: Operand, span: Span, symbol: &str) -> Option<Operand> {
+        let ty = operand.ty();
+        if ty == Ty::ERROR {
+            self.strict(operand, span);
+            return None;
+        }
+        if self.types.is_number(ty) {
+            return Some(operand);
+        }
+        let name = self.types.name(ty);
+        let mut diagnostic = Diagnostic::error(format!("`{symbol}` needs numbers"), span)
+            .label(format!("this is a `{name}`"));
+        match self.types.kind(ty) {
+            Kind::Scalarset { .. } => {
+                diagnostic = diagnostic.note("the elements of a scalarset are not numbers");
+            }
+            Kind::Enum(_) => {
+                diagnostic = diagnostic.note("the members of an enumeration are not numbers");
+            }
+            _ => {}
+        }
+        self.report(diagnostic);
+        None
+    }
+
+    fn implication(&mut self, lhs: &Expr, rhs: &Expr, op_span: Span) -> Operand {
+        let left = self.truth(lhs, "the left side of `->`");
+        let is_vacuous = left.constant() == Some(0);
+        let right = self.in_dead_code(is_vacuous, |this| this.truth(rhs, "the right side of `->`"));
+        if matches!(left, Operand::Error) || matches!(right, Operand::Error) {
+            return Operand::Error;
+        }
+        match left.constant() {
+            Some(0) => return Operand::truth(true),
+            Some(_) => return right,
+            None => {}
+        }
+        let left = self.strict(left, lhs.span);
+        let right = self.strict(right, rhs.span);
+        let (Some(left), Some(right)) = (left, right) else {
+            return Operand::Error;
+        };
+        let not_left = self.emit(Ir::Unary(IrUnary::Not, left), op_span);
+        let expr = self.emit(Ir::Or(vec![not_left, right]), op_span);
+        computed(expr, Ty::BOOLEAN)
+    }
+
+    fn chain(&mut self, first: &Expr, rest: &[Link]) -> Operand {
+        let Some(link) = rest.first() else {
+            return self.expr(first);
+        };
+        match link.op {
+            BinaryOp::AndAnd | BinaryOp::OrOr => {
+                let left = self.expr(first);
+                self.logical(left, first, rest)
+            }
+            BinaryOp::And | BinaryOp::Or => {
+                let left = self.expr(first);
+                let ty = left.ty();
+                if ty != Ty::ERROR && self.types.is_number(ty) {
+                    return self.arithmetic_chain(left, first.span, rest);
+                }
+                self.logical(left, first, rest)
+            }
+            _ => {
+                let left = self.expr(first);
+                self.arithmetic_chain(left, first.span, rest)
+            }
+        }
+    }
+
+    /// A chain of one logical operator, evaluated from the left until it is decided.
+    fn logical(&mut self, left: Operand, first: &Expr, rest: &[Link]) -> Operand {
+        let op = rest[0].op;
+        let is_and = matches!(op, BinaryOp::And | BinaryOp::AndAnd);
+        // The value that decides.
+        let decides = i64::from(!is_and);
+        let what = format!("the operands of `{}`", op.symbol());
+        let mut parts = Vec::new();
+        let mut is_decided = false;
+        let mut is_good = true;
+        let mut left = Some(left);
+        let operands = std::iter::once(first).chain(rest.iter().map(|link| &link.operand));
+        for operand in operands {
+            let value = match left.take() {
+                Some(value) => self.as_truth(value, operand.span, &what),
+                None => self.in_dead_code(is_decided, |this| this.truth(operand, &what)),
+            };
+            if matches!(value, Operand::Error) {
+                is_good = false;
+                continue;
+            }
+            match value.constant() {
+                _ if is_decided => {}
+                Some(constant) if constant == decides => {
+                    is_decided = true;
+                    if !parts.is_empty() {
+                        parts.extend(self.strict(value, operand.span));
+                    }
+                }
+                Some(_) => {}
+                None => parts.extend(self.strict(value, operand.span)),
+            }
+        }
+        if !is_good {
+            return Operand::Error;
+        }
+        match parts[..] {
+            [] => Operand::truth(is_decided != is_and),
+            [only] => computed(only, Ty::BOOLEAN),
+            _ => {
+                let expr = match is_and {
+                    true => Ir::And(parts),
+                    false => Ir::Or(parts),
+                };
+                let expr = self.emit(expr, first.span);
+                computed(expr, Ty::BOOLEAN)
+            }
+        }
+    }
+
+    fn arithmetic_chain(&mut self, left: Operand, span: Span, rest: &[Link]) -> Operand {
+        let symbol = rest.first().map_or("", |link| link.op.symbol());
+        let mut left = self.as_number(left, span, symbol);
+        let mut left_span = span;
+        for link in rest {
+            let right = self.expr(&link.operand);
+            let right = self.as_number(right, link.operand.span, link.op.symbol());
+            // After a mistake the other operands are checked by themselves.
+            let (Some(l), Some(r)) = (left.take(), right) else {
+                continue;
+            };
+            left = self.apply(link, l, left_span, r);
+            left_span = left_span.to(link.operand.span);
+        }
+        left.unwrap_or(Operand::Error)
+    }
+
+    fn apply(
+        &mut self,
+        link: &Link,
+        left: Operand,
+        left_span: Span,
+        right: Operand,
+    ) -> Option<Operand> {
+        if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
+            match self.fold_binary(link.op, a, b) {
+                Ok(folded) => return Some(self.number(folded)),
+                Err(fault) => self.report_fold(fault, link.op_span),
+            }
+        } else if right.constant() == Some(0) && matches!(link.op, BinaryOp::Div | BinaryOp::Mod) {
+            self.report_fold(super::constants::FoldFault::DivisionByZero, link.op_span);
+        }
+        let left = self.strict(left, left_span);
+        let right = self.strict(right, link.operand.span);
+        let op = match link.op {
+            BinaryOp::Add => IrOp::Add,
+            BinaryOp::Sub => IrOp::Sub,
+            BinaryOp::Mul => IrOp::Mul,
+            BinaryOp::Div => IrOp::Div,
+            BinaryOp::Mod => IrOp::Rem,
+            BinaryOp::Shl => IrOp::Shl,
+            BinaryOp::Shr => IrOp::Shr,
+            BinaryOp::And => IrOp::BitAnd,
+            BinaryOp::Or => IrOp::BitOr,
+            BinaryOp::Xor => IrOp::BitXor,
+            // The parser makes no chains of others.
+            _ => return None,
+        };
+        let expr = self.emit(Ir::Binary(op, left?, right?), link.op_span);
+        Some(computed(expr, Ty::INTEGER))
+    }
+
+    fn comparison(&mut self, op: BinaryOp, op_span: Span, lhs: &Expr, rhs: &Expr) -> Operand {
+        let left = self.expr(lhs);
+        let right = self.expr(rhs);
+        let equality = match op {
+            BinaryOp::Eq => Some(true),
+            BinaryOp::Ne => Some(false),
+            _ => None,
+        };
+        match equality {
+            Some(is_equal) => {
+                let sides = [(left, lhs.span), (right, rhs.span)];
+                self.equality(is_equal, op_span, sides)
+            }
+            None => self.ordering(op, op_span, (left, lhs.span), (right, rhs.span)),
+        }
+    }
+
+    fn ordering(
+        &mut self,
+        op: BinaryOp,
+        op_span: Span,
+        (left, left_span): (Operand, Span),
+        (right, right_span): (Operand, Span),
+    ) -> Operand {
+        let (a, b) = (left.ty(), right.ty());
+        let is_ordered = self.types.is_number(a) || a == Ty::ERROR || a == Ty::BOOLEAN;
+        if !is_ordered && self.types.is_simple(a) && self.types.same(a, b) {
+            let name = self.types.name(a);
+            self.report(
+                Diagnostic::error(format!("the values of `{name}` have no order"), op_span)
+                    .context(left_span, format!("this is a `{name}`"))
+                    .note("only `=` and `!=` compare them"),
+            );
+            return Operand::Error;
+        }
+        let left = self.as_number(left, left_span, op.symbol());
+        let right = self.as_number(right, right_span, op.symbol());
+        let (Some(left), Some(right)) = (left, right) else {
+            return Operand::Error;
+        };
+        if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
+            return Operand::truth(match op {
+                BinaryOp::Lt => a < b,
+                BinaryOp::Le => a <= b,
+                BinaryOp::Gt => a > b,
+                _ => a >= b,
+            });
+        }
+        let left = self.strict(left, left_span);
+        let right = self.strict(right, right_span);
+        let (Some(left), Some(right)) = (left, right) else {
+            return Operand::Error;
+        };
+        let op = match op {
+            BinaryOp::Lt => IrOp::Lt,
+            BinaryOp::Le => IrOp::Le,
+            BinaryOp::Gt => IrOp::Gt,
+            _ => IrOp::Ge,
+        };
+        let expr = self.emit(Ir::Binary(op, left, right), op_span);
+        computed(expr, Ty::BOOLEAN)
+    }
+
+    /// `=` or `!=` between two operands of any type.
+    pub(super) fn equality(
+        &mut self,
+        is_equal: bool,
+        op_span: Span,
+        [(left, left_span), (right, right_span)]: [(Operand, Span); 2],
+    ) -> Operand {
+        for (operand, span) in [(&left, left_span), (&right, right_span)] {
+            match operand {
+                Operand::Undefined => {
+                    self.report(
+                        Diagnostic::error("nothing can be compared with `undefined`", span)
+                            .help("write `isundefined(...)`"),
+                    );
+                    return Operand::Error;
+                }
+                Operand::Slot { .. } => {
+                    self.strict(operand.clone(), span);
+                    return Operand::Error;
+                }
+                _ => {}
+            }
+        }
+        let (a, b) = (left.ty(), right.ty());
+        if a == Ty::ERROR || b == Ty::ERROR {
+            return Operand::Error;
+        }
+        if let (Operand::Place(x), Operand::Place(y)) = (&left, &right)
+            && !self.types.is_simple(a)
+            && self.types.same(a, b)
+        {
+            if self.types.has_multiset(a) {
+                let message = "multisets cannot be compared";
+                self.report(Diagnostic::error(message, op_span));
+                return Operand::Error;
+            }
+            let same = self.emit(Ir::SameBits(x.place.clone(), y.place.clone()), op_span);
+            let expr = match is_equal {
+                true => same,
+                false => self.emit(Ir::Unary(IrUnary::Not, same), op_span),
+            };
+            return computed(expr, Ty::BOOLEAN);
+        }
+        let op = if is_equal { IrOp::Eq } else { IrOp::Ne };
+        let common = match (self.conversion(a, b), self.conversion(b, a)) {
+            (Conversion::Same, _) => None,
+            // A member is compared as a value of the union, where it always fits.
+            (Conversion::Map(_), Conversion::Map(_)) => {
+                match (self.types.kind(a), self.types.kind(b)) {
+                    (Kind::Union(_), Kind::Union(_)) => {
+                        self.report_incomparable(a, b, op_span, left_span, right_span);
+                        return Operand::Error;
+                    }
+                    (Kind::Union(_), _) => Some(a),
+                    _ => Some(b),
+                }
+            }
+            _ => {
+                self.report_incomparable(a, b, op_span, left_span, right_span);
+                return Operand::Error;
+            }
+        };
+        if common.is_none() {
+            if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
+                return Operand::truth((a == b) == is_equal);
+            }
+            self.warn_never_equal(is_equal, op_span, &left, &right);
+            self.warn_never_equal(is_equal, op_span, &right, &left);
+        }
+        let mut side = |operand: Operand, span: Span| match common {
+            Some(union) => {
+                let purpose = Purpose::new("needed is a");
+                self.convert(operand, span, union, Undefined::Fault, &purpose)
+            }
+            None => self.strict(operand, span),
+        };
+        let left = side(left, left_span);
+        let right = side(right, right_span);
+        let (Some(left), Some(right)) = (left, right) else {
+            return Operand::Error;
+        };
+        let expr = self.emit(Ir::Binary(op, left, right), op_span);
+        computed(expr, Ty::BOOLEAN)
+    }
+
+    fn report_incomparable(&mut self, a: Ty, b: Ty, at: Span, left: Span, right: Span) {
+        let (left_name, right_name) = (self.types.name(a), self.types.name(b));
+        let mut diagnostic = Diagnostic::error("these cannot be compared", at)
+            .context(left, format!("this is a `{left_name}`"))
+            .context(right, format!("this is a `{right_name}`"));
+        if let (Kind::Scalarset { .. }, Kind::Scalarset { .. }) =
+            (self.types.kind(a), self.types.kind(b))
+        {
+            diagnostic = diagnostic.note("values of two scalarsets never mix");
+        }
+        self.report(diagnostic);
+    }
+
+    /// Warns of a comparison with a number that the other side cannot be.
+    fn warn_never_equal(&mut self, is_equal: bool, span: Span, side: &Operand, other: &Operand) {
+        let (Operand::Place(lvalue), Some(value)) = (side, other.constant()) else {
+            return;
+        };
+        let Kind::Range { lo, hi } = *self.types.kind(lvalue.ty) else {
+            return;
+        };
+        if (lo..=hi).contains(&value) || self.dead > 0 {
+            return;
+        }
+        let truth = if is_equal { "false" } else { "true" };
+        self.report(
+            Diagnostic::warning(format!("this comparison is always {truth}"), span)
+                .note(format!("{value} is not in {lo}..{hi}")),
+        );
+    }
+
+    fn conditional(
+        &mut self,
+        condition: &Expr,
+        then: &Expr,
+        otherwise: &Expr,
+        span: Span,
+    ) -> Operand {
+        let decides = self.truth(condition, "the condition of `?:`");
+        let known = decides.constant();
+        let yes = self.in_dead_code(known == Some(0), |this| this.expr(then));
+        let no = self.in_dead_code(known.is_some_and(|v| v != 0), |this| this.expr(otherwise));
+        for (operand, branch) in [(&yes, then), (&no, otherwise)] {
+            let is_value = !matches!(operand, Operand::Undefined | Operand::Slot { .. });
+            if is_value && self.types.is_simple(operand.ty()) {
+                continue;
+            }
+            let message = "both values of `?:` must be simple values";
+            let mut diagnostic = Diagnostic::error(message, branch.span);
+            if is_value {
+                diagnostic = diagnostic.help("write `if` statements to choose between aggregates");
+            }
+            self.report(diagnostic);
+            return Operand::Error;
+        }
+        let (a, b) = (yes.ty(), no.ty());
+        if a == Ty::ERROR || b == Ty::ERROR || matches!(decides, Operand::Error) {
+            return Operand::Error;
+        }
+        let ty = match (self.conversion(a, b), self.types.kind(a)) {
+            _ if a == b => a,
+            (Conversion::Same, _) if self.types.is_number(a) => Ty::INTEGER,
+            (Conversion::Same, _) => a,
+            (Conversion::Map(_), Kind::Union(_)) => a,
+            (Conversion::Map(_), _) => b,
+            (Conversion::None, _) => {
+                let (yes_name, no_name) = (self.types.name(a), self.types.name(b));
+                self.report(
+                    Diagnostic::error("the two values of `?:` have different types", span)
+                        .context(then.span, format!("this is a `{yes_name}`"))
+                        .context(otherwise.span, format!("this is a `{no_name}`")),
+                );
+                return Operand::Error;
+            }
+        };
+        if let Some(value) = known {
+            let (chosen, branch) = match value {
+                0 => (no, otherwise),
+                _ => (yes, then),
+            };
+            if chosen.ty() == ty || self.types.is_number(ty) {
+                // A place is a value here: it cannot be assigned, and undefined is a fault.
+                return match chosen {
+                    Operand::Place(_) => match self.strict(chosen, branch.span) {
+                        Some(expr) => computed(expr, ty),
+                        None => Operand::Error,
+                    },
+                    other => other,
+                };
+            }
+            let purpose = Purpose::new("needed is a");
+            let expr = self.convert(chosen, branch.span, ty, Undefined::Fault, &purpose);
+            return expr.map_or(Operand::Error, |expr| computed(expr, ty));
+        }
+        let purpose = Purpose::new("needed is a");
+        let decides = self.strict(decides, condition.span);
+        let yes = self.convert(yes, then.span, ty, Undefined::Fault, &purpose);
+        let no = self.convert(no, otherwise.span, ty, Undefined::Fault, &purpose);
+        let (Some(decides), Some(yes), Some(no)) = (decides, yes, no) else {
+            return Operand::Error;
+        };
+        let expr = self.emit(Ir::Cond(decides, yes, no), span);
+        computed(expr, ty)
+    }
+
+    fn quantified(
+        &mut self,
+        kind: QuantifiedKind,
+        quantifiers: &[Quantifier],
+        body: &Expr,
+        span: Span,
+    ) -> Operand {
+        let what = match kind {
+            QuantifiedKind::Forall => "the body of `forall`",
+            QuantifiedKind::Exists => "the body of `exists`",
+        };
+        let mut bound = Vec::new();
+        for quantifier in quantifiers {
+            // Each may use those before it.
+            let domain = self.domain(quantifier);
+            self.scopes.push();
+            bound.push(self.declare_loop_variable(quantifier, domain));
+        }
+        let body = self.condition(body, what);
+        for _ in quantifiers {
+            self.scopes.pop();
+        }
+        let quantifier = match kind {
+            QuantifiedKind::Forall => IrQuantifier::Forall,
+            QuantifiedKind::Exists => IrQuantifier::Exists,
+        };
+        let Some(mut body) = body else {
+            return Operand::Error;
+        };
+        for bound in bound.into_iter().rev() {
+            let Some((var, domain)) = bound else {
+                return Operand::Error;
+            };
+            let expr = Ir::Quantified {
+                quantifier,
+                var,
+                domain,
+                body,
+            };
+            body = self.emit(expr, span);
+        }
+        computed(body, Ty::BOOLEAN)
+    }
+
+    fn is_undefined(&mut self, value: &Expr, span: Span) -> Operand {
+        let operand = self.expr(value);
+        let label = match &operand {
+            Operand::Error => return Operand::Error,
+            Operand::Place(lvalue) if !self.types.is_simple(lvalue.ty) => {
+                format!("this is a `{}`", self.types.name(lvalue.ty))
+            }
+            Operand::Place(lvalue) if self.is_variable(lvalue) => {
+                let expr = self.emit(Ir::IsUndefined(lvalue.place.clone()), span);
+                return computed(expr, Ty::BOOLEAN);
+            }
+            _ => "this is a value".to_owned(),
+        };
+        let message = "`isundefined` asks about a variable of simple type";
+        self.report(Diagnostic::error(message, value.span).label(label));
+        Operand::Error
+    }
+
+    fn is_member(&mut self, value: &Expr, ty: &TypeExpr, span: Span) -> Operand {
+        let operand = self.expr(value);
+        let member = self.type_expr(ty);
+        if matches!(operand, Operand::Error) || member == Ty::ERROR {
+            return Operand::Error;
+        }
+        let union = operand.ty();
+        let Kind::Union(_) = self.types.kind(union) else {
+            let mut diagnostic = Diagnostic::error("`ismember` asks about a union", value.span);
+            if union != Ty::ERROR {
+                let name = self.types.name(union);
+                diagnostic = diagnostic.label(format!("this is a `{name}`"));
+            }
+            self.report(diagnostic);
+            return Operand::Error;
+        };
+        let Some((lo, hi)) = self.member_range(union, member) else {
+            let (name, member) = (self.types.name(union), self.types.name(member));
+            let message = format!("`{member}` is not a member of `{name}`");
+            self.report(Diagnostic::error(message, ty.span));
+            return Operand::Error;
+        };
+        let Some(value) = self.strict(operand, value.span) else {
+            return Operand::Error;
+        };
+        let expr = self.emit(Ir::InRange { value, lo, hi }, span);
+        computed(expr, Ty::BOOLEAN)
+    }
+}
+
+/// A computed value that is always defined.
+fn computed(expr: ExprId, ty: Ty) -> Operand {
+    Operand::Value {
+        expr,
+        ty,
+        lax: false,
+    }
+}

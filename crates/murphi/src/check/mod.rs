@@ -1,0 +1,289 @@
+//! From the syntax tree to a program: names, types and constants are checked, and what is right is
+//! lowered in the same walk.
+//!
+//! [`compile`] is total: whatever the text, it returns, with a program or with errors. What was
+//! reported once has the error type or is an error operand, about which nothing more is said; so
+//! one mistake gives one message, and several mistakes are found in one run.
+//!
+//! The files, by subject: [`scope`] what names stand for; [`types`] what types are and which are
+//! equal; `declarations` and `typexprs` what is declared; [`operand`] what expressions were found
+//! to be; `constants`, `exprs`, `places`, `calls`, `domains` and `multisets` expressions; `stmts`
+//! statements; `functions` and `rules` what holds them.
+
+mod calls;
+mod constants;
+mod declarations;
+mod domains;
+mod exprs;
+mod functions;
+mod multisets;
+mod operand;
+mod places;
+mod positions;
+mod report;
+mod rules;
+mod scope;
+mod stmts;
+mod types;
+mod typexprs;
+mod unit;
+
+use std::sync::Arc;
+
+use hadal_ir::verify::MAX_EXPR_DEPTH;
+use hadal_ir::walk::Mention;
+use hadal_ir::{Arithmetic, Expr, ExprId, FunctionId, MapId, Program, SiteId, TypeId};
+use hadal_syntax::{Diagnostic, Diagnostics, Source, Span};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::functions::FunctionInfo;
+use self::positions::Positions;
+use self::scope::Scopes;
+use self::types::{Ty, TypeTable};
+use self::unit::Unit;
+use crate::ast::Item;
+use crate::{Dialect, ast, parse};
+
+/// How to read a model.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Whose meaning it is given.
+    pub dialect: Dialect,
+    /// Constants to override, each with its new value as typed.
+    pub constants: Vec<(String, String)>,
+}
+
+/// What became of a model.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// The program; `None` if there is an error.
+    pub program: Option<Program>,
+    /// Errors and warnings, in the order of the source.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What is legal, but tells the elements of a scalarset apart: errors for whoever reduces by
+    /// symmetry, harmless for others.
+    pub symmetry_breaks: Vec<Diagnostic>,
+    /// The global constants with their values, in the order of the source.
+    pub constants: Vec<(String, String)>,
+    /// A message for each override of a constant that the model does not have. They have no place
+    /// in the source, and are errors all the same.
+    pub unused_overrides: Vec<String>,
+}
+
+/// Makes a program of a source.
+///
+/// ```
+/// use hadal_murphi::{Options, compile};
+/// use hadal_syntax::Source;
+///
+/// let text = "const N: 3; var x: 0..N; startstate x := 0; end; rule x < N ==> x := x + 1; end;";
+/// let source = Source::new("toy.m", text).unwrap();
+/// let options = Options {
+///     constants: vec![("N".to_owned(), "7".to_owned())],
+///     ..Options::default()
+/// };
+/// let compiled = compile(&source, &options);
+/// let program = compiled.program.unwrap();
+/// assert_eq!(program.rules.len(), 1);
+/// assert_eq!(compiled.constants, [("N".to_owned(), "7".to_owned())]);
+/// ```
+pub fn compile(source: &Source, options: &Options) -> Compiled {
+    let parsed = parse(source, options.dialect);
+    let mut checker = Checker::new(source, options);
+    checker.tree_is_whole = !parsed.diagnostics.iter().any(Diagnostic::is_error);
+    checker.diagnostics.extend(parsed.diagnostics);
+    checker.model(&parsed.model);
+    checker.finish()
+}
+
+/// The state of the walk.
+struct Checker<'a> {
+    source: &'a Source,
+    dialect: Dialect,
+    positions: Positions<'a>,
+    sites: FxHashMap<u32, SiteId>,
+    program: Program,
+    /// How deep each expression of the program is.
+    expr_depths: Vec<u32>,
+    types: TypeTable,
+    /// The maps between unions and their members that were needed so far.
+    maps: FxHashMap<(Ty, Ty), MapId>,
+    scopes: Scopes,
+    functions: Vec<FunctionInfo>,
+    /// The functions that put a simple value into a record, by its type.
+    boxings: FxHashMap<TypeId, FunctionId>,
+    /// Parameters and aliases around the rule at hand.
+    around: rules::Around,
+    /// The rule, property, startstate or function at hand.
+    unit: Unit,
+    /// Bits of the state variables so far.
+    state_bits: u64,
+    /// What constants to override.
+    overrides: FxHashMap<&'a str, &'a str>,
+    constants: Vec<(String, String)>,
+    constant_names: Vec<Arc<str>>,
+    /// The least and the greatest number that the text names: rumur computes in the narrowest type
+    /// that has them.
+    numbers: (i64, i64),
+    /// Operands that stand for "all bits" of rumur's type.
+    bit_masks: Vec<ExprId>,
+    /// How many statements are around this one.
+    stmt_depth: u32,
+    /// How many constructs around this one are known never to run. What is certain to fail in
+    /// there is no mistake: the other values of a constant may need it.
+    dead: u32,
+    /// Aliases are said in terms of what they stand for.
+    expands_aliases: bool,
+    /// Diagnostics are thrown away: this text was checked before.
+    muted: bool,
+    /// The parser understood everything.
+    tree_is_whole: bool,
+    diagnostics: Diagnostics,
+    symmetry_breaks: Diagnostics,
+    unknown_names: FxHashSet<Arc<str>>,
+    n_suggestions: usize,
+    n_scalarsets: usize,
+    n_union_values: usize,
+    counts: rules::Counts,
+}
+
+impl<'a> Checker<'a> {
+    fn new(source: &'a Source, options: &'a Options) -> Self {
+        let dialect = options.dialect;
+        let mut program = Program::new(source.name());
+        let types = TypeTable::new(dialect.type_equivalence(), &mut program.types);
+        let overrides = options.constants.iter();
+        Checker {
+            source,
+            dialect,
+            positions: Positions::new(source.text()),
+            sites: FxHashMap::default(),
+            program,
+            expr_depths: Vec::new(),
+            types,
+            maps: FxHashMap::default(),
+            scopes: Scopes::default(),
+            functions: Vec::new(),
+            boxings: FxHashMap::default(),
+            around: rules::Around::default(),
+            unit: Unit::default(),
+            state_bits: 0,
+            overrides: overrides.map(|(name, value)| (&**name, &**value)).collect(),
+            constants: Vec::new(),
+            constant_names: Vec::new(),
+            numbers: (0, 1),
+            bit_masks: Vec::new(),
+            stmt_depth: 0,
+            dead: 0,
+            expands_aliases: false,
+            muted: false,
+            tree_is_whole: true,
+            diagnostics: Diagnostics::new(),
+            symmetry_breaks: Diagnostics::new(),
+            unknown_names: FxHashSet::default(),
+            n_suggestions: 0,
+            n_scalarsets: 0,
+            n_union_values: 0,
+            counts: rules::Counts::default(),
+        }
+    }
+
+    fn model(&mut self, model: &ast::Model) {
+        self.scopes.push();
+        for item in &model.items {
+            match item {
+                Item::Decl(decl) => self.global(decl),
+                Item::Function(function) => self.function(function),
+                Item::Extern(function) => self.extern_function(function),
+                Item::Rule(rule) => self.rule(rule),
+                Item::Pctl(span) => self.report(
+                    Diagnostic::error("probabilistic properties are not supported", *span)
+                        .label("a `pctl` section"),
+                ),
+            }
+        }
+        if self.program.starts.is_empty() && self.counts.starts == 0 && self.tree_is_whole {
+            let end = Span::new(model.span.end, model.span.end);
+            self.report(
+                Diagnostic::error("the model has no startstate", end)
+                    .help("without one no state is reached and nothing can be verified"),
+            );
+        }
+    }
+
+    fn finish(mut self) -> Compiled {
+        let unused_overrides = self.unused_overrides();
+        self.program.arithmetic = self.arithmetic();
+        self.settle_bit_masks();
+        self.diagnostics.sort();
+        self.symmetry_breaks.sort();
+        let is_good = !self.diagnostics.has_errors() && unused_overrides.is_empty();
+        Compiled {
+            program: is_good.then_some(self.program),
+            diagnostics: self.diagnostics.into_vec(),
+            symmetry_breaks: self.symmetry_breaks.into_vec(),
+            constants: self.constants,
+            unused_overrides,
+        }
+    }
+
+    /// How integers behave when the model runs.
+    fn arithmetic(&self) -> Arithmetic {
+        if self.dialect.arithmetic_wraps() {
+            return constants::WRAPPING;
+        }
+        if self.dialect != Dialect::Rumur {
+            return Arithmetic::default();
+        }
+        // rumur's types are the *fast* ones of C, of which only the narrowest has 8 bits.
+        let (least, greatest) = self.numbers;
+        let wide = Arithmetic::default();
+        let (min, max) = match (least < 0, greatest) {
+            (true, ..=127) if least >= -128 => (-128, 127),
+            (true, _) => (wide.min, wide.max),
+            (false, ..=255) => (0, 255),
+            (false, _) => (0, wide.max),
+        };
+        Arithmetic { min, max, ..wide }
+    }
+
+    /// Gives the operands that stand for "all bits" their value: only now is the width known.
+    fn settle_bit_masks(&mut self) {
+        let arithmetic = self.program.arithmetic;
+        if arithmetic.min == 0 {
+            for mask in std::mem::take(&mut self.bit_masks) {
+                self.program.exprs[mask.index()].0 = Expr::Int(arithmetic.max);
+            }
+        }
+    }
+
+    /// The site of the beginning of a text.
+    fn site(&mut self, span: Span) -> SiteId {
+        if let Some(&site) = self.sites.get(&span.start) {
+            return site;
+        }
+        let place = self.positions.site(span.start);
+        let site = self.program.add_site(place.line, place.column);
+        self.sites.insert(span.start, site);
+        site
+    }
+
+    /// Adds an expression to the program.
+    fn emit(&mut self, expr: Expr, span: Span) -> ExprId {
+        let mut depth = 1;
+        expr.for_each_mention(&mut |mention| {
+            if let Mention::Expr(operand) = mention {
+                depth = depth.max(self.expr_depths[operand.index()] + 1);
+            }
+        });
+        // Whoever walks over expressions may recurse. The first that is too deep is reported, not
+        // those around it.
+        if depth == MAX_EXPR_DEPTH + 1 {
+            let message = "this expression is nested too deep";
+            self.report(Diagnostic::error(message, span));
+        }
+        self.expr_depths.push(depth);
+        let site = self.site(span);
+        self.program.add_expr(expr, site)
+    }
+}
