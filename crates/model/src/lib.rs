@@ -28,7 +28,7 @@ pub use fault::{Fault, FaultKind, Phase};
 pub use shape::{BitRanges, Component, Goal, GoalKind, Property, PropertyKind, Rule, Shape};
 pub use states::{PAD_BYTES, States};
 pub use stop::Stop;
-pub use successors::{Cursor, Flow, Source, Successors};
+pub use successors::{Columns, Cursor, Flow, Source, Successors};
 
 /// A finite transition system over states of one fixed length.
 pub trait Model: Sync {
