@@ -129,6 +129,8 @@ struct Checker<'a> {
     bit_masks: Vec<ExprId>,
     /// How many statements are around this one.
     stmt_depth: u32,
+    /// Whether there are too many was reported.
+    is_too_deep: bool,
     /// How many constructs around this one are known never to run. What is certain to fail in
     /// there is no mistake: the other values of a constant may need it.
     dead: u32,
@@ -174,6 +176,7 @@ impl<'a> Checker<'a> {
             numbers: (0, 1),
             bit_masks: Vec::new(),
             stmt_depth: 0,
+            is_too_deep: false,
             dead: 0,
             expands_aliases: false,
             muted: false,

@@ -23,7 +23,9 @@ impl Checker<'_> {
     /// Statements one after the other.
     pub(super) fn block(&mut self, stmts: &[Stmt]) -> Block {
         self.stmt_depth += 1;
-        if self.stmt_depth == MAX_STMT_DEPTH {
+        // Some statements become two or three, one inside the other.
+        if self.stmt_depth + 3 > MAX_STMT_DEPTH && !self.is_too_deep {
+            self.is_too_deep = true;
             let span = stmts.first().map_or(Span::default(), |stmt| stmt.span);
             let message = "statements are nested too deep";
             self.report(Diagnostic::error(message, span));
