@@ -34,13 +34,13 @@ impl Checker<'_> {
             return None;
         }
         if !self.types.is_simple(ty) {
-            let name = self.types.name(ty);
+            let found = self.types.described(ty);
             self.report(
                 Diagnostic::error(
                     "only the values of a simple type can be run over",
                     expr.span,
                 )
-                .label(format!("this is a `{name}`")),
+                .label(format!("this is {found}")),
             );
             return None;
         }
@@ -55,10 +55,10 @@ impl Checker<'_> {
             return None;
         }
         if !self.types.is_number(ty) {
-            let name = self.types.name(ty);
+            let found = self.types.described(ty);
             self.report(
                 Diagnostic::error("the bounds of a range must be numbers", expr.span)
-                    .label(format!("this is a `{name}`"))
+                    .label(format!("this is {found}"))
                     .help("to run over all values of a type, write `i: type`"),
             );
             return None;

@@ -7,10 +7,11 @@
 //!
 //! The files, by subject: [`scope`] what names stand for; [`types`] what types are and which are
 //! equal; `declarations` and `typexprs` what is declared; [`operand`] what expressions were found
-//! to be; `constants`, `exprs`, `places`, `calls`, `domains` and `multisets` expressions; `stmts`
+//! to be; `constants`, `exprs`, `comparisons`, `places`, `calls`, `domains` and `multisets` expressions; `stmts`
 //! statements; `functions` and `rules` what holds them.
 
 mod calls;
+mod comparisons;
 mod constants;
 mod declarations;
 mod domains;
@@ -211,6 +212,10 @@ impl<'a> Checker<'a> {
                 Diagnostic::error("the model has no startstate", end)
                     .help("without one no state is reached and nothing can be verified"),
             );
+        }
+        if self.counts.rules == 0 && self.tree_is_whole {
+            let end = Span::new(model.span.end, model.span.end);
+            self.report(Diagnostic::warning("the model has no rules", end));
         }
     }
 

@@ -154,10 +154,10 @@ impl Checker<'_> {
                     return None;
                 }
                 if !self.types.is_simple(lvalue.ty) {
-                    let name = self.types.name(lvalue.ty);
+                    let found = self.types.described(lvalue.ty);
                     self.report(
                         Diagnostic::error("a simple value is needed here", span)
-                            .label(format!("this is a `{name}`")),
+                            .label(format!("this is {found}")),
                     );
                     return None;
                 }
@@ -260,11 +260,11 @@ impl Checker<'_> {
         let value = self.types.value_name(from, value);
         let target_name = self.types.name(target);
         let range = format!("{lo}..{hi}");
-        let message = match target_name == range {
-            true => format!("{value} is out of range `{target_name}`"),
-            false => format!("{value} is out of range of `{target_name}`, which is {range}"),
-        };
-        self.report_certain_fault(Diagnostic::error(message, span));
+        let mut diagnostic = Diagnostic::error(format!("{value} is not in `{target_name}`"), span);
+        if target_name != range {
+            diagnostic = diagnostic.label(format!("`{target_name}` is {range}"));
+        }
+        self.report_certain_fault(diagnostic);
     }
 
     /// How values of `from` become values of `to`.
@@ -346,7 +346,7 @@ impl Checker<'_> {
         let (found, wanted) = (self.types.name(from), self.types.name(to));
         let mut diagnostic =
             Diagnostic::error(format!("mismatched types: {} `{wanted}`", what.wants), span)
-                .label(format!("this is a `{found}`"));
+                .label(format!("this is {}", self.types.described(from)));
         if let Some((span, text)) = &what.context {
             diagnostic = diagnostic.context(*span, text.as_str());
         }

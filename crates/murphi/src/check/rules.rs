@@ -221,7 +221,7 @@ impl Checker<'_> {
         self.counts.rules += 1;
         let name = given_name(name, "rule", self.counts.rules);
         let ((guard, body), frame) = self.with_frame(|this| {
-            let (guard, is_never) = this.guard(guard, &name);
+            let (guard, is_never) = this.guard(guard);
             let body = this.in_dead_code(is_never, |this| this.body(decls, body));
             (guard, body)
         });
@@ -238,7 +238,7 @@ impl Checker<'_> {
     }
 
     /// The guard of a rule, and whether it is known never to hold.
-    fn guard(&mut self, guard: Option<&Expr>, name: &str) -> (Guard, bool) {
+    fn guard(&mut self, guard: Option<&Expr>) -> (Guard, bool) {
         let mut lowered = Guard::always();
         let mut is_never = false;
         if let Some(guard) = guard {
@@ -248,7 +248,7 @@ impl Checker<'_> {
             match holds.constant() {
                 Some(0) => {
                     is_never = true;
-                    let message = format!("rule `{name}` never fires: its guard is always false");
+                    let message = "this rule never fires: its guard is always false";
                     self.report(Diagnostic::warning(message, guard.span));
                     lowered.condition = self.strict(holds, guard.span);
                 }

@@ -368,6 +368,19 @@ impl TypeTable {
         out
     }
 
+    /// The type with its article, to follow "this is".
+    pub(super) fn described(&self, ty: Ty) -> String {
+        if let Kind::Integer = self.kind(ty) {
+            return "a number".to_owned();
+        }
+        let name = self.name(ty);
+        let is_named = self.infos[ty.index()].name.is_some();
+        match name.starts_with(['a', 'e', 'i', 'o']) && !is_named {
+            true => format!("an `{name}`"),
+            false => format!("a `{name}`"),
+        }
+    }
+
     /// How people call a value of a simple type.
     pub(super) fn value_name(&self, ty: Ty, value: i64) -> String {
         match self.kind(ty) {

@@ -121,10 +121,10 @@ impl Checker<'_> {
         let index_ty = self.type_expr(index);
         let element_ty = self.type_expr(element);
         if !self.types.is_simple(index_ty) {
-            let name = self.types.name(index_ty);
+            let found = self.types.described(index_ty);
             self.report(
                 Diagnostic::error("the index of an array must be of a simple type", index.span)
-                    .label(format!("this is a `{name}`")),
+                    .label(format!("this is {found}")),
             );
             return Ty::ERROR;
         }
@@ -172,13 +172,13 @@ impl Checker<'_> {
                     continue;
                 }
                 _ => {
-                    let name = self.types.name(ty);
+                    let found = self.types.described(ty);
                     self.report(
                         Diagnostic::error(
                             "the members of a union are enumerations and scalarsets",
                             member.span,
                         )
-                        .label(format!("this is a `{name}`")),
+                        .label(format!("this is {found}")),
                     );
                     is_good = false;
                     continue;
