@@ -124,20 +124,18 @@ impl Checker<'_> {
             return computed(expr, Ty::BOOLEAN);
         }
         let op = if is_equal { IrOp::Eq } else { IrOp::Ne };
-        let common = match (self.conversion(a, b), self.conversion(b, a)) {
-            (Conversion::Same, _) => None,
+        let common = match self.conversion(a, b) {
+            Conversion::Same => None,
             // A member is compared as a value of the union, where it always fits.
-            (Conversion::Map(_), Conversion::Map(_)) => {
-                match (self.types.kind(a), self.types.kind(b)) {
-                    (Kind::Union(_), Kind::Union(_)) => {
-                        self.report_incomparable(a, b, op_span, left_span, right_span);
-                        return Operand::Error;
-                    }
-                    (Kind::Union(_), _) => Some(a),
-                    _ => Some(b),
+            Conversion::Map => match (self.types.kind(a), self.types.kind(b)) {
+                (Kind::Union(_), Kind::Union(_)) => {
+                    self.report_incomparable(a, b, op_span, left_span, right_span);
+                    return Operand::Error;
                 }
-            }
-            _ => {
+                (Kind::Union(_), _) => Some(a),
+                _ => Some(b),
+            },
+            Conversion::None => {
                 self.report_incomparable(a, b, op_span, left_span, right_span);
                 return Operand::Error;
             }

@@ -370,8 +370,8 @@ impl Checker<'_> {
             _ if a == b => a,
             (Conversion::Same, _) if self.types.is_number(a) => Ty::INTEGER,
             (Conversion::Same, _) => a,
-            (Conversion::Map(_), Kind::Union(_)) => a,
-            (Conversion::Map(_), _) => b,
+            (Conversion::Map, Kind::Union(_)) => a,
+            (Conversion::Map, _) => b,
             (Conversion::None, _) => {
                 let (yes_name, no_name) = (self.types.described(a), self.types.described(b));
                 self.report(
@@ -480,7 +480,7 @@ impl Checker<'_> {
             return Operand::Error;
         }
         let union = operand.ty();
-        let Kind::Union(_) = self.types.kind(union) else {
+        let Kind::Union(members) = self.types.kind(union) else {
             let mut diagnostic = Diagnostic::error("`ismember` asks about a union", value.span);
             if union != Ty::ERROR {
                 let found = self.types.described(union);
@@ -489,7 +489,7 @@ impl Checker<'_> {
             self.report(diagnostic);
             return Operand::Error;
         };
-        let Some((lo, hi)) = self.member_range(union, member) else {
+        let Some((lo, hi)) = self.types.member(members, member) else {
             let (name, member) = (self.types.name(union), self.types.name(member));
             let message = format!("`{member}` is not a member of `{name}`");
             self.report(Diagnostic::error(message, ty.span));

@@ -111,6 +111,8 @@ struct Checker<'a> {
     maps: FxHashMap<(Ty, Ty), MapId>,
     scopes: Scopes,
     functions: Vec<FunctionInfo>,
+    /// Some function so far changes what it did not declare.
+    some_function_writes: bool,
     /// The functions that put a simple value into a record, by its type.
     boxings: FxHashMap<TypeId, FunctionId>,
     /// Parameters and aliases around the rule at hand.
@@ -167,6 +169,7 @@ impl<'a> Checker<'a> {
             maps: FxHashMap::default(),
             scopes: Scopes::default(),
             functions: Vec::new(),
+            some_function_writes: false,
             boxings: FxHashMap::default(),
             around: rules::Around::default(),
             unit: Unit::default(),

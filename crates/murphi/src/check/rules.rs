@@ -145,19 +145,25 @@ impl Checker<'_> {
 
     fn alias_rules(&mut self, aliases: &[Alias], rules: &[Rule]) {
         let span = aliases.first().map_or(Span::default(), |alias| alias.span);
+        let has_choose = has_choose(rules);
         let enter = |this: &mut Self| {
             let mut prologue = std::mem::take(&mut this.around.prologue);
             for alias in aliases {
                 this.unit.pure = Some("an alias around rules");
-                // First without other aliases, for the `choose` that may follow.
-                let muted = std::mem::replace(&mut this.muted, true);
-                this.expands_aliases = true;
-                let expansion = this.expr(&alias.value);
-                this.expands_aliases = false;
-                this.muted = muted;
+                // First without other aliases, for a `choose` that may follow.
+                let expansion = has_choose.then(|| {
+                    let muted = std::mem::replace(&mut this.muted, true);
+                    this.expands_aliases = true;
+                    let expansion = this.expr(&alias.value);
+                    this.expands_aliases = false;
+                    this.muted = muted;
+                    expansion
+                });
                 this.alias(alias, &mut prologue);
                 this.unit.pure = None;
-                this.scopes.set_expansion(&alias.name, expansion);
+                if let Some(expansion) = expansion {
+                    this.scopes.set_expansion(&alias.name, expansion);
+                }
             }
             this.around.prologue = prologue;
         };
@@ -339,6 +345,15 @@ impl Checker<'_> {
         };
         self.program.properties.push(property);
     }
+}
+
+/// Whether there is a `choose` among the rules.
+fn has_choose(rules: &[Rule]) -> bool {
+    rules.iter().any(|rule| match &rule.kind {
+        RuleKind::Choose { .. } => true,
+        RuleKind::Ruleset { rules, .. } | RuleKind::Alias { rules, .. } => has_choose(rules),
+        _ => false,
+    })
 }
 
 /// The name given in the text, or one made of a word and a number.

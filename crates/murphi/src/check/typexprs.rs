@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hadal_ir::verify::MAX_TYPE_DEPTH;
 use hadal_syntax::{Diagnostic, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Checker;
 use super::report::Wanted;
@@ -162,6 +162,7 @@ impl Checker<'_> {
 
     fn union_type(&mut self, members: &[TypeExpr], span: Span) -> Ty {
         let mut tys: Vec<Ty> = Vec::new();
+        let mut classes = FxHashSet::default();
         let mut is_good = true;
         for member in members {
             let ty = self.type_expr(member);
@@ -184,7 +185,7 @@ impl Checker<'_> {
                     continue;
                 }
             };
-            if tys.iter().any(|&other| self.types.same(other, ty)) {
+            if !classes.insert(self.types.class_of(ty)) {
                 let message = "this type is a member of the union already";
                 self.report(Diagnostic::error(message, member.span));
                 is_good = false;

@@ -197,4 +197,8 @@ fn what_we_refuse_by_name() {
     rejected("", "x := 1.5;");
     rejected("externfun f(k: t): boolean \"f.h\";", "");
     rejected("externproc f(k: t);", "");
+    check(
+        &(model("", "") + " pctl P>=0.5 [ true until x = 1 ];"),
+        [false; 3],
+    );
 }

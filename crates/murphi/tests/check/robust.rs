@@ -300,6 +300,37 @@ fn many_things_on_one_line() {
 }
 
 #[test]
+fn unions_of_many_members() {
+    let n = 10_000;
+    let members: String = (0..n).map(|i| format!("enum {{ m{i} }}, ")).collect();
+    let uses: String = (0..n).map(|i| format!("a := m{i}; b := a; ")).collect();
+    let text = format!(
+        "type u: union {{ {members} enum {{ last }} }}; w: union {{ u1, u2 }};
+         var a, b: u; startstate {uses} end;"
+    );
+    assert!(!is_quick(&text));
+    assert!(is_quick(&text.replace(" w: union { u1, u2 };", "")));
+    let unions: String = (0..n)
+        .map(|i| format!("u{i}: union {{ e, enum {{ k{i} }} }}; "))
+        .collect();
+    let names: String = (0..1000).map(|i| format!("n{i}, ")).collect();
+    assert!(!is_quick(&format!(
+        "type e: enum {{ {names} }}; {unions} var x: u1; startstate end;"
+    )));
+}
+
+#[test]
+fn many_functions() {
+    let functions: String = (0..20_000)
+        .map(|i| format!("function f{i}(a: 0..1): 0..1; begin return a; end; "))
+        .collect();
+    let text = format!("{functions} var x: 0..1; startstate x := f7(0); end;");
+    assert!(is_quick(&text));
+    let (_, compiled) = compile_in(&text, Dialect::Cmurphi);
+    assert!(compiled.program.is_some());
+}
+
+#[test]
 fn deep_things() {
     let sums = " + 1".repeat(50_000);
     assert!(!is_quick(&format!(
