@@ -84,7 +84,7 @@ impl Checker<'_> {
         let constant_step = step.as_ref().and_then(|(step, _)| step.constant());
         self.check_step(ends, constant_step, step.is_some(), span)?;
         let ty = match ends {
-            // A range of one value less than 64 bits wide; the rest are any integers.
+            // The variable can be as narrow as the range, unless no type is that wide.
             Some((a, b)) if i128::from(a).abs_diff(i128::from(b)) < (1 << 62) => {
                 let types = &mut self.program.types;
                 self.types.range(types, a.min(b), a.max(b))

@@ -1,4 +1,7 @@
-//! Expressions.
+//! Expressions: operators, conditions, quantifiers and what is asked about variables.
+//!
+//! Operands of logical operators, implications and `?:` that a constant rules out are checked like
+//! all others, but what is certain to fail in them is no mistake, and they are not lowered.
 
 use hadal_ir::{
     BinaryOp as IrOp, Expr as Ir, ExprId, Quantifier as IrQuantifier, UnaryOp as IrUnary,

@@ -290,7 +290,7 @@ impl<'a> Checker<'a> {
         // Whoever walks over expressions may recurse. The first that is too deep is reported, not
         // those around it.
         if depth == MAX_EXPR_DEPTH + 1 {
-            let message = "this expression is nested too deep";
+            let message = "this expression is too long, or nested too deep";
             self.report(Diagnostic::error(message, span));
         }
         self.expr_depths.push(depth);

@@ -1,4 +1,5 @@
-//! Statements.
+//! Statements. Choices that a constant decides are checked in all their branches, and lowered to
+//! the one that is taken.
 
 use hadal_ir::verify::MAX_STMT_DEPTH;
 use hadal_ir::{

@@ -88,7 +88,7 @@ fn tokens(text: &str) -> Vec<String> {
 /// What kind of token it is: things of a kind can often stand for one another.
 fn kind(token: &str) -> u8 {
     let word = token.trim();
-    let is_keyword = hadal_murphi_words().contains(&word.to_ascii_lowercase().as_str());
+    let is_keyword = keywords().contains(&word.to_ascii_lowercase().as_str());
     match word.chars().next() {
         Some('0'..='9') => 0,
         Some('a'..='z' | 'A'..='Z') if is_keyword => 1,
@@ -99,7 +99,7 @@ fn kind(token: &str) -> u8 {
     }
 }
 
-fn hadal_murphi_words() -> &'static [&'static str] {
+fn keywords() -> &'static [&'static str] {
     &[
         "const",
         "type",
