@@ -53,6 +53,9 @@ pub(crate) fn load(request: &Request<'_>, style: Style) -> anyhow::Result<Option
     };
     let compiled = hadal_murphi::compile(&source, &options);
     print_diagnostics(&source, &compiled.diagnostics, style)?;
+    for message in &compiled.unused_overrides {
+        writeln!(std::io::stderr(), "{}: {message}", style.bad("error"))?;
+    }
     let Some(program) = compiled.program else {
         return Ok(None);
     };

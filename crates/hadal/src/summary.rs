@@ -12,7 +12,7 @@ use crate::flags::{CheckArgs, TraceName, name_of};
 use crate::load::Loaded;
 use crate::plan::Plan;
 use crate::style::Style;
-use crate::trace::{quote, render_state};
+use crate::trace::{headline, quote, render_state};
 use crate::units::{bytes, count, counted, rate, seconds};
 
 /// Everything the summary is made of.
@@ -113,6 +113,16 @@ impl Summary<'_> {
             ),
         };
         out.push_str(&trace.render(self.args.trace, style));
+        if let (ViolationKind::Fault(_), Some(Phase::Guard | Phase::Body)) =
+            (violation.kind, violation.phase)
+        {
+            // The step that cannot be finished follows those that could.
+            let (number, number_len) = (n_steps + 1, trace.number_len());
+            let head = headline("rule", &violation.name, &violation.parameters, style);
+            let indent = " ".repeat(number_len + 6);
+            let _ = writeln!(out, "  {number:>number_len$}  {head}");
+            let _ = writeln!(out, "{indent}{}", style.bad(&violation.message));
+        }
         if n_steps > 0 && self.args.trace == TraceName::Diff && !trace.last_state().is_empty() {
             let _ = writeln!(out, "\nThe state it ends in:\n");
             render_state(out, "  ", trace.last_state(), style);
@@ -164,8 +174,9 @@ impl Summary<'_> {
             counted(self.plan.threads as u64, "thread"),
             name_of(self.args.engine),
         );
+        // A small run's buffers would be all there is to see.
         let per_state = match outcome.states {
-            0 => String::new(),
+            0..100_000 => String::new(),
             n => format!(
                 ", {:.1} bytes a state",
                 outcome.data_bytes as f64 / n as f64
@@ -340,8 +351,12 @@ fn excerpt(source: &Source, violation: &Violation, what: &str, style: Style) -> 
         .nth(column.saturating_sub(1))
         .map_or(text.len(), |(offset, _)| offset);
     let rest = text[offset..].split("--").next().unwrap_or("").trim_end();
+    let marked_len = match violation.phase {
+        Some(_) => token_len(rest),
+        None => rest.len(),
+    };
     let start = whole.start + offset as u32;
-    let span = Span::new(start, start + rest.len() as u32);
+    let span = Span::new(start, start + marked_len as u32);
     let renderer = if style.is_enabled() {
         Renderer::coloured()
     } else {
@@ -349,4 +364,14 @@ fn excerpt(source: &Source, violation: &Violation, what: &str, style: Style) -> 
     };
     let diagnostic = Diagnostic::error(what, span);
     Some(renderer.render(source, &diagnostic).trim_end().to_owned() + "\n")
+}
+
+/// Length of the variable, keyword or operator at the beginning of a text.
+fn token_len(text: &str) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    match text.chars().next() {
+        Some(first) if is_word(first) => text.find(|c| !is_word(c)).unwrap_or(text.len()),
+        Some(first) => first.len_utf8(),
+        None => 0,
+    }
 }

@@ -63,24 +63,21 @@ impl NamedTrace {
         self.steps.last().map_or(&[], |step| &step.state)
     }
 
+    /// Width of the steps' numbers, with room for one more step.
+    pub(crate) fn number_len(&self) -> usize {
+        self.steps.len().to_string().len()
+    }
+
     /// The trace as text, indented.
     pub(crate) fn render(&self, how: TraceName, style: Style) -> String {
         let mut out = String::new();
         if how == TraceName::None {
             return out;
         }
-        let number_len = self.steps.len().saturating_sub(1).to_string().len();
+        let number_len = self.number_len();
         for (number, step) in self.steps.iter().enumerate() {
             let kind = if number == 0 { "startstate" } else { "rule" };
-            let mut head = format!("{kind} {}", style.bold(&quote(&step.rule)));
-            if !step.parameters.is_empty() {
-                let list: Vec<String> = step
-                    .parameters
-                    .iter()
-                    .map(|(name, value)| format!("{name} = {value}"))
-                    .collect();
-                head.push_str(&format!("  {}", list.join(", ")));
-            }
+            let head = headline(kind, &step.rule, &step.parameters, style);
             let _ = writeln!(out, "  {number:>number_len$}  {head}");
             let indent = " ".repeat(number_len + 6);
             for line in &step.output {
@@ -94,6 +91,28 @@ impl NamedTrace {
         }
         out
     }
+}
+
+/// What fires, with its parameters: `rule "enter"  p = Proc_1`.
+pub(crate) fn headline(
+    kind: &str,
+    name: &str,
+    parameters: &[(String, String)],
+    style: Style,
+) -> String {
+    let mut head = match name
+        .strip_prefix(kind)
+        .and_then(|rest| rest.strip_prefix(' '))
+    {
+        // One without a name of its own is called `rule 3` already.
+        Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => style.bold(name),
+        _ => format!("{kind} {}", style.bold(&quote(name))),
+    };
+    for (position, (name, value)) in parameters.iter().enumerate() {
+        let comma = if position == 0 { "  " } else { ", " };
+        let _ = write!(head, "{comma}{name} = {value}");
+    }
+    head
 }
 
 /// The leaves of a state that hold a value, and how many do not.

@@ -11,12 +11,14 @@
 //! - [`text`]: a text form that prints and parses.
 //! - [`walk`]: who mentions whom.
 //! - [`effects`]: which bits a rule reads and writes.
+//! - [`goals`]: the numbers of covers and liveness properties, for everyone who tells them.
 //! - [`interp`]: the reference interpreter. It is the meaning; other generators must agree with it
 //!   on every state.
 
 pub mod bits;
 pub mod effects;
 pub mod expr;
+pub mod goals;
 pub mod ids;
 pub mod interp;
 pub mod layout;

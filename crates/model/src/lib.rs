@@ -69,6 +69,26 @@ pub trait Expander: Send {
         let _ = states;
     }
 
+    /// Does what [`canonicalise`](Self::canonicalise) does, and tells who became whom.
+    ///
+    /// A representative stands for states that are alike but for the names of interchangeable
+    /// elements. A goal that speaks of one of these elements ("*this* process eats") is therefore
+    /// another goal after the step to the representative, and whoever follows goals along steps
+    /// has to know which. That is what `images` is for: for each state, in order, a number for
+    /// each of [`Shape::goals`], such that the state reaches goal `g`, now or later, if and only
+    /// if its representative reaches goal `images[state * n_goals + g]`. For each state this is a
+    /// permutation of the goals that stays within the instances of a property.
+    ///
+    /// `images` is emptied first. It is left empty where every goal of every state stays what it
+    /// is, as it does unless a reduction wraps the model.
+    ///
+    /// Only liveness needs this, once for every successor of every state; the names need not be
+    /// followed while states are found.
+    fn canonicalise_with_goals(&mut self, states: &mut [u8], images: &mut Vec<u32>) {
+        images.clear();
+        self.canonicalise(states);
+    }
+
     /// Evaluates the invariants on each state and appends what fails, in order of state and
     /// property. A property that cannot be evaluated fails with the fault.
     fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow;
@@ -77,6 +97,12 @@ pub trait Expander: Send {
     ///
     /// `reached` holds `shape.goal_words()` words a state, a bit a goal; the caller hands it in
     /// zeroed. Called only for models that have goals.
+    ///
+    /// Where a reduction wraps the model, a state speaks for its whole class about goals of the
+    /// kind [`GoalKind::CoverState`]: these are reached if any state of the class reaches them,
+    /// for then such a state is reachable too. About those of the kind [`GoalKind::Liveness`] it
+    /// speaks for itself, and [`canonicalise_with_goals`](Self::canonicalise_with_goals) says what
+    /// the others would say.
     fn reach_goals(
         &mut self,
         block: States<'_>,

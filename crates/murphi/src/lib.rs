@@ -40,3 +40,27 @@ pub fn fuzz_parse(bytes: &[u8]) {
         Renderer::plain().render_all(&source, &parsed.diagnostics);
     }
 }
+
+/// Drives the whole front-end with arbitrary bytes, in every dialect, and checks what it makes.
+///
+/// The target of fuzzing: whatever the bytes are, it must return, and soon; and a program that it
+/// makes must be one that generators can rely on.
+pub fn fuzz_compile(bytes: &[u8]) {
+    let Ok(source) = Source::from_bytes("fuzz.m", bytes.to_vec()) else {
+        return;
+    };
+    for dialect in Dialect::ALL {
+        let options = Options {
+            dialect,
+            ..Options::default()
+        };
+        let compiled = compile(&source, &options);
+        Renderer::plain().render_all(&source, &compiled.diagnostics);
+        Renderer::plain().render_all(&source, &compiled.symmetry_breaks);
+        if let Some(program) = compiled.program
+            && let Err(errors) = hadal_ir::verify::verify(&program)
+        {
+            panic!("{dialect}: {errors:#?}\n{}", source.text());
+        }
+    }
+}

@@ -146,6 +146,7 @@ fn coordinate(
         }
         let expander = model.expander(shared.stop);
         Search {
+            model,
             shape: model.shape(),
             options,
             limits,
@@ -162,6 +163,7 @@ fn coordinate(
 
 /// A search under way.
 struct Search<'a> {
+    model: &'a dyn Model,
     shape: &'a Shape,
     options: &'a Options,
     limits: &'a Limits,

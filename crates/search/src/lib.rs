@@ -33,6 +33,7 @@ mod crew;
 mod error;
 mod findings;
 mod liveness;
+mod naming;
 mod options;
 mod outcome;
 mod progress;

@@ -2,16 +2,30 @@
 //!
 //! After all states are found, every state is expanded once more and its successors are looked
 //! up; what comes out is the reversed graph, on which the states that can reach a goal are found
-//! from the goal backwards.
+//! from the goal backwards, for all goals at once.
 //! All of it is held in memory; where that does not suffice, nothing is decided.
+//!
+//! Under a reduction a step leads to the representative of a successor, in which elements may have
+//! other names; so what is goal `g` before the step is another goal after it.
+//! Each edge therefore has a *map* of the goals (see [`Expander::canonicalise_with_goals`]), and
+//! the search goes over pairs of a state and a goal: `g` can be reached from a state if it is
+//! reached there, or if there is an edge to a state from which the image of `g` can be reached.
+//! There are only as many different maps as renamings; edges hold their numbers, and where goals
+//! keep their names throughout, nothing.
+//! An edge from a state to itself matters as well if it renames goals.
 
-use hadal_model::{Expander, Flow, GoalKind, Shape, States};
+mod graph;
+mod maps;
+
+use hadal_model::{Expander, Flow, States};
 use hadal_store::{hash_state, partition_of};
 
 use crate::Error;
 use crate::round::{Rounds, Supply};
 use crate::shared::{Job, Shared, read, write};
 use crate::task::{Block, Task};
+use graph::Graph;
+use maps::{IDENTITY, Maps};
 
 /// For each liveness goal of the shape, in order: its number and the least state from which it
 /// cannot be reached, if there is one.
@@ -45,28 +59,26 @@ pub(crate) fn decide(rounds: &mut Rounds<'_>, transitions: u64) -> Result<Option
     if halt.is_some() || !rounds.fits(reversing) {
         return Ok(None);
     }
-    let reversed = graph.reverse();
-    let mut decided = Vec::new();
-    for (goal, reached) in reversed.goals {
-        let from = reversed
-            .edges
-            .least_cut_off(reached, &|| shared.stop.is_raised());
-        match from {
-            Some(least) => decided.push((goal, least)),
-            None => return Ok(None),
-        }
-    }
+    let decided = graph.reverse().decide(&|| shared.stop.is_raised());
     rounds.other_bytes = 0;
-    Ok(Some(decided))
+    Ok(decided)
 }
+
+/// Images of goals that are asked for at once: there may be many goals.
+const MOST_IMAGES: usize = 1 << 14;
 
 /// Where the states of one block lead, and which goals they reach.
 #[derive(Debug, Default)]
 pub(crate) struct Edges {
     /// Number of targets of each state.
     degrees: Vec<u32>,
-    /// Targets of the states in order, sorted, without repetitions and self-loops.
+    /// Targets of the states in order, sorted by target and map, without repetitions and without
+    /// those that lead from a state and its goals to themselves.
     targets: Vec<u32>,
+    /// By target, the number of its map in `maps`; empty where all of them are the identity.
+    map_of: Vec<u32>,
+    /// The maps that occur in this block.
+    maps: Maps,
     /// Goal bits, `goal_words` a state.
     reached: Vec<u64>,
     /// A state that now has a successor which was never found.
@@ -84,215 +96,81 @@ impl Edges {
         let Block::States { first, len } = task.block else {
             return;
         };
-        *self = Edges::default();
+        let shape = shared.shape;
+        *self = Edges {
+            maps: Maps::new(shape),
+            ..Edges::default()
+        };
         let arena = read(&shared.arena);
-        let mut begin = 0;
+        // Targets and maps of the state that is being expanded.
+        let mut found = Vec::new();
+        let mut images = Vec::new();
+        // A model without variables has one state and no bytes to go over.
+        let chunk_len = (MOST_IMAGES / shape.goals.len().max(1)).max(1);
         while task.is_full() && !shared.stop.is_raised() {
             task.expand(expander, &arena);
             if task.flow == Flow::Stopped {
                 return;
             }
-            expander.canonicalise(task.successors.states_mut());
-            task.remarks.append(&mut expander.take_remarks());
-            for position in 0..task.successors.len() {
-                let source = task.successors.source_of(position) as usize;
-                while self.degrees.len() < source {
-                    begin = self.end_source(begin, first);
-                }
-                let state = task.successors.state(position);
-                let hash = hash_state(state);
-                let found = read(shared.table.partition(partition_of(hash)))
-                    .find(hash, |ordinal| arena.get(ordinal) == state);
-                match found {
-                    Some(ordinal) => self.targets.push(ordinal as u32),
-                    None => {
-                        self.unrepeatable.get_or_insert(first + source as u64);
+            let n = task.successors.len();
+            for begin in (0..n).step_by(chunk_len) {
+                let end = n.min(begin + chunk_len);
+                let bytes = begin * shape.state_len..end * shape.state_len;
+                let states = &mut task.successors.states_mut()[bytes];
+                expander.canonicalise_with_goals(states, &mut images);
+                for position in begin..end {
+                    let source = task.successors.source_of(position) as usize;
+                    while self.degrees.len() < source {
+                        self.end_source(&mut found, first);
                     }
+                    let state = task.successors.state(position);
+                    let hash = hash_state(state);
+                    let target = read(shared.table.partition(partition_of(hash)))
+                        .find(hash, |ordinal| arena.get(ordinal) == state);
+                    let Some(target) = target else {
+                        self.unrepeatable.get_or_insert(first + source as u64);
+                        continue;
+                    };
+                    let map = match images.is_empty() {
+                        true => IDENTITY,
+                        false => self.maps.number_of(
+                            &images[(position - begin) * shape.goals.len()..][..shape.goals.len()],
+                        ),
+                    };
+                    found.push((target as u32, map));
                 }
             }
+            task.remarks.append(&mut expander.take_remarks());
         }
         while self.degrees.len() < len {
-            begin = self.end_source(begin, first);
+            self.end_source(&mut found, first);
+        }
+        if self.map_of.iter().all(|&map| map == IDENTITY) {
+            self.map_of = Vec::new();
         }
         self.targets.shrink_to_fit();
+        self.map_of.shrink_to_fit();
 
-        self.reached = vec![0; len * shared.shape.goal_words()];
-        let block = States::new(arena.block(first, len), shared.shape.state_len, len);
+        self.reached = vec![0; len * shape.goal_words()];
+        let block = States::new(arena.block(first, len), shape.state_len, len);
         let mut failures = Vec::new();
         if expander.reach_goals(block, &mut self.reached, &mut failures) == Flow::Stopped {
             task.flow = Flow::Stopped;
         }
     }
 
-    /// Tidies the targets from `begin` on, which are those of the next state.
-    fn end_source(&mut self, begin: usize, first: u64) -> usize {
+    /// Takes over what was found about the next state.
+    fn end_source(&mut self, found: &mut Vec<(u32, u32)>, first: u64) {
         let this = (first + self.degrees.len() as u64) as u32;
-        self.targets[begin..].sort_unstable();
-        let mut end = begin;
-        for at in begin..self.targets.len() {
-            let target = self.targets[at];
-            if target != this && (end == begin || self.targets[end - 1] != target) {
-                self.targets[end] = target;
-                end += 1;
+        found.sort_unstable();
+        found.dedup();
+        let before = self.targets.len();
+        for (target, map) in found.drain(..) {
+            if (target, map) != (this, IDENTITY) {
+                self.targets.push(target);
+                self.map_of.push(map);
             }
         }
-        self.targets.truncate(end);
-        self.degrees.push((end - begin) as u32);
-        end
-    }
-}
-
-/// The edges of all states, block by block, and who reaches the liveness goals.
-struct Graph {
-    n_states: usize,
-    goal_words: usize,
-    blocks: Vec<Edges>,
-    n_edges: usize,
-    goals: Vec<(usize, Bits)>,
-    n_seen: usize,
-    bytes: u64,
-    spare_bytes: u64,
-}
-
-impl Graph {
-    /// `None` if not even the bits of the goals fit, or states have numbers too large for edges.
-    fn new(shape: &Shape, n_states: u64, spare_bytes: u64) -> Option<Self> {
-        let goals = (0..shape.goals.len()).filter(|&g| shape.goals[g].kind == GoalKind::Liveness);
-        let bytes = goals.clone().count() as u64 * (n_states / 8 + 8);
-        // Only a machine with far more memory than this engine is made for gets past 32 bits.
-        if u32::try_from(n_states).is_err() || bytes > spare_bytes {
-            return None;
-        }
-        let n_states = n_states as usize;
-        Some(Graph {
-            n_states,
-            goal_words: shape.goal_words(),
-            blocks: Vec::new(),
-            n_edges: 0,
-            goals: goals.map(|goal| (goal, Bits::new(n_states))).collect(),
-            n_seen: 0,
-            bytes,
-            spare_bytes,
-        })
-    }
-
-    /// Adds the next block; says whether there is room to go on.
-    fn add(&mut self, mut edges: Edges) -> bool {
-        for (goal, bits) in &mut self.goals {
-            for state in 0..edges.degrees.len() {
-                let word = edges.reached[state * self.goal_words + *goal / 64];
-                if (word >> (*goal % 64)) & 1 == 1 {
-                    bits.set(self.n_seen + state);
-                }
-            }
-        }
-        edges.reached = Vec::new();
-        self.n_seen += edges.degrees.len();
-        self.n_edges += edges.targets.len();
-        self.bytes +=
-            (4 * (edges.degrees.capacity() + edges.targets.capacity()) + size_of::<Edges>()) as u64;
-        self.blocks.push(edges);
-        self.bytes + self.reversing_bytes() <= self.spare_bytes
-    }
-
-    fn data_bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Memory to hold the reversed edges and to walk them, in bytes.
-    fn reversing_bytes(&self) -> u64 {
-        (4 * self.n_edges + 8 * (self.n_states + 1) + 8 * self.n_states) as u64
-    }
-
-    fn reverse(self) -> Reversed {
-        let mut ends = vec![0usize; self.n_states + 1];
-        for target in self.blocks.iter().flat_map(|block| &block.targets) {
-            ends[*target as usize + 1] += 1;
-        }
-        for state in 0..self.n_states {
-            ends[state + 1] += ends[state];
-        }
-        // While sources are filled in, `ends[s]` is where the next source of `s` goes; it ends up
-        // at the end of the sources of `s`, which is where those of the state after begin.
-        let mut sources = vec![0; self.n_edges];
-        let mut source = 0u32;
-        for block in self.blocks {
-            let mut targets = block.targets.iter();
-            for degree in block.degrees {
-                for &target in targets.by_ref().take(degree as usize) {
-                    let end = &mut ends[target as usize];
-                    sources[*end] = source;
-                    *end += 1;
-                }
-                source += 1;
-            }
-        }
-        Reversed {
-            edges: ReversedEdges {
-                ends,
-                sources,
-                n_states: self.n_states,
-            },
-            goals: self.goals,
-        }
-    }
-}
-
-struct Reversed {
-    edges: ReversedEdges,
-    goals: Vec<(usize, Bits)>,
-}
-
-struct ReversedEdges {
-    ends: Vec<usize>,
-    sources: Vec<u32>,
-    n_states: usize,
-}
-
-impl ReversedEdges {
-    /// The least state that has no way to those in `reached`; the outer `None` if stopped.
-    fn least_cut_off(
-        &self,
-        mut reached: Bits,
-        is_stopped: &dyn Fn() -> bool,
-    ) -> Option<Option<u64>> {
-        let mut waiting: Vec<u32> = (0..self.n_states)
-            .filter(|&state| reached.get(state))
-            .map(|state| state as u32)
-            .collect();
-        let mut n_steps = 0u32;
-        while let Some(state) = waiting.pop() {
-            n_steps = n_steps.wrapping_add(1);
-            if n_steps.is_multiple_of(1 << 16) && is_stopped() {
-                return None;
-            }
-            let state = state as usize;
-            let begin = if state == 0 { 0 } else { self.ends[state - 1] };
-            for &source in &self.sources[begin..self.ends[state]] {
-                if !reached.get(source as usize) {
-                    reached.set(source as usize);
-                    waiting.push(source);
-                }
-            }
-        }
-        let least = (0..self.n_states).find(|&state| !reached.get(state));
-        Some(least.map(|state| state as u64))
-    }
-}
-
-/// A set of states.
-struct Bits(Vec<u64>);
-
-impl Bits {
-    fn new(n: usize) -> Self {
-        Bits(vec![0; n.div_ceil(64)])
-    }
-
-    fn get(&self, at: usize) -> bool {
-        (self.0[at / 64] >> (at % 64)) & 1 == 1
-    }
-
-    fn set(&mut self, at: usize) {
-        self.0[at / 64] |= 1 << (at % 64);
+        self.degrees.push((self.targets.len() - before) as u32);
     }
 }

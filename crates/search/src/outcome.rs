@@ -29,15 +29,17 @@ pub struct Outcome {
     /// Distinct states at each depth.
     pub layers: Vec<u64>,
     /// Violations, least first by (depth, ordinal of the state, properties by number before the
-    /// fault or deadlock of its expansion); then goals that were never reached, then liveness. A
-    /// startstate that meets a fault comes after those found before it.
+    /// fault or deadlock of its expansion); then goals that were never reached; then liveness, for
+    /// each property its least state and goal only, since a reduction does not keep the instances
+    /// of a property apart. A startstate that meets a fault comes after those found before it.
     pub violations: Vec<Violation>,
     /// Rule firings by rule, in the order of `Shape::rules`.
     pub fired_by_rule: Vec<u64>,
     /// Whether each of `Shape::properties` holds; `None` where the search could not decide.
     pub holds: Vec<Option<bool>>,
     /// How often each of `Shape::goals` was reached: distinct states for goals of states, firings
-    /// for goals of steps.
+    /// for goals of steps. Under a reduction a state counts for a cover if any state it stands for
+    /// does.
     pub goals: Vec<u64>,
     /// Successors that were known already, by where that was noticed.
     pub duplicates: Duplicates,
@@ -121,7 +123,9 @@ pub struct Violation {
     pub ordinal: Option<u64>,
     /// Index into `Shape::properties` where a property is violated, or could not be evaluated.
     pub property: Option<u32>,
-    /// Parameters of the rule or property instance, by name.
+    /// Parameters of the rule or property instance, by name. Under a reduction these are the names
+    /// of the run that [`trace`](crate::trace()) gives, not those of the stored state; none where
+    /// the state at the end of that run fails in another way.
     pub parameters: Vec<(String, String)>,
     /// How the state is reached, for [`trace`](crate::trace()); `None` for an unreached goal.
     pub path: Option<Path>,

@@ -3,6 +3,8 @@
 //! Under a reduction the stored states are representatives, so the run is rebuilt: it begins with
 //! the startstate as the model makes it, and each next state is the first successor whose
 //! representative is the stored one.
+//! What a [`Violation`](crate::Violation) says about instances has been put into the names of that
+//! very run, so any other choice here would have to be made in `naming` as well.
 //! Any generator of the same model can replay, which is how native code is held against the
 //! interpreter before a run is shown.
 
@@ -66,7 +68,8 @@ pub fn trace(
     })
 }
 
-fn replay(model: &dyn Model, path: &Path, stop: &Stop) -> Result<Trace, TraceError> {
+/// Replays `path` on this thread.
+pub(crate) fn replay(model: &dyn Model, path: &Path, stop: &Stop) -> Result<Trace, TraceError> {
     if let Some(start) = &path.faulty_start {
         let step = TraceStep {
             step: start.clone(),

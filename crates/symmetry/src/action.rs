@@ -128,7 +128,7 @@ impl Action {
     }
 
     /// The image of the `number`-th value of a simple type, counted from 0.
-    fn renamed(&self, simple: &Simple, number: i64, permutation: &Permutation) -> i64 {
+    pub(crate) fn renamed(&self, simple: &Simple, number: i64, permutation: &Permutation) -> i64 {
         match &simple.kind {
             SimpleKind::Scalarset(id) => i64::from(permutation.image(*id, number as u32)),
             SimpleKind::Union(parts) => {

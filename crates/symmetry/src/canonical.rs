@@ -94,6 +94,31 @@ impl Canonicaliser {
         *worst = (*worst).max(searcher.candidates);
     }
 
+    /// Does what [`canonicalise`](Self::canonicalise) does and returns the renaming that turns the
+    /// state into its representative.
+    ///
+    /// Several renamings may do that; all of them are equally good to follow elements by, for they
+    /// differ by a renaming that leaves the representative as it is.
+    /// Elements that do not occur in the state are renamed to some that do not occur in the
+    /// representative.
+    pub fn canonicalise_with_renaming(
+        &self,
+        state: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Permutation {
+        let n_scalarsets = self.action.types.scalarsets.len();
+        if self.plan.domains.is_empty() {
+            return Permutation::identity(n_scalarsets);
+        }
+        self.canonicalise(state, scratch);
+        scratch.searcher.renaming(&self.plan, n_scalarsets)
+    }
+
+    /// What a renaming does to values and states, straight from the types.
+    pub(crate) fn action(&self) -> &Action {
+        &self.action
+    }
+
     /// Whether each state is its own representative, for no scalarset occurs in it.
     pub fn is_trivial(&self) -> bool {
         self.plan.domains.is_empty()

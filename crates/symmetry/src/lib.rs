@@ -38,10 +38,12 @@
 //! - `instance`: one state seen as a coloured hypergraph over the scalarsets' elements.
 //! - `hash`, `refine`, `search`: telling elements apart, and trying what is left.
 //! - `canonical`: the public face of the above.
+//! - `goals`: what a renaming does to goals that have elements for parameters.
 //! - `sample`, `wrapper`: the model wrapper and its check that a model is as symmetric as declared.
 
 mod action;
 mod canonical;
+mod goals;
 mod hash;
 mod instance;
 mod names;

@@ -43,6 +43,8 @@ pub(crate) struct Plan {
 /// A scalarset that occurs in a state.
 #[derive(Clone, Debug)]
 pub(crate) struct Domain {
+    /// Which scalarset it is.
+    pub(crate) scalarset: ScalarsetId,
     /// Number of elements, at least 2.
     pub(crate) size: u32,
     /// The first of its vertices.
@@ -230,6 +232,7 @@ impl Plan {
             };
             domain_of[id] = Some(self.domains.len() as u32);
             self.domains.push(Domain {
+                scalarset: ScalarsetId::new(id),
                 size,
                 base: self.n_vertices as u32,
                 n_vertices,

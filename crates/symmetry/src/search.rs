@@ -15,6 +15,7 @@
 //! to one explored before, so the rest of that subtree is left out, and so are children that the
 //! automorphisms found so far map to explored ones.
 
+use crate::Permutation;
 use crate::instance::Instance;
 use crate::names::Names;
 use crate::plan::Plan;
@@ -32,7 +33,8 @@ pub(crate) struct Searcher {
     pub(crate) levels: Vec<Level>,
     /// By vertex, the first one found among its twins.
     twin: Vec<u32>,
-    /// By vertex, the vertex it is renamed to at the present leaf.
+    /// By vertex, the vertex it is renamed to at the present leaf; after a run, the vertex whose
+    /// number within its domain is that of the element it became.
     image: Vec<u32>,
     /// The state as it is, but for bags, which are written with vertices for elements.
     plain: Vec<u8>,
@@ -96,8 +98,9 @@ impl Searcher {
                 self.n_leaves = 0;
                 self.candidates = 0;
                 self.explore(plan, source, 0);
-                let best = &self.leaves[0].state;
-                state.copy_from_slice(&best[..state.len()]);
+                let best = &self.leaves[0];
+                state.copy_from_slice(&best.state[..state.len()]);
+                arrange(&best.order, &mut self.image);
                 return;
             }
         }
@@ -346,13 +349,54 @@ impl Searcher {
 
     /// Sets `image` to the arrangement of a level's partition.
     fn arrange(&mut self, level: usize) {
-        let order = &self.levels[level].partition.order;
-        self.image.clear();
-        self.image.resize(order.len(), 0);
-        for (position, &vertex) in order.iter().enumerate() {
-            self.image[vertex as usize] = position as u32;
+        arrange(&self.levels[level].partition.order, &mut self.image);
+    }
+
+    /// What the last run did to the names of each scalarset, as a permutation of its elements.
+    pub(crate) fn renaming(&self, plan: &Plan, n_scalarsets: usize) -> Permutation {
+        let mut images = vec![Vec::new(); n_scalarsets];
+        for (position, domain) in plan.domains.iter().enumerate() {
+            let used = domain.base..domain.base + self.names.n_used(plan, position);
+            let known = used.map(|vertex| {
+                let element = self.names.element(plan, position as u32, vertex);
+                (element, self.image[vertex as usize] - domain.base)
+            });
+            images[domain.scalarset.index()] = complete(known);
+        }
+        Permutation::new(images).expect("distinct vertices stand for distinct elements")
+    }
+}
+
+fn arrange(order: &[u32], image: &mut Vec<u32>) {
+    image.clear();
+    image.resize(order.len(), 0);
+    for (position, &vertex) in order.iter().enumerate() {
+        image[vertex as usize] = position as u32;
+    }
+}
+
+/// The permutation that maps the elements that occur in a state as given. The others may become
+/// anything, so they stay what they are where that is still free.
+fn complete(known: impl Iterator<Item = (u32, u32)> + Clone) -> Vec<u32> {
+    let len = known.clone().map(|(element, image)| element.max(image) + 1);
+    let len = len.max().unwrap_or(0) as usize;
+    let (mut images, mut is_taken) = (vec![None; len], vec![false; len]);
+    for (element, image) in known {
+        images[element as usize] = Some(image);
+        is_taken[image as usize] = true;
+    }
+    for (element, image) in images.iter_mut().enumerate() {
+        if image.is_none() && !is_taken[element] {
+            *image = Some(element as u32);
+            is_taken[element] = true;
         }
     }
+    let mut free = (0..len as u32).filter(|&image| !is_taken[image as usize]);
+    let images = images
+        .into_iter()
+        .map(|image| image.or_else(|| free.next()));
+    // As many are free as are missing.
+    images.flatten().collect()
 }
 
 impl Level {

@@ -9,6 +9,7 @@ use hadal_model::{
     Cursor, Expander, Failure, Flow, Model, Remark, Shape, States, Step, Stop, Successors,
 };
 
+use crate::goals::GoalAction;
 use crate::sample::Sampler;
 use crate::{Canonicaliser, Scratch};
 
@@ -22,17 +23,20 @@ const MANY_CANDIDATES: u64 = 10_000;
 pub struct Symmetric<P> {
     inner: P,
     canonicaliser: Canonicaliser,
+    goals: GoalAction,
     /// Whether the states nearest to the startstates have been checked, by whichever expander
     /// wrote the startstates first.
     is_checked: AtomicBool,
 }
 
 impl<P> Symmetric<P> {
-    /// Wraps `inner`, whose states are those of `program`.
+    /// Wraps `inner`, whose states and goals are those of `program`.
     pub fn new(inner: P, program: &Program) -> Self {
+        let canonicaliser = Canonicaliser::new(program);
         Symmetric {
             inner,
-            canonicaliser: Canonicaliser::new(program),
+            goals: GoalAction::new(program, canonicaliser.action()),
+            canonicaliser,
             is_checked: AtomicBool::new(false),
         }
     }
@@ -61,6 +65,7 @@ where
         Box::new(SymmetricExpander {
             inner: self.inner.expander(stop),
             canonicaliser: &self.canonicaliser,
+            goals: &self.goals,
             scratch: self.canonicaliser.scratch(),
             sampler: Sampler::new(self.inner.shape(), &self.canonicaliser),
             is_checked: &self.is_checked,
@@ -79,6 +84,7 @@ where
 struct SymmetricExpander<'a> {
     inner: Box<dyn Expander + 'a>,
     canonicaliser: &'a Canonicaliser,
+    goals: &'a GoalAction,
     scratch: Scratch,
     sampler: Sampler<'a>,
     is_checked: &'a AtomicBool,
@@ -110,6 +116,27 @@ impl Expander for SymmetricExpander<'_> {
         }
     }
 
+    fn canonicalise_with_goals(&mut self, states: &mut [u8], images: &mut Vec<u32>) {
+        images.clear();
+        let state_len = self.canonicaliser.state_len();
+        // Where there is nothing to rename, any names will do, those that are there among them.
+        if state_len == 0 || self.canonicaliser.is_trivial() || !self.goals.moves() {
+            return self.canonicalise(states);
+        }
+        let mut moves = false;
+        for state in states.chunks_exact_mut(state_len) {
+            let renaming = self
+                .canonicaliser
+                .canonicalise_with_renaming(state, &mut self.scratch);
+            moves |= self
+                .goals
+                .append_images(self.canonicaliser.action(), &renaming, images);
+        }
+        if !moves {
+            images.clear();
+        }
+    }
+
     fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
         self.inner.check(block, failures)
     }
@@ -120,7 +147,9 @@ impl Expander for SymmetricExpander<'_> {
         reached: &mut [u64],
         failures: &mut Vec<Failure>,
     ) -> Flow {
-        self.inner.reach_goals(block, reached, failures)
+        let flow = self.inner.reach_goals(block, reached, failures);
+        self.goals.spread_covers(reached, block.len());
+        flow
     }
 
     fn take_remarks(&mut self) -> Vec<Remark> {

@@ -40,6 +40,36 @@ fn a_whole_orbit_has_one_representative_and_it_lies_in_the_orbit() {
 }
 
 #[test]
+fn the_renaming_returned_leads_to_the_representative() {
+    let (mut n_moved, mut n_tried) = (0, 0);
+    let small = (0..800).map(|seed| random_program(seed, 600, 300));
+    let large = (0..300).map(|seed| random_program_of(seed, 9, u64::MAX, 1500));
+    for (number, program) in small.chain(large).enumerate() {
+        let canonicaliser = Canonicaliser::new(&program);
+        let mut scratch = canonicaliser.scratch();
+        let mut rng = Pcg64::seed_from_u64(number as u64);
+        for _ in 0..10 {
+            let state = random_state(&program, &mut rng);
+            let mut expected = state.clone();
+            canonicaliser.canonicalise(&mut expected, &mut scratch);
+            let mut found = state.clone();
+            let renaming = canonicaliser.canonicalise_with_renaming(&mut found, &mut scratch);
+            assert_eq!(found, expected, "program {number}");
+            let image = canonicaliser.apply(&state, &renaming);
+            assert_eq!(image, expected, "program {number}: {renaming:?}");
+            // Not a permutation of more than there is.
+            for (list, scalarset) in renaming.images().iter().zip(&program.types.scalarsets) {
+                assert!(list.len() <= scalarset.size as usize);
+            }
+            n_moved += usize::from(!renaming.is_identity());
+            n_tried += usize::from(scratch.candidates() > 1);
+        }
+    }
+    assert!(n_moved > 3000, "only {n_moved} states were renamed");
+    assert!(n_tried > 40, "only {n_tried} states needed a search");
+}
+
+#[test]
 fn renamings_act_as_a_group() {
     for seed in 0..200 {
         let program = random_program(seed, 150, 300);

@@ -2,10 +2,12 @@
 //!
 //! - [`random`]: well-typed random programs of the guarded-command language.
 //! - [`oracle`]: a brute-force search that is too simple to be wrong.
+//! - [`renaming`]: states with the elements of scalarsets renamed, by brute force.
 //! - [`corpus`]: what model files say about themselves.
 //! - [`writes`]: whether a step keeps to the bits its rule declares.
 
 pub mod corpus;
 pub mod oracle;
 pub mod random;
+pub mod renaming;
 pub mod writes;

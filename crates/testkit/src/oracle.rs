@@ -69,7 +69,8 @@ impl Report {
 }
 
 /// The least violation: of all in the first layer that has one, that of the earliest state in the
-/// order of discovery.
+/// order of discovery; at one state, a property comes before a fault or deadlock of its expansion.
+/// A fault in a startstate comes behind all states found before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Depth of the state.
@@ -93,9 +94,7 @@ pub enum ViolationKind {
 
 /// Searches all reachable states, layer by layer.
 ///
-/// A layer is checked (invariants, in the order of discovery), then expanded. The search ends
-/// after the layer in which the first violation lies. Within a layer, properties of its states
-/// come before faults and deadlocks of their expansion.
+/// The search ends after the layer in which the first violation lies.
 pub fn search(model: &dyn Model, options: &Options) -> Report {
     Search::new(model, options).run()
 }
@@ -148,12 +147,9 @@ impl<'a> Search<'a> {
         for state in &starts.successors {
             self.discover(state);
         }
-        if let Some(fault) = starts.fault {
-            self.report.violation = Some(Violation {
-                depth: 0,
-                state: None,
-                kind: ViolationKind::Fault(fault),
-            });
+        let mut start_fault = starts.fault;
+        if start_fault.is_some() && self.report.states.is_empty() {
+            self.report.layers.push(0);
         }
         let mut first = 0;
         while first < self.report.states.len() {
@@ -161,9 +157,6 @@ impl<'a> Search<'a> {
             self.report.layers.push(end - first);
             for ordinal in first..end {
                 self.check(&mut *expander, ordinal);
-            }
-            if self.report.violation.is_some() {
-                return self.report;
             }
             if end > self.options.max_states {
                 self.report.gave_up = true;
@@ -187,6 +180,11 @@ impl<'a> Search<'a> {
                     .collect();
                 self.edges.push(targets);
             }
+            if let Some(fault) = start_fault.take()
+                && self.report.violation.is_none()
+            {
+                self.violate_start(fault);
+            }
             if self.report.violation.is_some() {
                 // What was discovered from an incomplete layer is not part of the result.
                 self.report.states.truncate(end);
@@ -196,8 +194,19 @@ impl<'a> Search<'a> {
             add(&mut self.report.fired_by_rule, &fired_by_rule);
             first = end;
         }
-        self.liveness();
+        match start_fault {
+            Some(fault) => self.violate_start(fault),
+            None => self.liveness(),
+        }
         self.report
+    }
+
+    fn violate_start(&mut self, fault: Box<Fault>) {
+        self.report.violation = Some(Violation {
+            depth: 0,
+            state: None,
+            kind: ViolationKind::Fault(fault),
+        });
     }
 
     /// The ordinal of a state, which may be new.
@@ -211,13 +220,18 @@ impl<'a> Search<'a> {
         ordinal
     }
 
+    /// Notes a violation of the current layer. A state's properties are noted before its
+    /// expansion, so the earliest state and, there, the first note win.
     fn violate(&mut self, ordinal: usize, kind: ViolationKind) {
         let depth = self.report.layers.len() - 1;
-        self.report.violation.get_or_insert(Violation {
-            depth,
-            state: Some(ordinal),
-            kind,
-        });
+        let known = self.report.violation.as_ref();
+        if known.is_none_or(|known| known.state > Some(ordinal)) {
+            self.report.violation = Some(Violation {
+                depth,
+                state: Some(ordinal),
+                kind,
+            });
+        }
     }
 
     fn trouble(&self, expansion: &Expansion) -> Option<ViolationKind> {

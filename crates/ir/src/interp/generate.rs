@@ -146,7 +146,7 @@ impl<'p> Generator<'p> {
     fn bind(&mut self, params: &'p [Param], subject: Subject<'p>) -> Result<bool, Ended> {
         for (position, param) in params.iter().enumerate() {
             let digit = self.odometer.digits[position];
-            let value = Prepared::domain_value(&self.code.program, &param.domain, digit);
+            let value = param.domain.value(&self.code.program.types, digit);
             self.machine.set_local(param.local, value);
             if let ParamDomain::Slots { multiset, .. } = &param.domain {
                 match self.machine.slot_present(multiset, value) {
@@ -231,7 +231,7 @@ impl<'p> Generator<'p> {
     fn fault(&self, raw: RawFault, subject: Subject<'p>) -> Fault {
         let digits = subject.params.iter().zip(&self.odometer.digits);
         let parameters = digits.map(|(param, &digit)| {
-            let value = Prepared::domain_value(&self.code.program, &param.domain, digit);
+            let value = param.domain.value(&self.code.program.types, digit);
             let name = subject.frame.local(param.local).name.clone();
             let value = instances::value_name(&self.code.program, subject.frame, param, value);
             (name, value)
@@ -409,7 +409,7 @@ impl Expander for Generator<'_> {
         let mut sink = Buffer {
             out,
             source: 0,
-            first_cover_point: self.code.first_cover_point,
+            first_cover_point: self.code.goals.first_cover_point,
             counts_firings: false,
         };
         match self.run_starts(from.rule, from.instance, &mut sink) {
@@ -434,7 +434,7 @@ impl Expander for Generator<'_> {
             let mut sink = Buffer {
                 out,
                 source,
-                first_cover_point: self.code.first_cover_point,
+                first_cover_point: self.code.goals.first_cover_point,
                 counts_firings: true,
             };
             let state = block.get(source as usize);
@@ -496,12 +496,11 @@ impl Expander for Generator<'_> {
     ) -> Flow {
         self.machine.enter();
         let code = self.code;
-        let n_goals = code.first_cover_point as usize + code.program.cover_points.len();
-        let n_words = n_goals.div_ceil(64);
+        let n_words = (code.goals.n_goals as usize).div_ceil(64);
         for (state, bytes) in block.iter().enumerate() {
             self.machine.load_state(bytes);
             let row = &mut reached[state * n_words..][..n_words];
-            for goal in &code.goals {
+            for goal in &code.goals.properties {
                 let checked = self.for_each_instance(goal.property, &mut |instance, holds| {
                     let bit = goal.first_goal as usize + instance as usize;
                     row[bit / 64] |= u64::from(holds) << (bit % 64);

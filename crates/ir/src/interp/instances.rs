@@ -1,14 +1,6 @@
 //! The instances of a rule: every combination of its parameters, the last one fastest.
 
-use super::prepare::Prepared;
 use crate::program::{Frame, LocalKind, Param, ParamDomain, Program};
-
-/// Number of instances, slots of multisets counted whether they hold an element or not.
-pub(super) fn count(program: &Program, params: &[Param]) -> u64 {
-    params.iter().fold(1, |product: u64, param| {
-        product.saturating_mul(Prepared::domain_len(program, &param.domain))
-    })
-}
 
 /// The position of each parameter within its domain, as an odometer.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +20,7 @@ impl Odometer {
         self.lens.extend(
             params
                 .iter()
-                .map(|param| Prepared::domain_len(program, &param.domain)),
+                .map(|param| param.domain.n_values(&program.types)),
         );
         self.digits.clear();
         self.digits.resize(params.len(), 0);
@@ -81,7 +73,7 @@ pub(super) fn names(
     let digits = params.iter().zip(&odometer.digits);
     digits
         .map(|(param, &digit)| {
-            let value = Prepared::domain_value(program, &param.domain, digit);
+            let value = param.domain.value(&program.types, digit);
             let name = frame.local(param.local).name.clone();
             (name, value_name(program, frame, param, value))
         })

@@ -245,9 +245,10 @@ impl<'p> Machine<'p> {
                 function,
                 args,
                 into,
+                site,
             } => {
                 let (at, ty) = self.local_place(*into);
-                self.call(*function, args, SiteId(0), at)?;
+                self.call(*function, args, *site, at)?;
                 (at, ty)
             }
         };

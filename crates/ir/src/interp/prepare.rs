@@ -4,9 +4,10 @@ use hadal_model::{Component, Goal, GoalKind, Shape};
 
 use super::instances;
 use crate::effects::Effects;
+use crate::goals::{Goals, count_instances};
 use crate::ids::{LocalId, TypeId};
 use crate::layout::Layout;
-use crate::program::{Frame, LocalKind, ParamDomain, Program, PropertyKind};
+use crate::program::{Frame, LocalKind, Program, PropertyKind};
 use crate::types::Type;
 
 /// A program with its offsets.
@@ -28,18 +29,8 @@ pub(super) struct Prepared {
     pub(super) assumptions: Vec<u32>,
     /// The invariants among the properties, with their numbers in the shape.
     pub(super) invariants: Vec<(u32, u32)>,
-    /// The covers and liveness properties, with their first goals and numbers in the shape.
-    pub(super) goals: Vec<GoalProperty>,
-    /// The goal of the first cover point; the others follow.
-    pub(super) first_cover_point: u32,
-}
-
-/// A property whose instances are goals.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GoalProperty {
-    pub(super) property: u32,
-    pub(super) in_shape: u32,
-    pub(super) first_goal: u32,
+    /// The covers and liveness properties.
+    pub(super) goals: Goals,
 }
 
 /// How to get to the parts of a type.
@@ -138,11 +129,10 @@ impl Prepared {
             rule_order,
             assumptions: Vec::new(),
             invariants: Vec::new(),
-            goals: Vec::new(),
-            first_cover_point: 0,
+            goals: Goals::new(&program),
             program,
         };
-        let (mut in_shape, mut first_goal) = (0, 0);
+        let mut in_shape = 0;
         for (index, property) in prepared.program.properties.iter().enumerate() {
             let index = index as u32;
             match property.kind {
@@ -151,48 +141,11 @@ impl Prepared {
                     continue;
                 }
                 PropertyKind::Invariant => prepared.invariants.push((index, in_shape)),
-                PropertyKind::Cover | PropertyKind::Liveness => {
-                    prepared.goals.push(GoalProperty {
-                        property: index,
-                        in_shape,
-                        first_goal,
-                    });
-                    let n = instances::count(&prepared.program, &property.params);
-                    first_goal += u32::try_from(n).expect("the front-end bounds goals");
-                }
+                PropertyKind::Cover | PropertyKind::Liveness => {}
             }
             in_shape += 1;
         }
-        prepared.first_cover_point = first_goal;
         prepared
-    }
-
-    /// Number of values of a parameter's domain, present or not.
-    pub(super) fn domain_len(program: &Program, domain: &ParamDomain) -> u64 {
-        match domain {
-            ParamDomain::Type(ty) => program.types.simple(*ty).map_or(0, |simple| simple.len()),
-            ParamDomain::Span { from, to, by } => {
-                let reach = (i128::from(*to) - i128::from(*from)) * i128::from(by.signum());
-                if reach < 0 {
-                    0
-                } else {
-                    (reach / i128::from(by.unsigned_abs())) as u64 + 1
-                }
-            }
-            ParamDomain::Slots { capacity, .. } => u64::from(*capacity),
-        }
-    }
-
-    /// The n-th value of a parameter's domain.
-    pub(super) fn domain_value(program: &Program, domain: &ParamDomain, n: u64) -> i64 {
-        match domain {
-            ParamDomain::Type(ty) => {
-                let lo = program.types.simple(*ty).map_or(0, |simple| simple.lo);
-                lo.wrapping_add(n as i64)
-            }
-            ParamDomain::Span { from, by, .. } => from.wrapping_add((n as i64).wrapping_mul(*by)),
-            ParamDomain::Slots { .. } => n as i64,
-        }
     }
 
     pub(super) fn shape(&self) -> Shape {
@@ -232,7 +185,7 @@ impl Prepared {
                 ),
             };
             if let Some(kind) = goal {
-                for instance in 0..instances::count(program, &property.params) {
+                for instance in 0..count_instances(&program.types, &property.params) {
                     goals.push(Goal {
                         property: properties.len() as u32,
                         kind,

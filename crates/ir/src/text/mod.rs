@@ -12,3 +12,6 @@ mod sexpr;
 
 pub use parse::{TextError, parse};
 pub use print::print;
+
+#[cfg(test)]
+mod tests;

@@ -118,10 +118,10 @@ impl Checker<'_> {
         if param.ty == Ty::ERROR {
             return None;
         }
-        let type_name = self.types.name(param.ty);
+        let wanted = self.types.described(param.ty);
         let purpose = Purpose {
             wants: "the argument must be a",
-            context: Some((param.span, format!("the parameter is a `{type_name}`"))),
+            context: Some((param.span, format!("the parameter is {wanted}"))),
             note: (param.mode == ParamMode::Ref)
                 .then_some("a `var` parameter needs a variable of exactly its type"),
         };
@@ -189,7 +189,8 @@ impl Checker<'_> {
             return None;
         }
         let recorded = self.unit.effects.clone();
-        let lvalue = self.writable(operand, base, arg.span, "pass as `var`");
+        let message = format!("cannot pass `{base}` to a `var` parameter");
+        let lvalue = self.writable(operand, base, arg.span, &message);
         if !writes {
             self.unit.effects = recorded;
         }

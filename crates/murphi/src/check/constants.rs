@@ -119,10 +119,10 @@ impl Checker<'_> {
     pub(super) fn constant_number(&mut self, expr: &Expr, what: &str) -> Option<i64> {
         let (value, ty) = self.constant(expr, what)?;
         if !self.types.is_number(ty) {
-            let name = self.types.name(ty);
+            let found = self.types.described(ty);
             self.report(
                 Diagnostic::error(format!("{what} must be a number"), expr.span)
-                    .label(format!("this is a `{name}`")),
+                    .label(format!("this is {found}")),
             );
             return None;
         }

@@ -34,13 +34,13 @@ impl Checker<'_> {
             return None;
         }
         if !self.types.is_simple(ty) {
-            let name = self.types.name(ty);
+            let found = self.types.described(ty);
             self.report(
                 Diagnostic::error(
                     "only the values of a simple type can be run over",
                     expr.span,
                 )
-                .label(format!("this is a `{name}`")),
+                .label(format!("this is {found}")),
             );
             return None;
         }
@@ -55,10 +55,10 @@ impl Checker<'_> {
             return None;
         }
         if !self.types.is_number(ty) {
-            let name = self.types.name(ty);
+            let found = self.types.described(ty);
             self.report(
                 Diagnostic::error("the bounds of a range must be numbers", expr.span)
-                    .label(format!("this is a `{name}`"))
+                    .label(format!("this is {found}"))
                     .help("to run over all values of a type, write `i: type`"),
             );
             return None;
@@ -84,7 +84,7 @@ impl Checker<'_> {
         let constant_step = step.as_ref().and_then(|(step, _)| step.constant());
         self.check_step(ends, constant_step, step.is_some(), span)?;
         let ty = match ends {
-            // A range of one value less than 64 bits wide; the rest are any integers.
+            // The variable can be as narrow as the range, unless no type is that wide.
             Some((a, b)) if i128::from(a).abs_diff(i128::from(b)) < (1 << 62) => {
                 let types = &mut self.program.types;
                 self.types.range(types, a.min(b), a.max(b))

@@ -1,4 +1,7 @@
-//! Expressions.
+//! Expressions: operators, conditions, quantifiers and what is asked about variables.
+//!
+//! Operands of logical operators, implications and `?:` that a constant rules out are checked like
+//! all others, but what is certain to fail in them is no mistake, and they are not lowered.
 
 use hadal_ir::{
     BinaryOp as IrOp, Expr as Ir, ExprId, Quantifier as IrQuantifier, UnaryOp as IrUnary,
@@ -46,7 +49,7 @@ impl Checker<'_> {
                 kind,
                 quantifiers,
                 body,
-            } => self.quantified(*kind, quantifiers, body, expr.span),
+            } => self.quantified(*kind, quantifiers, body),
             ExprKind::IsUndefined(value) => self.is_undefined(value, expr.span),
             ExprKind::IsMember { value, ty } => self.is_member(value, ty, expr.span),
             ExprKind::MultisetCount {
@@ -156,7 +159,12 @@ impl Checker<'_> {
     }
 
     /// An operand of an operator on numbers.
-    fn as_number(&mut self, operand: Operand, span: Span, symbol: &str) -> Option<Operand> {
+    pub(super) fn as_number(
+        &mut self,
+        operand: Operand,
+        span: Span,
+        symbol: &str,
+    ) -> Option<Operand> {
         let ty = operand.ty();
         if ty == Ty::ERROR {
             self.strict(operand, span);
@@ -165,15 +173,19 @@ impl Checker<'_> {
         if self.types.is_number(ty) {
             return Some(operand);
         }
-        let name = self.types.name(ty);
+        let found = self.types.described(ty);
         let mut diagnostic = Diagnostic::error(format!("`{symbol}` needs numbers"), span)
-            .label(format!("this is a `{name}`"));
+            .label(format!("this is {found}"));
         match self.types.kind(ty) {
             Kind::Scalarset { .. } => {
                 diagnostic = diagnostic.note("the elements of a scalarset are not numbers");
             }
             Kind::Enum(_) => {
                 diagnostic = diagnostic.note("the members of an enumeration are not numbers");
+            }
+            Kind::Boolean if matches!(symbol, "&" | "|" | "^") => {
+                let note = format!("`{symbol}` binds looser than `=`: parentheses may be missing");
+                diagnostic = diagnostic.note(note);
             }
             _ => {}
         }
@@ -233,7 +245,7 @@ impl Checker<'_> {
         let is_and = matches!(op, BinaryOp::And | BinaryOp::AndAnd);
         // The value that decides.
         let decides = i64::from(!is_and);
-        let what = format!("the operands of `{}`", op.symbol());
+        let what = format!("an operand of `{}`", op.symbol());
         let mut parts = Vec::new();
         let mut is_decided = false;
         let mut is_good = true;
@@ -329,185 +341,6 @@ impl Checker<'_> {
         Some(computed(expr, Ty::INTEGER))
     }
 
-    fn comparison(&mut self, op: BinaryOp, op_span: Span, lhs: &Expr, rhs: &Expr) -> Operand {
-        let left = self.expr(lhs);
-        let right = self.expr(rhs);
-        let equality = match op {
-            BinaryOp::Eq => Some(true),
-            BinaryOp::Ne => Some(false),
-            _ => None,
-        };
-        match equality {
-            Some(is_equal) => {
-                let sides = [(left, lhs.span), (right, rhs.span)];
-                self.equality(is_equal, op_span, sides)
-            }
-            None => self.ordering(op, op_span, (left, lhs.span), (right, rhs.span)),
-        }
-    }
-
-    fn ordering(
-        &mut self,
-        op: BinaryOp,
-        op_span: Span,
-        (left, left_span): (Operand, Span),
-        (right, right_span): (Operand, Span),
-    ) -> Operand {
-        let (a, b) = (left.ty(), right.ty());
-        let is_ordered = self.types.is_number(a) || a == Ty::ERROR || a == Ty::BOOLEAN;
-        if !is_ordered && self.types.is_simple(a) && self.types.same(a, b) {
-            let name = self.types.name(a);
-            self.report(
-                Diagnostic::error(format!("the values of `{name}` have no order"), op_span)
-                    .context(left_span, format!("this is a `{name}`"))
-                    .note("only `=` and `!=` compare them"),
-            );
-            return Operand::Error;
-        }
-        let left = self.as_number(left, left_span, op.symbol());
-        let right = self.as_number(right, right_span, op.symbol());
-        let (Some(left), Some(right)) = (left, right) else {
-            return Operand::Error;
-        };
-        if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
-            return Operand::truth(match op {
-                BinaryOp::Lt => a < b,
-                BinaryOp::Le => a <= b,
-                BinaryOp::Gt => a > b,
-                _ => a >= b,
-            });
-        }
-        let left = self.strict(left, left_span);
-        let right = self.strict(right, right_span);
-        let (Some(left), Some(right)) = (left, right) else {
-            return Operand::Error;
-        };
-        let op = match op {
-            BinaryOp::Lt => IrOp::Lt,
-            BinaryOp::Le => IrOp::Le,
-            BinaryOp::Gt => IrOp::Gt,
-            _ => IrOp::Ge,
-        };
-        let expr = self.emit(Ir::Binary(op, left, right), op_span);
-        computed(expr, Ty::BOOLEAN)
-    }
-
-    /// `=` or `!=` between two operands of any type.
-    pub(super) fn equality(
-        &mut self,
-        is_equal: bool,
-        op_span: Span,
-        [(left, left_span), (right, right_span)]: [(Operand, Span); 2],
-    ) -> Operand {
-        for (operand, span) in [(&left, left_span), (&right, right_span)] {
-            match operand {
-                Operand::Undefined => {
-                    self.report(
-                        Diagnostic::error("nothing can be compared with `undefined`", span)
-                            .help("write `isundefined(...)`"),
-                    );
-                    return Operand::Error;
-                }
-                Operand::Slot { .. } => {
-                    self.strict(operand.clone(), span);
-                    return Operand::Error;
-                }
-                _ => {}
-            }
-        }
-        let (a, b) = (left.ty(), right.ty());
-        if a == Ty::ERROR || b == Ty::ERROR {
-            return Operand::Error;
-        }
-        if let (Operand::Place(x), Operand::Place(y)) = (&left, &right)
-            && !self.types.is_simple(a)
-            && self.types.same(a, b)
-        {
-            if self.types.has_multiset(a) {
-                let message = "multisets cannot be compared";
-                self.report(Diagnostic::error(message, op_span));
-                return Operand::Error;
-            }
-            let same = self.emit(Ir::SameBits(x.place.clone(), y.place.clone()), op_span);
-            let expr = match is_equal {
-                true => same,
-                false => self.emit(Ir::Unary(IrUnary::Not, same), op_span),
-            };
-            return computed(expr, Ty::BOOLEAN);
-        }
-        let op = if is_equal { IrOp::Eq } else { IrOp::Ne };
-        let common = match (self.conversion(a, b), self.conversion(b, a)) {
-            (Conversion::Same, _) => None,
-            // A member is compared as a value of the union, where it always fits.
-            (Conversion::Map(_), Conversion::Map(_)) => {
-                match (self.types.kind(a), self.types.kind(b)) {
-                    (Kind::Union(_), Kind::Union(_)) => {
-                        self.report_incomparable(a, b, op_span, left_span, right_span);
-                        return Operand::Error;
-                    }
-                    (Kind::Union(_), _) => Some(a),
-                    _ => Some(b),
-                }
-            }
-            _ => {
-                self.report_incomparable(a, b, op_span, left_span, right_span);
-                return Operand::Error;
-            }
-        };
-        if common.is_none() {
-            if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
-                return Operand::truth((a == b) == is_equal);
-            }
-            self.warn_never_equal(is_equal, op_span, &left, &right);
-            self.warn_never_equal(is_equal, op_span, &right, &left);
-        }
-        let mut side = |operand: Operand, span: Span| match common {
-            Some(union) => {
-                let purpose = Purpose::new("needed is a");
-                self.convert(operand, span, union, Undefined::Fault, &purpose)
-            }
-            None => self.strict(operand, span),
-        };
-        let left = side(left, left_span);
-        let right = side(right, right_span);
-        let (Some(left), Some(right)) = (left, right) else {
-            return Operand::Error;
-        };
-        let expr = self.emit(Ir::Binary(op, left, right), op_span);
-        computed(expr, Ty::BOOLEAN)
-    }
-
-    fn report_incomparable(&mut self, a: Ty, b: Ty, at: Span, left: Span, right: Span) {
-        let (left_name, right_name) = (self.types.name(a), self.types.name(b));
-        let mut diagnostic = Diagnostic::error("these cannot be compared", at)
-            .context(left, format!("this is a `{left_name}`"))
-            .context(right, format!("this is a `{right_name}`"));
-        if let (Kind::Scalarset { .. }, Kind::Scalarset { .. }) =
-            (self.types.kind(a), self.types.kind(b))
-        {
-            diagnostic = diagnostic.note("values of two scalarsets never mix");
-        }
-        self.report(diagnostic);
-    }
-
-    /// Warns of a comparison with a number that the other side cannot be.
-    fn warn_never_equal(&mut self, is_equal: bool, span: Span, side: &Operand, other: &Operand) {
-        let (Operand::Place(lvalue), Some(value)) = (side, other.constant()) else {
-            return;
-        };
-        let Kind::Range { lo, hi } = *self.types.kind(lvalue.ty) else {
-            return;
-        };
-        if (lo..=hi).contains(&value) || self.dead > 0 {
-            return;
-        }
-        let truth = if is_equal { "false" } else { "true" };
-        self.report(
-            Diagnostic::warning(format!("this comparison is always {truth}"), span)
-                .note(format!("{value} is not in {lo}..{hi}")),
-        );
-    }
-
     fn conditional(
         &mut self,
         condition: &Expr,
@@ -540,14 +373,14 @@ impl Checker<'_> {
             _ if a == b => a,
             (Conversion::Same, _) if self.types.is_number(a) => Ty::INTEGER,
             (Conversion::Same, _) => a,
-            (Conversion::Map(_), Kind::Union(_)) => a,
-            (Conversion::Map(_), _) => b,
+            (Conversion::Map, Kind::Union(_)) => a,
+            (Conversion::Map, _) => b,
             (Conversion::None, _) => {
-                let (yes_name, no_name) = (self.types.name(a), self.types.name(b));
+                let (yes_name, no_name) = (self.types.described(a), self.types.described(b));
                 self.report(
                     Diagnostic::error("the two values of `?:` have different types", span)
-                        .context(then.span, format!("this is a `{yes_name}`"))
-                        .context(otherwise.span, format!("this is a `{no_name}`")),
+                        .context(then.span, format!("this is {yes_name}"))
+                        .context(otherwise.span, format!("this is {no_name}")),
                 );
                 return Operand::Error;
             }
@@ -587,7 +420,6 @@ impl Checker<'_> {
         kind: QuantifiedKind,
         quantifiers: &[Quantifier],
         body: &Expr,
-        span: Span,
     ) -> Operand {
         let what = match kind {
             QuantifiedKind::Forall => "the body of `forall`",
@@ -611,7 +443,7 @@ impl Checker<'_> {
         let Some(mut body) = body else {
             return Operand::Error;
         };
-        for bound in bound.into_iter().rev() {
+        for (bound, written) in bound.into_iter().zip(quantifiers).rev() {
             let Some((var, domain)) = bound else {
                 return Operand::Error;
             };
@@ -621,7 +453,7 @@ impl Checker<'_> {
                 domain,
                 body,
             };
-            body = self.emit(expr, span);
+            body = self.emit(expr, written.span);
         }
         computed(body, Ty::BOOLEAN)
     }
@@ -631,7 +463,7 @@ impl Checker<'_> {
         let label = match &operand {
             Operand::Error => return Operand::Error,
             Operand::Place(lvalue) if !self.types.is_simple(lvalue.ty) => {
-                format!("this is a `{}`", self.types.name(lvalue.ty))
+                format!("this is {}", self.types.described(lvalue.ty))
             }
             Operand::Place(lvalue) if self.is_variable(lvalue) => {
                 let expr = self.emit(Ir::IsUndefined(lvalue.place.clone()), span);
@@ -651,16 +483,16 @@ impl Checker<'_> {
             return Operand::Error;
         }
         let union = operand.ty();
-        let Kind::Union(_) = self.types.kind(union) else {
+        let Kind::Union(members) = self.types.kind(union) else {
             let mut diagnostic = Diagnostic::error("`ismember` asks about a union", value.span);
             if union != Ty::ERROR {
-                let name = self.types.name(union);
-                diagnostic = diagnostic.label(format!("this is a `{name}`"));
+                let found = self.types.described(union);
+                diagnostic = diagnostic.label(format!("this is {found}"));
             }
             self.report(diagnostic);
             return Operand::Error;
         };
-        let Some((lo, hi)) = self.member_range(union, member) else {
+        let Some((lo, hi)) = self.types.member(members, member) else {
             let (name, member) = (self.types.name(union), self.types.name(member));
             let message = format!("`{member}` is not a member of `{name}`");
             self.report(Diagnostic::error(message, ty.span));
@@ -675,7 +507,7 @@ impl Checker<'_> {
 }
 
 /// A computed value that is always defined.
-fn computed(expr: ExprId, ty: Ty) -> Operand {
+pub(super) fn computed(expr: ExprId, ty: Ty) -> Operand {
     Operand::Value {
         expr,
         ty,

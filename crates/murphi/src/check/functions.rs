@@ -86,6 +86,8 @@ impl Checker<'_> {
         let info = &mut self.functions[number];
         info.is_open = false;
         info.effects = unit.effects;
+        self.some_function_writes |=
+            info.effects.write.is_some() || info.effects.params.iter().any(Option::is_some);
         let lowered = &mut self.program.functions[info.id.index()];
         lowered.frame = unit.frame;
         lowered.body = body;
@@ -220,7 +222,7 @@ impl Checker<'_> {
 
     /// Whether a function may write something that it did not declare, from a look at its text.
     /// If not, nobody can tell a reference from a copy.
-    fn may_write(&mut self, function: &Function) -> bool {
+    fn may_write(&self, function: &Function) -> bool {
         let mut own: FxHashSet<&str> = FxHashSet::default();
         for decl in &function.decls {
             if let Decl::Var(decl) = decl {
@@ -248,10 +250,7 @@ impl Checker<'_> {
                 _ => false,
             };
         });
-        let writes = |info: &FunctionInfo| {
-            info.effects.write.is_some() || info.effects.params.iter().any(Option::is_some)
-        };
-        may_write || self.functions.iter().any(writes)
+        may_write || self.some_function_writes
     }
 }
 

@@ -7,10 +7,11 @@
 //!
 //! The files, by subject: [`scope`] what names stand for; [`types`] what types are and which are
 //! equal; `declarations` and `typexprs` what is declared; [`operand`] what expressions were found
-//! to be; `constants`, `exprs`, `places`, `calls`, `domains` and `multisets` expressions; `stmts`
+//! to be; `constants`, `exprs`, `comparisons`, `places`, `calls`, `domains` and `multisets` expressions; `stmts`
 //! statements; `functions` and `rules` what holds them.
 
 mod calls;
+mod comparisons;
 mod constants;
 mod declarations;
 mod domains;
@@ -110,6 +111,8 @@ struct Checker<'a> {
     maps: FxHashMap<(Ty, Ty), MapId>,
     scopes: Scopes,
     functions: Vec<FunctionInfo>,
+    /// Some function so far changes what it did not declare.
+    some_function_writes: bool,
     /// The functions that put a simple value into a record, by its type.
     boxings: FxHashMap<TypeId, FunctionId>,
     /// Parameters and aliases around the rule at hand.
@@ -129,6 +132,8 @@ struct Checker<'a> {
     bit_masks: Vec<ExprId>,
     /// How many statements are around this one.
     stmt_depth: u32,
+    /// Whether there are too many was reported.
+    is_too_deep: bool,
     /// How many constructs around this one are known never to run. What is certain to fail in
     /// there is no mistake: the other values of a constant may need it.
     dead: u32,
@@ -164,6 +169,7 @@ impl<'a> Checker<'a> {
             maps: FxHashMap::default(),
             scopes: Scopes::default(),
             functions: Vec::new(),
+            some_function_writes: false,
             boxings: FxHashMap::default(),
             around: rules::Around::default(),
             unit: Unit::default(),
@@ -174,6 +180,7 @@ impl<'a> Checker<'a> {
             numbers: (0, 1),
             bit_masks: Vec::new(),
             stmt_depth: 0,
+            is_too_deep: false,
             dead: 0,
             expands_aliases: false,
             muted: false,
@@ -208,6 +215,10 @@ impl<'a> Checker<'a> {
                 Diagnostic::error("the model has no startstate", end)
                     .help("without one no state is reached and nothing can be verified"),
             );
+        }
+        if self.counts.rules == 0 && self.tree_is_whole {
+            let end = Span::new(model.span.end, model.span.end);
+            self.report(Diagnostic::warning("the model has no rules", end));
         }
     }
 
@@ -279,7 +290,7 @@ impl<'a> Checker<'a> {
         // Whoever walks over expressions may recurse. The first that is too deep is reported, not
         // those around it.
         if depth == MAX_EXPR_DEPTH + 1 {
-            let message = "this expression is nested too deep";
+            let message = "this expression is too long, or nested too deep";
             self.report(Diagnostic::error(message, span));
         }
         self.expr_depths.push(depth);

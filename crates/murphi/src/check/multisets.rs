@@ -49,10 +49,10 @@ impl Checker<'_> {
                 Some(lvalue)
             }
             other => {
-                let name = self.types.name(other.ty());
+                let found = self.types.described(other.ty());
                 self.report(
                     Diagnostic::error("a multiset is needed here", span)
-                        .label(format!("this is a `{name}`")),
+                        .label(format!("this is {found}")),
                 );
                 None
             }
@@ -133,7 +133,7 @@ impl Checker<'_> {
         multiset: &Designator,
     ) -> Option<StmtKind> {
         let operand = self.expr(element);
-        let target = self.target(multiset, "add to")?;
+        let target = self.target(multiset, "cannot add to")?;
         let target = self.as_multiset(Operand::Place(target), multiset.span)?;
         let Kind::Multiset { element: ty, .. } = *self.types.kind(target.ty) else {
             return None;
@@ -180,7 +180,7 @@ impl Checker<'_> {
         multiset: &Designator,
     ) -> Option<StmtKind> {
         let operand = self.expr(index);
-        let target = self.target(multiset, "remove from")?;
+        let target = self.target(multiset, "cannot remove from")?;
         let target = self.as_multiset(Operand::Place(target), multiset.span)?;
         let slot = self.slot(operand, target.ty, index.span)?;
         Some(StmtKind::MultisetRemove {
@@ -197,7 +197,7 @@ impl Checker<'_> {
         condition: &ast::Expr,
         span: Span,
     ) -> Option<StmtKind> {
-        let target = self.target(multiset, "remove from");
+        let target = self.target(multiset, "cannot remove from");
         let target = target.and_then(|t| self.as_multiset(Operand::Place(t), multiset.span));
         let Some(target) = target else {
             self.skip_with(name, condition);

@@ -85,12 +85,12 @@ pub(super) enum Origin {
 }
 
 /// How values of one type become values of another.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Conversion {
     /// As they are; the range may have to be checked.
     Same,
     /// By another numbering.
-    Map(Vec<Segment>),
+    Map,
     /// Not at all.
     None,
 }
@@ -154,10 +154,10 @@ impl Checker<'_> {
                     return None;
                 }
                 if !self.types.is_simple(lvalue.ty) {
-                    let name = self.types.name(lvalue.ty);
+                    let found = self.types.described(lvalue.ty);
                     self.report(
                         Diagnostic::error("a simple value is needed here", span)
-                            .label(format!("this is a `{name}`")),
+                            .label(format!("this is {found}")),
                     );
                     return None;
                 }
@@ -233,9 +233,10 @@ impl Checker<'_> {
                     Undefined::Fault => self.strict(operand, span),
                 }
             }
-            Conversion::Map(segments) => {
+            Conversion::Map => {
+                let map = self.union_map(from, target);
                 if let Some(value) = operand.constant()
-                    && let Some(image) = mapped(&segments, value)
+                    && let Some(image) = mapped(&self.program.map(map).segments, value)
                 {
                     return Some(self.emit(Expr::Int(image), span));
                 }
@@ -243,7 +244,6 @@ impl Checker<'_> {
                     Undefined::PassedOn => self.lax(operand, span),
                     Undefined::Fault => self.strict(operand, span),
                 }?;
-                let map = self.map(from, target, segments);
                 Some(self.emit(Expr::Remap { value, map }, span))
             }
         }
@@ -260,11 +260,11 @@ impl Checker<'_> {
         let value = self.types.value_name(from, value);
         let target_name = self.types.name(target);
         let range = format!("{lo}..{hi}");
-        let message = match target_name == range {
-            true => format!("{value} is out of range `{target_name}`"),
-            false => format!("{value} is out of range of `{target_name}`, which is {range}"),
-        };
-        self.report_certain_fault(Diagnostic::error(message, span));
+        let mut diagnostic = Diagnostic::error(format!("{value} is not in `{target_name}`"), span);
+        if target_name != range {
+            diagnostic = diagnostic.label(format!("`{target_name}` is {range}"));
+        }
+        self.report_certain_fault(diagnostic);
     }
 
     /// How values of `from` become values of `to`.
@@ -279,51 +279,51 @@ impl Checker<'_> {
         if types.same(from, to) {
             return Conversion::Same;
         }
-        let segments: Vec<Segment> = match (types.kind(from), types.kind(to)) {
-            (Kind::Union(_), Kind::Union(to_members)) => to_members
+        let have_common = match (types.kind(from), types.kind(to)) {
+            (Kind::Union(from), Kind::Union(to)) => {
+                let mut members = to.members.iter();
+                members.any(|&member| types.member(from, member).is_some())
+            }
+            (Kind::Union(union), _) => types.member(union, to).is_some(),
+            (_, Kind::Union(union)) => types.member(union, from).is_some(),
+            _ => false,
+        };
+        match have_common {
+            true => Conversion::Map,
+            false => Conversion::None,
+        }
+    }
+
+    /// The map by which values of one type become values of another.
+    fn union_map(&mut self, from: Ty, to: Ty) -> MapId {
+        if let Some(&map) = self.maps.get(&(from, to)) {
+            return map;
+        }
+        let types = &self.types;
+        let segment = |lo: i64, hi: i64, to: i64| (lo <= hi).then_some(Segment { lo, hi, to });
+        let segments = match (types.kind(from), types.kind(to)) {
+            (Kind::Union(from), Kind::Union(to)) => to
+                .members
                 .iter()
                 .filter_map(|&member| {
-                    let (lo, hi) = self.member_range(from, member)?;
-                    let (to, _) = self.member_range(to, member)?;
-                    Some(Segment { lo, hi, to })
+                    let (lo, hi) = types.member(from, member)?;
+                    let (to, _) = types.member(to, member)?;
+                    segment(lo, hi, to)
                 })
                 .collect(),
-            (Kind::Union(_), _) => self
-                .member_range(from, to)
-                .map(|(lo, hi)| Segment { lo, hi, to: 0 })
+            (Kind::Union(union), _) => types
+                .member(union, to)
+                .and_then(|(lo, hi)| segment(lo, hi, 0))
                 .into_iter()
                 .collect(),
-            (_, Kind::Union(_)) => self
-                .member_range(to, from)
-                .map(|(lo, hi)| Segment {
-                    lo: 0,
-                    hi: hi - lo,
-                    to: lo,
-                })
+            (_, Kind::Union(union)) => types
+                .member(union, from)
+                .and_then(|(lo, hi)| segment(0, hi - lo, lo))
                 .into_iter()
                 .collect(),
             _ => Vec::new(),
         };
-        match segments.is_empty() {
-            true => Conversion::None,
-            false => Conversion::Map(segments),
-        }
-    }
-
-    /// The values of a union that belong to a member.
-    pub(super) fn member_range(&self, union: Ty, member: Ty) -> Option<(i64, i64)> {
-        let Kind::Union(members) = self.types.kind(union) else {
-            return None;
-        };
-        let mut next = 0;
-        for &candidate in members.iter() {
-            let n = self.types.n_values(candidate)?;
-            if self.types.same(candidate, member) {
-                return Some((next, next + n - 1));
-            }
-            next += n;
-        }
-        None
+        self.map(from, to, segments)
     }
 
     /// The map between two types.
@@ -346,7 +346,7 @@ impl Checker<'_> {
         let (found, wanted) = (self.types.name(from), self.types.name(to));
         let mut diagnostic =
             Diagnostic::error(format!("mismatched types: {} `{wanted}`", what.wants), span)
-                .label(format!("this is a `{found}`"));
+                .label(format!("this is {}", self.types.described(from)));
         if let Some((span, text)) = &what.context {
             diagnostic = diagnostic.context(*span, text.as_str());
         }
@@ -402,7 +402,7 @@ impl<'a> Purpose<'a> {
 }
 
 /// The image of a value.
-pub(super) fn mapped(segments: &[Segment], value: i64) -> Option<i64> {
+fn mapped(segments: &[Segment], value: i64) -> Option<i64> {
     let segment = segments
         .iter()
         .find(|segment| (segment.lo..=segment.hi).contains(&value))?;

@@ -32,7 +32,7 @@ impl Checker<'_> {
                 let name = &designator.base;
                 let what = match &other {
                     Operand::Slot { .. } => "the index of an element".to_owned(),
-                    other => format!("a `{}`", self.types.name(other.ty())),
+                    other => self.types.described(other.ty()),
                 };
                 self.report(
                     Diagnostic::error(format!("`{name}` has no parts"), name.span)
@@ -97,10 +97,10 @@ impl Checker<'_> {
 
     fn field(&mut self, lvalue: &mut Lvalue, name: &Name, passed: Span) -> bool {
         let Kind::Record(record) = self.types.kind(lvalue.ty) else {
-            let (text, ty) = (self.quote(passed), self.types.name(lvalue.ty));
+            let (text, ty) = (self.quote(passed), self.types.described(lvalue.ty));
             self.report(
                 Diagnostic::error(format!("`{text}` has no fields"), name.span)
-                    .context(passed, format!("this is a `{ty}`, not a record")),
+                    .context(passed, format!("this is {ty}, not a record")),
             );
             return false;
         };
@@ -142,10 +142,10 @@ impl Checker<'_> {
             }
             Kind::Multiset { element, .. } => (self.slot(operand, lvalue.ty, index.span), element),
             _ => {
-                let (text, ty) = (self.quote(passed), self.types.name(lvalue.ty));
+                let (text, ty) = (self.quote(passed), self.types.described(lvalue.ty));
                 self.report(
                     Diagnostic::error(format!("`{text}` cannot be indexed"), index.span)
-                        .context(passed, format!("this is a `{ty}`, not an array")),
+                        .context(passed, format!("this is {ty}, not an array")),
                 );
                 return false;
             }
@@ -159,9 +159,10 @@ impl Checker<'_> {
     }
 
     /// A designator that will be written; the write is recorded.
-    pub(super) fn target(&mut self, designator: &Designator, verb: &str) -> Option<Lvalue> {
+    pub(super) fn target(&mut self, designator: &Designator, cannot: &str) -> Option<Lvalue> {
         let operand = self.designator(designator);
-        self.writable(operand, &designator.base, designator.span, verb)
+        let message = format!("{cannot} `{}`", designator.base);
+        self.writable(operand, &designator.base, designator.span, &message)
     }
 
     /// An operand that will be written; the write is recorded.
@@ -170,18 +171,16 @@ impl Checker<'_> {
         operand: Operand,
         base: &Name,
         span: Span,
-        verb: &str,
+        message: &str,
     ) -> Option<Lvalue> {
         let lvalue = match operand {
             Operand::Error => return None,
             Operand::Place(lvalue) => lvalue,
             Operand::Undefined | Operand::Const { .. } | Operand::Value { .. } => {
-                let message = format!("cannot {verb} `{base}`");
                 self.report(Diagnostic::error(message, span).label("this is a constant"));
                 return None;
             }
             Operand::Slot { .. } => {
-                let message = format!("cannot {verb} `{base}`");
                 let label = "this is the index of an element of a multiset";
                 self.report(Diagnostic::error(message, span).label(label));
                 return None;
@@ -189,7 +188,7 @@ impl Checker<'_> {
         };
         if let Access::ReadOnly(why, declared) = lvalue.access {
             self.report(
-                Diagnostic::error(format!("cannot {verb} `{base}`"), span)
+                Diagnostic::error(message, span)
                     .label(format!("this is {}", why.noun()))
                     .context(declared, "declared here"),
             );

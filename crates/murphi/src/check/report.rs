@@ -10,7 +10,7 @@ use crate::ast::Name;
 /// Guesses cost a walk over all names, and nobody reads a thousand of them.
 const SUGGESTIONS_MAX: usize = 100;
 
-/// A declaration that people would call "this one" must not be given too many words.
+/// Text that is quoted in a message or makes a name is cut to so many characters.
 const QUOTED_CHARS: usize = 60;
 
 impl Checker<'_> {

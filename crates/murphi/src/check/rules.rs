@@ -145,19 +145,25 @@ impl Checker<'_> {
 
     fn alias_rules(&mut self, aliases: &[Alias], rules: &[Rule]) {
         let span = aliases.first().map_or(Span::default(), |alias| alias.span);
+        let has_choose = has_choose(rules);
         let enter = |this: &mut Self| {
             let mut prologue = std::mem::take(&mut this.around.prologue);
             for alias in aliases {
                 this.unit.pure = Some("an alias around rules");
-                // First without other aliases, for the `choose` that may follow.
-                let muted = std::mem::replace(&mut this.muted, true);
-                this.expands_aliases = true;
-                let expansion = this.expr(&alias.value);
-                this.expands_aliases = false;
-                this.muted = muted;
+                // First without other aliases, for a `choose` that may follow.
+                let expansion = has_choose.then(|| {
+                    let muted = std::mem::replace(&mut this.muted, true);
+                    this.expands_aliases = true;
+                    let expansion = this.expr(&alias.value);
+                    this.expands_aliases = false;
+                    this.muted = muted;
+                    expansion
+                });
                 this.alias(alias, &mut prologue);
                 this.unit.pure = None;
-                this.scopes.set_expansion(&alias.name, expansion);
+                if let Some(expansion) = expansion {
+                    this.scopes.set_expansion(&alias.name, expansion);
+                }
             }
             this.around.prologue = prologue;
         };
@@ -221,7 +227,7 @@ impl Checker<'_> {
         self.counts.rules += 1;
         let name = given_name(name, "rule", self.counts.rules);
         let ((guard, body), frame) = self.with_frame(|this| {
-            let (guard, is_never) = this.guard(guard, &name);
+            let (guard, is_never) = this.guard(guard);
             let body = this.in_dead_code(is_never, |this| this.body(decls, body));
             (guard, body)
         });
@@ -238,7 +244,7 @@ impl Checker<'_> {
     }
 
     /// The guard of a rule, and whether it is known never to hold.
-    fn guard(&mut self, guard: Option<&Expr>, name: &str) -> (Guard, bool) {
+    fn guard(&mut self, guard: Option<&Expr>) -> (Guard, bool) {
         let mut lowered = Guard::always();
         let mut is_never = false;
         if let Some(guard) = guard {
@@ -248,7 +254,7 @@ impl Checker<'_> {
             match holds.constant() {
                 Some(0) => {
                     is_never = true;
-                    let message = format!("rule `{name}` never fires: its guard is always false");
+                    let message = "this rule never fires: its guard is always false";
                     self.report(Diagnostic::warning(message, guard.span));
                     lowered.condition = self.strict(holds, guard.span);
                 }
@@ -339,6 +345,15 @@ impl Checker<'_> {
         };
         self.program.properties.push(property);
     }
+}
+
+/// Whether there is a `choose` among the rules.
+fn has_choose(rules: &[Rule]) -> bool {
+    rules.iter().any(|rule| match &rule.kind {
+        RuleKind::Choose { .. } => true,
+        RuleKind::Ruleset { rules, .. } | RuleKind::Alias { rules, .. } => has_choose(rules),
+        _ => false,
+    })
 }
 
 /// The name given in the text, or one made of a word and a number.

@@ -122,7 +122,7 @@ impl Scopes {
     /// Whether a name declared in the innermost scope was looked up since.
     pub(super) fn is_used(&self, name: &str) -> bool {
         let symbol = self.scopes.last().and_then(|scope| scope.get(name));
-        symbol.is_none_or(|symbol| symbol.used)
+        symbol.is_none_or(|symbol| symbol.used || matches!(symbol.def, Def::Error))
     }
 
     /// The names that can be seen, innermost first, each scope in order of its declarations.

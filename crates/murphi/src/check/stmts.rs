@@ -1,4 +1,5 @@
-//! Statements.
+//! Statements. Choices that a constant decides are checked in all their branches, and lowered to
+//! the one that is taken.
 
 use hadal_ir::verify::MAX_STMT_DEPTH;
 use hadal_ir::{
@@ -23,7 +24,9 @@ impl Checker<'_> {
     /// Statements one after the other.
     pub(super) fn block(&mut self, stmts: &[Stmt]) -> Block {
         self.stmt_depth += 1;
-        if self.stmt_depth == MAX_STMT_DEPTH {
+        // Some statements become two or three, one inside the other.
+        if self.stmt_depth + 3 > MAX_STMT_DEPTH && !self.is_too_deep {
+            self.is_too_deep = true;
             let span = stmts.first().map_or(Span::default(), |stmt| stmt.span);
             let message = "statements are nested too deep";
             self.report(Diagnostic::error(message, span));
@@ -54,11 +57,13 @@ impl Checker<'_> {
                 otherwise,
             } => return self.switch(subject, cases, otherwise.as_deref(), stmt.span, out),
             StmtKind::For { quantifiers, body } => {
-                return self.for_stmt(quantifiers, body, stmt.span, out);
+                return self.for_stmt(quantifiers, body, out);
             }
             StmtKind::While { condition, body } => {
-                let holds = self.condition(condition, "the condition of `while`");
-                let body = self.block(body);
+                let holds = self.truth(condition, "the condition of `while`");
+                let is_dead = holds.constant() == Some(0);
+                let body = self.in_dead_code(is_dead, |this| this.block(body));
+                let holds = self.strict(holds, condition.span);
                 holds.map(|condition| IrKind::While { condition, body })
             }
             StmtKind::Alias { aliases, body } => {
@@ -88,7 +93,7 @@ impl Checker<'_> {
             }
             StmtKind::Clear(designator) => self.clear(designator),
             StmtKind::Undefine(designator) => {
-                let target = self.target(designator, "undefine");
+                let target = self.target(designator, "cannot undefine");
                 target.map(|target| IrKind::Undefine(target.place))
             }
             StmtKind::Call { callee, args } => self.call_stmt(callee, args, stmt.span),
@@ -112,11 +117,11 @@ impl Checker<'_> {
 
     fn assignment(&mut self, target: &Designator, value: &Expr) -> Option<IrKind> {
         let operand = self.expr(value);
-        let lvalue = self.target(target, "assign to")?;
-        let wanted = self.types.name(lvalue.ty);
+        let lvalue = self.target(target, "cannot assign to")?;
+        let wanted = self.types.described(lvalue.ty);
         let purpose = Purpose {
             wants: "the value must be a",
-            context: Some((target.span, format!("this is a `{wanted}`"))),
+            context: Some((target.span, format!("this is {wanted}"))),
             note: None,
         };
         if !self.types.is_simple(lvalue.ty) {
@@ -275,7 +280,7 @@ impl Checker<'_> {
         local
     }
 
-    fn for_stmt(&mut self, quantifiers: &[Quantifier], body: &[Stmt], span: Span, out: &mut Block) {
+    fn for_stmt(&mut self, quantifiers: &[Quantifier], body: &[Stmt], out: &mut Block) {
         let mut bound = Vec::new();
         let mut copies = Block::new();
         for quantifier in quantifiers {
@@ -292,19 +297,20 @@ impl Checker<'_> {
             bound.push(declared);
         }
         // Each quantifier is a loop of its own.
-        self.stmt_depth += quantifiers.len() as u32 - 1;
+        let n_inner = quantifiers.len().saturating_sub(1) as u32;
+        self.stmt_depth += n_inner;
         let mut lowered = copies;
         lowered.extend(self.block(body));
-        self.stmt_depth -= quantifiers.len() as u32 - 1;
+        self.stmt_depth -= n_inner;
         for _ in quantifiers {
             self.scopes.pop();
             self.scopes.pop();
         }
-        for bound in bound.into_iter().rev() {
+        for (bound, quantifier) in bound.into_iter().zip(quantifiers).rev() {
             let Some((var, domain)) = bound else {
                 return;
             };
-            let site = self.site(span);
+            let site = self.site(quantifier.span);
             let body = std::mem::take(&mut lowered);
             let kind = IrKind::For { var, domain, body };
             lowered.push(IrStmt { kind, site });
@@ -524,13 +530,13 @@ impl Checker<'_> {
     }
 
     fn clear(&mut self, designator: &Designator) -> Option<IrKind> {
-        let target = self.target(designator, "clear")?;
+        let target = self.target(designator, "cannot clear")?;
         if self.types.has_scalarset(target.ty) && !self.muted {
-            let name = self.types.name(target.ty);
+            let found = self.types.described(target.ty);
             let message = "`clear` gives elements of a scalarset a value, and so tells them apart";
             self.symmetry_breaks.push(
                 Diagnostic::error(message, designator.span)
-                    .label(format!("this is a `{name}`"))
+                    .label(format!("this is {found}"))
                     .help("use `undefine` for the parts that hold elements of a scalarset"),
             );
         }

@@ -38,26 +38,22 @@ pub(super) enum Kind {
     Error,
     Integer,
     Boolean,
-    Range {
-        lo: i64,
-        hi: i64,
-    },
+    Range { lo: i64, hi: i64 },
     Enum(Arc<[Arc<str>]>),
-    Scalarset {
-        id: ScalarsetId,
-        size: i64,
-    },
-    /// The members in order; each an enumeration or a scalarset.
-    Union(Arc<[Ty]>),
-    Array {
-        index: Ty,
-        element: Ty,
-    },
+    Scalarset { id: ScalarsetId, size: i64 },
+    Union(Arc<Union>),
+    Array { index: Ty, element: Ty },
     Record(Arc<Record>),
-    Multiset {
-        capacity: u32,
-        element: Ty,
-    },
+    Multiset { capacity: u32, element: Ty },
+}
+
+/// The members of a union, each an enumeration or a scalarset.
+#[derive(Debug)]
+pub(super) struct Union {
+    pub(super) members: Vec<Ty>,
+    /// The values of each member, by its class.
+    ranges: FxHashMap<u32, (i64, i64)>,
+    n_values: i64,
 }
 
 /// The fields of a record.
@@ -183,7 +179,13 @@ impl TypeTable {
 
     /// A union of enumerations and scalarsets.
     pub(super) fn union(&mut self, ir: &mut Types, members: Vec<Ty>) -> Ty {
-        let n_values: i64 = members.iter().filter_map(|&ty| self.n_values(ty)).sum();
+        let mut ranges = FxHashMap::default();
+        let mut n_values = 0;
+        for &member in &members {
+            let n = self.n_values(member).unwrap_or(0);
+            ranges.insert(self.class_of(member), (n_values, n_values + n - 1));
+            n_values += n;
+        }
         let has_scalarset = members.iter().any(|&ty| self.has_scalarset(ty));
         let parts = members
             .iter()
@@ -203,7 +205,12 @@ impl TypeTable {
         let id = self.ir_type(ir, Type::Simple(simple));
         let class = self
             .class(|table| Shape::Union(members.iter().map(|&ty| table.class_of(ty)).collect()));
-        self.add(Kind::Union(members.into()), class, id, has_scalarset)
+        let union = Union {
+            members,
+            ranges,
+            n_values,
+        };
+        self.add(Kind::Union(Arc::new(union)), class, id, has_scalarset)
     }
 
     /// An array; the index is simple.
@@ -316,6 +323,11 @@ impl TypeTable {
         self.infos[ty.index()].name.as_ref().map(|(_, span)| *span)
     }
 
+    /// The values of a union that belong to a member.
+    pub(super) fn member(&self, union: &Union, member: Ty) -> Option<(i64, i64)> {
+        union.ranges.get(&self.class_of(member)).copied()
+    }
+
     /// Whether values of the two may be exchanged whole.
     pub(super) fn same(&self, a: Ty, b: Ty) -> bool {
         self.class_of(a) == self.class_of(b)
@@ -351,12 +363,7 @@ impl TypeTable {
             Kind::Boolean => Some(2),
             Kind::Enum(members) => Some(members.len() as i64),
             Kind::Scalarset { size, .. } => Some(*size),
-            Kind::Union(members) => Some(
-                members
-                    .iter()
-                    .filter_map(|&member| self.n_values(member))
-                    .sum(),
-            ),
+            Kind::Union(union) => Some(union.n_values),
             _ => None,
         }
     }
@@ -366,6 +373,19 @@ impl TypeTable {
         let mut out = String::new();
         self.push_name(ty, &mut out);
         out
+    }
+
+    /// The type with its article, to follow "this is".
+    pub(super) fn described(&self, ty: Ty) -> String {
+        if let Kind::Integer = self.kind(ty) {
+            return "a number".to_owned();
+        }
+        let name = self.name(ty);
+        let is_named = self.infos[ty.index()].name.is_some();
+        match name.starts_with(['a', 'e', 'i', 'o']) && !is_named {
+            true => format!("an `{name}`"),
+            false => format!("a `{name}`"),
+        }
     }
 
     /// How people call a value of a simple type.
@@ -415,9 +435,9 @@ impl TypeTable {
                 out.push('}');
             }
             Kind::Scalarset { size, .. } => out.push_str(&format!("scalarset({size})")),
-            Kind::Union(members) => {
+            Kind::Union(union) => {
                 out.push_str("union {");
-                list(out, &mut members.iter().map(|&ty| self.name(ty)));
+                list(out, &mut union.members.iter().map(|&ty| self.name(ty)));
                 out.push('}');
             }
             Kind::Array { index, element } => {
@@ -472,7 +492,8 @@ impl TypeTable {
         Ty((self.infos.len() - 1) as u32)
     }
 
-    fn class_of(&self, ty: Ty) -> u32 {
+    /// What the type is the same as; see [`same`](Self::same).
+    pub(super) fn class_of(&self, ty: Ty) -> u32 {
         self.infos[ty.index()].class
     }
 

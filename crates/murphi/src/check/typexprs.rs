@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hadal_ir::verify::MAX_TYPE_DEPTH;
 use hadal_syntax::{Diagnostic, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Checker;
 use super::report::Wanted;
@@ -121,10 +121,10 @@ impl Checker<'_> {
         let index_ty = self.type_expr(index);
         let element_ty = self.type_expr(element);
         if !self.types.is_simple(index_ty) {
-            let name = self.types.name(index_ty);
+            let found = self.types.described(index_ty);
             self.report(
                 Diagnostic::error("the index of an array must be of a simple type", index.span)
-                    .label(format!("this is a `{name}`")),
+                    .label(format!("this is {found}")),
             );
             return Ty::ERROR;
         }
@@ -162,6 +162,7 @@ impl Checker<'_> {
 
     fn union_type(&mut self, members: &[TypeExpr], span: Span) -> Ty {
         let mut tys: Vec<Ty> = Vec::new();
+        let mut classes = FxHashSet::default();
         let mut is_good = true;
         for member in members {
             let ty = self.type_expr(member);
@@ -172,19 +173,19 @@ impl Checker<'_> {
                     continue;
                 }
                 _ => {
-                    let name = self.types.name(ty);
+                    let found = self.types.described(ty);
                     self.report(
                         Diagnostic::error(
                             "the members of a union are enumerations and scalarsets",
                             member.span,
                         )
-                        .label(format!("this is a `{name}`")),
+                        .label(format!("this is {found}")),
                     );
                     is_good = false;
                     continue;
                 }
             };
-            if tys.iter().any(|&other| self.types.same(other, ty)) {
+            if !classes.insert(self.types.class_of(ty)) {
                 let message = "this type is a member of the union already";
                 self.report(Diagnostic::error(message, member.span));
                 is_good = false;

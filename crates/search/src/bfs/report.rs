@@ -1,5 +1,6 @@
 //! The end of a search: what is decided only now, and how everything is told.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use hadal_model::{GoalKind, PropertyKind, Shape};
@@ -7,11 +8,14 @@ use hadal_model::{GoalKind, PropertyKind, Shape};
 use super::{End, Search};
 use crate::round::Rounds;
 use crate::shared::read;
-use crate::{Error, Outcome, Path, PathStep, Reason, Verdict, Violation, ViolationKind, liveness};
+use crate::{
+    Error, Outcome, Path, PathStep, Reason, Verdict, Violation, ViolationKind, liveness, naming,
+};
 
 /// Decides goals, finds the paths of violations and puts the outcome together.
 pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
     let Search {
+        model,
         shape,
         options,
         gauge,
@@ -57,11 +61,16 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
                     *holds = Some(least.is_none() && *holds != Some(false));
                 }
                 decided.sort_by_key(|&(goal, least)| (least, goal));
+                let mut told = HashSet::new();
                 for (goal, least) in decided {
                     let Some(least) = least else { continue };
-                    if violations.len() < max_errors {
+                    // Which instances fail at which representatives is an accident of names.
+                    if violations.len() < max_errors && told.insert(shape.goals[goal].property) {
                         let depth = depth_of(least, &layers);
-                        violations.push(of_goal(shape, goal, depth, Some(least)));
+                        let mut violation = of_goal(shape, goal, depth, Some(least));
+                        violation.path = Some(path_to(least, &rounds, &layers));
+                        naming::rename(model, &mut violation, Some(goal));
+                        violations.push(violation);
                     }
                 }
             }
@@ -72,8 +81,9 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
     }
 
     for violation in &mut violations {
-        if let Some(ordinal) = violation.ordinal {
+        if let (Some(ordinal), None) = (violation.ordinal, &violation.path) {
             violation.path = Some(path_to(ordinal, &rounds, &layers));
+            naming::rename(model, violation, None);
         }
         if let Some(property) = violation.property {
             holds[property as usize] = Some(false);

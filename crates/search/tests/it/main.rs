@@ -3,5 +3,6 @@
 mod behaviours;
 mod cube;
 mod graph;
+mod herd;
 mod oracle;
 mod random;

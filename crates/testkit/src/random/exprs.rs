@@ -74,7 +74,7 @@ impl Maker {
     }
 
     /// What a place of simple type holds; guarded, so that it yields `otherwise` where undefined.
-    fn guarded(&mut self, scope: &Scope, place: Place, otherwise: ExprId) -> ExprId {
+    pub(super) fn guarded(&mut self, scope: &Scope, place: Place, otherwise: ExprId) -> ExprId {
         let read = self.expr(Expr::Read(place.clone()));
         let value = self.expr(Expr::Defined(read));
         if scope.care == Care::Free {
@@ -329,10 +329,7 @@ impl Maker {
                 let value = self.int(0, n_members - 1);
                 Some(self.expr(Expr::Int(value)))
             }
-            _ => match self.pick(&fixed) {
-                Some(local) => Some(self.read_fixed(local)),
-                None => None,
-            },
+            _ => self.pick(&fixed).map(|local| self.read_fixed(local)),
         };
         // The two maps of the program go between the first scalarset and the union.
         if depth > 0 && self.chance(0.3) {

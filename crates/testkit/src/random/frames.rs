@@ -199,13 +199,16 @@ impl Maker {
 
     fn params(&mut self, scope: &mut Scope, choose: bool) -> Vec<Param> {
         let mut params = Vec::new();
-        for number in 0..self.upto(2) {
+        let least = usize::from(self.chance(0.5));
+        for number in 0..least + self.upto(1) {
             let name = format!("q{number}");
             let integer = self.pool.integer.expect("types are made first");
             let (kind, domain, slot) = match self.upto(5) {
                 0 => {
-                    let (from, to) = (self.int(-1, 1), self.int(-1, 2));
+                    let from = self.int(-1, 1);
                     let by = if self.chance(0.7) { 1 } else { -1 };
+                    // Now and then there is no value at all.
+                    let to = from + by * self.int(if choose { -1 } else { 0 }, 2);
                     (integer, ParamDomain::Span { from, to, by }, None)
                 }
                 1 | 2 if choose => {
@@ -308,15 +311,28 @@ impl Maker {
         let mut scope = Scope::new(true);
         let params = self.params(&mut scope, true);
         let outer = scope.clone();
-        let guard = self.guard(&mut scope, 0.2);
+        let mut guard = self.guard(&mut scope, 0.4);
+        // Two conditions, one of which is enough, or hardly any rule would ever fire.
+        if let Some(one) = guard.condition
+            && let Some(other) = self.value_of(&mut scope, Class::Bool, self.config.expr_depth)
+        {
+            guard.condition = Some(self.expr(Expr::Or(vec![one, other])));
+        }
         scope.leave(outer);
         scope.pure = false;
         self.add_locals(&mut scope);
         let mut body = Vec::new();
-        self.choose_care(&mut scope);
-        body.extend(self.write_stmt(&mut scope, None));
-        body.extend(self.block(&mut scope, self.config.stmt_depth));
-        let priority = if self.chance(0.9) { 0 } else { self.int(-1, 1) };
+        for _ in 0..1 + self.upto(1) {
+            body.extend(self.step_stmt(&mut scope));
+        }
+        if self.chance(0.7) {
+            body.extend(self.block(&mut scope, self.config.stmt_depth));
+        }
+        let priority = if self.chance(0.96) {
+            0
+        } else {
+            self.int(-1, 1)
+        };
         let (name, site) = (self.name("rule"), self.site());
         self.program.rules.push(Rule {
             name,
@@ -348,7 +364,9 @@ impl Maker {
         if weaken && let Some(asked) = condition.condition {
             // True in general, but it still has to be evaluated first.
             let other = match kind {
-                PropertyKind::Assume => self.value_of(&mut scope, Class::Bool, 2),
+                PropertyKind::Assume if self.chance(0.5) => {
+                    self.value_of(&mut scope, Class::Bool, 2)
+                }
                 _ => None,
             };
             let other = other.unwrap_or_else(|| self.expr(Expr::Bool(true)));

@@ -50,9 +50,9 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             max_state_bits: 16,
-            max_vars: 5,
+            max_vars: 6,
             max_functions: 3,
-            max_rules: 5,
+            max_rules: 7,
             max_properties: 3,
             expr_depth: 3,
             stmt_depth: 2,
@@ -146,7 +146,8 @@ impl Maker {
         for _ in 0..1 + self.upto(1) {
             self.make_start();
         }
-        for _ in 0..1 + self.upto(self.config.max_rules.saturating_sub(1)) {
+        let least = self.config.max_rules.div_ceil(2);
+        for _ in 0..least + self.upto(self.config.max_rules - least) {
             self.make_rule();
         }
         for _ in 0..self.upto(self.config.max_properties) {

@@ -1,8 +1,8 @@
 //! Statements.
 
 use hadal_ir::{
-    Arg, BinaryOp, Block, CoverPoint, Expr, ExprId, LocalKind, Place, PutItem, ReturnValue, Root,
-    Stmt, StmtKind, Type, TypeId,
+    Arg, BinaryOp, Block, CoverPoint, Expr, ExprId, LocalId, LocalKind, Place, PutItem,
+    ReturnValue, Root, Stmt, StmtKind, Type, TypeId, UnaryOp,
 };
 
 use super::frames::{Care, Scope};
@@ -51,7 +51,11 @@ impl Maker {
                 Some(one(self.stmt(StmtKind::Assert { condition, message })))
             }
             19 if !scope.pure => {
-                let condition = self.value_of(scope, Class::Bool, top)?;
+                let (a, b) = (
+                    self.value_of(scope, Class::Bool, top)?,
+                    self.value_of(scope, Class::Bool, 1)?,
+                );
+                let condition = self.expr(Expr::Or(vec![a, b]));
                 Some(one(self.stmt(StmtKind::Assume(condition))))
             }
             20 if !scope.pure => {
@@ -117,6 +121,61 @@ impl Maker {
             }
         };
         Some(self.stmt(kind))
+    }
+
+    /// Moves a variable on: to the next value or to that of a parameter. Random values alone would
+    /// hardly lead anywhere new.
+    pub(super) fn step_stmt(&mut self, scope: &mut Scope) -> Option<Stmt> {
+        // A multiset first: without elements, rules that choose among them never fire.
+        if self.chance(0.3)
+            && let Some(stmt) = self.multiset_stmt(scope)
+        {
+            return Some(stmt);
+        }
+        let (place, ty) = self.place(scope, Access::Write, &|maker, ty, root| {
+            // Slots that hold nothing forget what is written to them.
+            maker.program.types.simple(ty).is_some()
+                && matches!(root, Root::Var(var)
+                    if !maker.program.types.has_multiset(maker.program.var(*var).ty))
+        })?;
+        let same: Vec<LocalId> = (scope.fixed.iter().copied())
+            .filter(|id| scope.frame.local(*id).kind.ty() == ty)
+            .collect();
+        let value = if self.chance(0.4)
+            && let Some(local) = self.pick(&same)
+        {
+            self.read_fixed(local)
+        } else {
+            self.next_value(scope, &place, ty)?
+        };
+        Some(self.stmt(StmtKind::Assign { place, value }))
+    }
+
+    /// The value after the one in a place, the first one after the last; where elements have no
+    /// order, that of a parameter.
+    fn next_value(&mut self, scope: &mut Scope, place: &Place, ty: TypeId) -> Option<ExprId> {
+        let (lo, hi) = match self.program.types.simple(ty) {
+            Some(simple) if !simple.is_empty() => (simple.lo, simple.hi),
+            _ => return None,
+        };
+        match self.class(ty) {
+            Class::Bool => {
+                let first = self.expr(Expr::Bool(true));
+                let value = self.guarded(scope, place.clone(), first);
+                Some(self.expr(Expr::Unary(UnaryOp::Not, value)))
+            }
+            Class::Int => {
+                let first = self.expr(Expr::Int(lo));
+                let last = self.expr(Expr::Int(hi));
+                let one = self.expr(Expr::Int(1));
+                let value = self.guarded(scope, place.clone(), last);
+                let next = self.expr(Expr::Binary(BinaryOp::Add, value, one));
+                let value = next;
+                let inside = self.expr(Expr::InRange { value, lo, hi });
+                Some(self.expr(Expr::Cond(inside, next, first)))
+            }
+            class => self.value_of(scope, class, 1),
+        }
     }
 
     /// An assignment to a simple local, or to a part of one.
@@ -248,7 +307,7 @@ impl Maker {
 
     fn multiset_stmt(&mut self, scope: &mut Scope) -> Option<Stmt> {
         let wanted = |maker: &Maker, ty: TypeId, _: &_| maker.multiset(ty).is_some();
-        if self.chance(0.4) {
+        if self.chance(0.3) {
             let slots = scope.slots.clone();
             let (multiset, slot) = if let Some((local, place)) = self.pick(&slots)
                 && !scope.pure
@@ -284,7 +343,7 @@ impl Maker {
             let slot = self.expr(Expr::Int(i64::from(slot)));
             let multiset = multiset.clone();
             let present = self.expr(Expr::Present { multiset, slot });
-            free.push(self.expr(Expr::Unary(hadal_ir::UnaryOp::Not, present)));
+            free.push(self.expr(Expr::Unary(UnaryOp::Not, present)));
         }
         let room = self.expr(Expr::Or(free));
         Some(self.stmt(StmtKind::If {

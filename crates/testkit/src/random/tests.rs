@@ -52,7 +52,7 @@ fn text_gives_the_same_program_back() {
 #[test]
 fn damaged_text_never_panics() {
     let mut n_read = 0;
-    for (seed, config) in seeds().take(600) {
+    for (seed, config) in seeds().take(300) {
         let printed = text::print(&program_from_seed(seed, &config));
         let mut rng = Pcg64::seed_from_u64(seed);
         for _ in 0..12 {
@@ -71,10 +71,7 @@ fn damaged_text_never_panics() {
             }
         }
     }
-    assert!(
-        n_read > 1000,
-        "only {n_read} damaged programs could be read"
-    );
+    assert!(n_read > 500, "only {n_read} damaged programs could be read");
 }
 
 fn damage(rng: &mut Pcg64, lines: &mut Vec<Vec<char>>) {

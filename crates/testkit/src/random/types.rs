@@ -152,7 +152,8 @@ impl Maker {
     pub(super) fn make_vars(&mut self) {
         let mut left = self.config.max_state_bits;
         // An aggregate first, or the bits are soon gone for simple ones.
-        for number in 0..1 + self.upto(self.config.max_vars.saturating_sub(1)) {
+        let least = self.config.max_vars.div_ceil(2);
+        for number in 0..least + self.upto(self.config.max_vars - least) {
             let aggregate = number == 0 || self.chance(0.4);
             let from = if aggregate && self.chance(0.4) && !self.pool.multisets.is_empty() {
                 &self.pool.multisets

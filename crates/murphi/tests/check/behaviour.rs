@@ -135,7 +135,7 @@ fn loops_run_as_often_as_the_dialect_says() {
     );
     check(
         &once("x := 0; y := 3; for i := x to y by x do z := z + 1; end;"),
-        ["step at 6:54"; 3],
+        ["step at 6:58"; 3],
     );
     check_all(
         &once("for i: 0..3; j: boolean do if j then z := z + i; end; end; assert z = 6;"),

@@ -1,0 +1,590 @@
+//! The command line as scripts and people meet it: exit codes, messages, records.
+
+mod common;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Run, check_text, hadal, root};
+use expect_test::{Expect, expect};
+use serde_json::Value;
+
+/// Two processes race for a flag; `broken` leaves the guard out.
+fn lock(broken: bool) -> String {
+    let guard = if broken { "true" } else { "!busy" };
+    format!(
+        "type Proc: scalarset(2);
+var busy: boolean; inside: array [Proc] of boolean;
+startstate \"free\" busy := false; for p: Proc do inside[p] := false end end;
+ruleset p: Proc do
+  rule \"enter\" !inside[p] & {guard} ==> busy := true; inside[p] := true end;
+  rule \"leave\" inside[p] ==> inside[p] := false; busy := false end;
+end;
+invariant \"mutual exclusion\"
+  forall p: Proc; q: Proc do p != q & inside[p] -> !inside[q] end;
+"
+    )
+}
+
+/// What people see, without the lines that change from run to run.
+fn stable(run: &Run) -> String {
+    let text = format!("{}{}", run.stdout, run.stderr);
+    let lines = text.lines().filter(|line| {
+        let line = line.trim_start();
+        !line.starts_with("time ") && !line.starts_with("memory ")
+    });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[track_caller]
+fn check(text: &str, flags: &[&str], code: i32, expected: Expect) {
+    let run = check_text(text, flags);
+    expected.assert_eq(&stable(&run));
+    assert_eq!(run.code, code);
+}
+
+#[test]
+fn a_verified_model_says_so_at_a_glance() {
+    check(
+        &lock(false),
+        &[],
+        0,
+        expect![[r#"
+        <stdin>: verified: every reachable state was visited, and all is well
+
+          checked      1 invariant, deadlock, run-time errors
+          states       2  (up to symmetry: Proc(2): 2 permutations)
+          transitions  3
+          depth        1
+    "#]],
+    );
+}
+
+#[test]
+fn a_violated_model_shows_a_run_that_can_be_followed() {
+    check(
+        &lock(true),
+        &[],
+        1,
+        expect![[r#"
+        <stdin>: violated: invariant "mutual exclusion" is false, after 2 steps
+
+        error: invariant "mutual exclusion" is false
+         --> <stdin>:8:1
+          |
+        8 | invariant "mutual exclusion"
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        The shortest run that shows it, 2 steps from a startstate; what each step changes:
+
+          0  startstate "free"
+               busy = false
+               inside[Proc_1] = false
+               inside[Proc_2] = false
+          1  rule "enter"  p = Proc_1
+               busy: false → true
+               inside[Proc_1]: false → true
+          2  rule "enter"  p = Proc_2
+               inside[Proc_2]: false → true
+
+        The state it ends in:
+
+          busy = true
+          inside[Proc_1] = true
+          inside[Proc_2] = true
+
+          checked      1 invariant, deadlock, run-time errors
+          states       3  (up to symmetry: Proc(2): 2 permutations)
+          transitions  4
+          depth        2
+          the search ended at the violation; counts are of whole layers before it
+    "#]],
+    );
+}
+
+#[test]
+fn full_states_on_request() {
+    check(
+        &lock(true),
+        &["--trace", "full"],
+        1,
+        expect![[r#"
+        <stdin>: violated: invariant "mutual exclusion" is false, after 2 steps
+
+        error: invariant "mutual exclusion" is false
+         --> <stdin>:8:1
+          |
+        8 | invariant "mutual exclusion"
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        The shortest run that shows it, 2 steps from a startstate; the whole state after each step:
+
+          0  startstate "free"
+               busy = false
+               inside[Proc_1] = false
+               inside[Proc_2] = false
+          1  rule "enter"  p = Proc_1
+               busy = true
+               inside[Proc_1] = true
+               inside[Proc_2] = false
+          2  rule "enter"  p = Proc_2
+               busy = true
+               inside[Proc_1] = true
+               inside[Proc_2] = true
+
+          checked      1 invariant, deadlock, run-time errors
+          states       3  (up to symmetry: Proc(2): 2 permutations)
+          transitions  4
+          depth        2
+          the search ended at the violation; counts are of whole layers before it
+    "#]],
+    );
+}
+
+#[test]
+fn quiet_prints_the_verdict_only() {
+    check(
+        &lock(false),
+        &["-q"],
+        0,
+        expect![[r#"
+        <stdin>: verified: every reachable state was visited, and all is well
+    "#]],
+    );
+}
+
+#[test]
+fn an_undefined_read_names_the_variable_the_rule_and_the_place() {
+    check(
+        "var x, y: 0..3;\nstartstate x := 0 end;\nrule \"copy\" x < 2 ==> x := y + 1 end;\n",
+        &[],
+        1,
+        expect![[r#"
+            <stdin>: violated: `y` is undefined in rule "copy", in a startstate
+
+            error: `y` is undefined in rule "copy"
+             --> <stdin>:3:28
+              |
+            3 | rule "copy" x < 2 ==> x := y + 1 end;
+              |                            ^
+
+            The startstate that shows it:
+
+              0  startstate 1
+                   x = 0
+                   y is undefined
+              1  rule "copy"
+                   `y` is undefined
+
+              checked      deadlock, run-time errors
+              states       1
+              transitions  0
+              depth        0
+              the search ended at the violation; counts are of whole layers before it
+        "#]],
+    );
+}
+
+#[test]
+fn a_deadlock_shows_the_state_nothing_leaves() {
+    check(
+        "var x: 0..3;\nstartstate x := 0 end;\nrule \"up\" x < 2 ==> x := x + 1 end;\n",
+        &[],
+        1,
+        expect![[r#"
+            <stdin>: violated: deadlock: no rule leads to another state, after 2 steps
+
+            violation: deadlock: no rule leads to another state
+
+            The shortest run that shows it, 2 steps from a startstate; what each step changes:
+
+              0  startstate 1
+                   x = 0
+              1  rule "up"
+                   x: 0 → 1
+              2  rule "up"
+                   x: 1 → 2
+
+            The state it ends in:
+
+              x = 2
+
+              checked      deadlock, run-time errors
+              states       3
+              transitions  2
+              depth        2
+              the search ended at the violation; counts are of whole layers before it
+        "#]],
+    );
+}
+
+#[test]
+fn a_typo_is_pointed_at() {
+    check(
+        "var counter: 0..3;\nstartstate counter := 0 end;\nrule \"up\" countr < 2 ==> counter := counter + 1 end;\n",
+        &[],
+        2,
+        expect![[r#"
+            error: unknown name `countr`
+             --> <stdin>:3:11
+              |
+            3 | rule "up" countr < 2 ==> counter := counter + 1 end;
+              |           ^^^^^^ not declared above this place
+              |
+              = help: did you mean `counter`?
+        "#]],
+    );
+}
+
+#[test]
+fn a_rule_that_never_fires_is_shown() {
+    check(
+        "var x: boolean;\nstartstate x := false end;\nrule \"flip\" true ==> x := !x end;\nrule \"dead\" x & !x ==> x := x end;\n",
+        &[],
+        0,
+        expect![[r#"
+            <stdin>: verified: every reachable state was visited, and all is well
+
+              checked      deadlock, run-time errors
+              states       2
+              transitions  2
+              depth        1
+
+              never fired  rules that no reachable state enables:
+                "dead"  <stdin>:4:1
+        "#]],
+    );
+}
+
+#[test]
+fn a_model_without_startstates_is_an_error() {
+    let run = check_text("var x: boolean; rule x := true end;", &[]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    let run = check_text("", &[]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+}
+
+#[test]
+fn startstates_that_are_all_assumed_away_are_an_error() {
+    let text = "var x: boolean; startstate x := true end; rule x := !x end; assume !x;";
+    let run = check_text(text, &[]);
+    assert_eq!(run.code, 2, "{}", run.stdout);
+    assert!(run.stderr.contains("no startstate"), "{}", run.stderr);
+}
+
+#[test]
+fn a_bound_that_cuts_nothing_off_verifies() {
+    let text = "var x: 0..3; startstate x := 0 end; rule x := (x + 1) % 4 end;";
+    let run = check_text(text, &["--bound", "4"]);
+    assert_eq!(run.code, 0, "{}", run.stdout);
+    let run = check_text(text, &["--bound", "2"]);
+    assert_eq!(run.code, 3);
+    assert!(
+        run.stdout.contains("no violation up to depth 2"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn memory_ends_with_a_verdict_of_nothing() {
+    let text = "var x: 0..1000000000; startstate x := 0 end; rule x := x + 1 end;";
+    let run = check_text(text, &["--memory", "48M", "--progress", "none"]);
+    assert_eq!(run.code, 3, "{}", run.stdout);
+    assert!(run.stdout.contains("memory"), "{}", run.stdout);
+}
+
+#[test]
+fn a_time_limit_stops_even_an_endless_loop_of_the_model() {
+    let text = "var x: boolean; startstate x := true end; rule while x do x := x end end;";
+    let begun = Instant::now();
+    let flags = [
+        "--time-limit",
+        "300ms",
+        "--loop-limit",
+        "18446744073709551615",
+    ];
+    let run = check_text(text, &flags);
+    assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+    assert!(begun.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn an_interrupt_stops_cleanly() {
+    let child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .args(["check", "models/sliding_unsolvable.m", "--const", "ROWS=3"])
+        .args(["--const", "COLS=4", "--json", "-"])
+        .current_dir(root())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = child.id().to_string();
+    let killed = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    let run: Run = child.wait_with_output().expect("it ends").into();
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let record = run.record();
+    assert_eq!(record["verdict"], "incomplete");
+    assert_eq!(record["reason"], "interrupted");
+    assert_eq!(record["complete"], false);
+}
+
+#[test]
+fn bad_command_lines_exit_with_2() {
+    for args in [
+        &["check"][..],
+        &["check", "no/such/file.m"],
+        &["check", "models"],
+        &["check", "README.md"],
+        &["check", "models/peterson.m", "--memory", "lots"],
+        &["check", "models/peterson.m", "--threads", "0"],
+        &["check", "models/peterson.m", "--const", "N"],
+        &["check", "models/peterson.m", "--const", "NO_SUCH=3"],
+        &[
+            "check",
+            "models/peterson.m",
+            "--json",
+            "/no/such/folder/r.json",
+        ],
+        &["replay", "Cargo.toml"],
+        &["frobnicate"],
+    ] {
+        let run = hadal(args);
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        assert!(run.stderr.contains("error"), "{args:?}: {}", run.stderr);
+        assert!(!run.stderr.contains("panicked"), "{args:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn an_unknown_constant_lists_what_there_is() {
+    let run = check_text(
+        "const COUNT: 3; var x: 0..COUNT; startstate x := 0 end; rule x := 0 end;",
+        &["--const", "CUONT=4"],
+    );
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("COUNT"), "{}", run.stderr);
+}
+
+#[test]
+fn nothing_a_file_contains_makes_it_panic() {
+    let deep_parentheses = format!(
+        "var x: boolean; startstate x := {}true{} end;",
+        "(".repeat(100_000),
+        ")".repeat(100_000)
+    );
+    let deep_ifs = format!(
+        "var x: boolean; startstate {} end;",
+        "if true then ".repeat(50_000)
+    );
+    let long_chain = format!(
+        "var x: boolean; startstate x := {} end; rule x := !x end;",
+        vec!["true"; 20_000].join(" & ")
+    );
+    let crlf = "var x: boolean;\r\nstartstate x := true end;\r\nrule x := !x end;\r\n";
+    let wide = "var a: array [0..1000000000] of 0..255; startstate clear a end; rule clear a end;";
+    let scalars =
+        "type s: scalarset(1000000000); var x: s; startstate undefine x end; rule undefine x end;";
+    for (text, codes) in [
+        (Vec::new(), &[2][..]),
+        (b"\x00\xff\xfe\x80 binary \x1b[2J junk".to_vec(), &[2]),
+        (deep_parentheses.into_bytes(), &[2]),
+        (deep_ifs.into_bytes(), &[2]),
+        (long_chain.into_bytes(), &[0, 1]),
+        (crlf.as_bytes().to_vec(), &[0]),
+        (wide.as_bytes().to_vec(), &[2]),
+        (scalars.as_bytes().to_vec(), &[0, 1]),
+    ] {
+        let run = check_text(&text, &[]);
+        let shown = String::from_utf8_lossy(&text[..text.len().min(60)]).into_owned();
+        assert!(
+            codes.contains(&run.code),
+            "{shown}: exit {}\n{}",
+            run.code,
+            run.stderr
+        );
+        assert!(!run.stderr.contains("panicked"), "{shown}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn the_record_has_every_field_of_the_contract() {
+    let run = check_text(lock(true), &["--json", "-", "--max-errors", "3"]);
+    let record = run.record();
+    let names: Vec<&str> = record
+        .as_object()
+        .expect("a record is an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let expected = [
+        "hadal",
+        "model",
+        "language",
+        "dialect",
+        "verdict",
+        "complete",
+        "reason",
+        "states",
+        "states_exact",
+        "visited",
+        "transitions",
+        "depth",
+        "layers",
+        "violations",
+        "rules",
+        "properties",
+        "strategy",
+        "store",
+        "engine",
+        "symmetry",
+        "threads",
+        "seed",
+        "state_bits",
+        "constants",
+        "duplicates",
+        "strategy_stats",
+        "memory",
+        "disk",
+        "omission",
+        "seconds",
+    ];
+    assert_eq!(names, expected);
+    let violation = &record["violations"][0];
+    assert_eq!(violation["kind"], "invariant");
+    assert_eq!(violation["depth"], 2);
+    assert_eq!(violation["trace"].as_array().map(Vec::len), Some(3));
+    assert_eq!(violation["trace"][0]["rule"], "free");
+    assert_eq!(violation["trace"][1]["rule"], "enter");
+    assert_eq!(
+        violation["trace"][1]["parameters"],
+        serde_json::json!({"p": "Proc_1"})
+    );
+    assert_eq!(violation["trace"][1]["changes"]["inside[Proc_1]"], "true");
+    assert_eq!(violation["state"]["busy"], "true");
+    for (name, keys) in [
+        ("memory", &["budget_bytes", "peak_bytes", "data_bytes"][..]),
+        (
+            "disk",
+            &[
+                "peak_bytes",
+                "read_bytes",
+                "written_bytes",
+                "bytes_per_state",
+            ],
+        ),
+        ("duplicates", &["memory", "layer", "disk", "missed"]),
+        (
+            "seconds",
+            &[
+                "total", "load", "compile", "search", "expand", "merge", "io_wait", "trace",
+            ],
+        ),
+    ] {
+        let fields = record[name].as_object().expect("an object");
+        assert!(fields.keys().eq(keys.iter()), "{name}: {fields:?}");
+    }
+}
+
+#[test]
+fn a_counterexample_can_be_replayed_from_its_record() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let model = folder.path().join("lock.m");
+    std::fs::write(&model, lock(true)).expect("the model can be written");
+    let record = folder.path().join("run.json");
+    let (model, record) = (model.display().to_string(), record.display().to_string());
+    let run = hadal(&["check", &model, "--json", &record]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let replayed = hadal(&["replay", &record]);
+    assert_eq!(replayed.code, 0, "{}", replayed.stderr);
+    assert!(
+        replayed.stdout.contains("rule \"enter\"  p = Proc_2"),
+        "{}",
+        replayed.stdout
+    );
+    // Another model is noticed.
+    std::fs::write(&model, lock(false)).expect("the model can be written");
+    let replayed = hadal(&["replay", &record]);
+    assert_eq!(replayed.code, 2, "{}", replayed.stdout);
+}
+
+#[test]
+fn every_violated_model_of_ours_replays() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let record = folder.path().join("run.json").display().to_string();
+    let models = std::fs::read_dir(root().join("models")).expect("the models are there");
+    let mut n_replayed = 0;
+    for model in models {
+        let path = model.expect("a folder can be listed").path();
+        if path.extension().is_none_or(|extension| extension != "m") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a model can be read");
+        if !text.contains("-- expect: violated") || text.contains("depth 31") {
+            continue;
+        }
+        let flags = text
+            .lines()
+            .find_map(|line| line.strip_prefix("-- flags: "));
+        let name = path.display().to_string();
+        let mut args = vec!["check", &name, "--json", &record, "-q"];
+        args.extend(flags.into_iter().flat_map(str::split_whitespace));
+        assert_eq!(hadal(&args).code, 1, "{name}");
+        let replayed = hadal(&["replay", &record]);
+        assert_eq!(replayed.code, 0, "{name}: {}", replayed.stderr);
+        n_replayed += 1;
+    }
+    assert!(n_replayed >= 10);
+}
+
+#[test]
+fn put_is_silent_in_the_search_and_shown_in_the_trace() {
+    let text = "var x: 0..3; startstate x := 0 end;
+rule \"step\" x < 3 ==> put \"x is \"; put x; x := x + 1 end;
+invariant \"small\" x < 2;";
+    let run = check_text(text, &["--json", "-"]);
+    assert_eq!(run.record()["verdict"], Value::from("violated"));
+    let run = check_text(text, &[]);
+    assert!(run.stdout.contains("put: x is x:0"), "{}", run.stdout);
+}
+
+#[test]
+fn a_model_that_breaks_symmetry_is_refused_or_caught() {
+    // The order of a loop over a scalarset decides who wins: only a run can see that.
+    let text = "type Proc: scalarset(3);
+var winner: Proc; done: boolean;
+startstate undefine winner; done := false end;
+rule \"elect\" !done ==>
+  for p: Proc do winner := p end;
+  done := true;
+end;
+rule \"again\" done ==> undefine winner; done := false end;
+var seen: array [Proc] of boolean;
+startstate for p: Proc do seen[p] := false end; done := false end;
+ruleset p: Proc do rule \"mark\" !isundefined(winner) & winner = p ==> seen[p] := true end end;
+";
+    let run = check_text(text, &[]);
+    assert_eq!(run.code, 2, "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("elect"), "{}", run.stderr);
+    let run = check_text(text, &["--symmetry", "off", "--deadlock", "off"]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    // `clear` of a scalarset has a place in the text.
+    let text = "type Proc: scalarset(3); var p: Proc; startstate clear p end; rule undefine p end;";
+    let run = check_text(text, &[]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("clear"), "{}", run.stderr);
+}
+
+#[test]
+fn completions_and_manual_come_from_the_same_definitions() {
+    let completions = hadal(&["completions", "bash"]);
+    assert_eq!(completions.code, 0);
+    let manual = hadal(&["man", "check"]);
+    assert_eq!(manual.code, 0);
+    for flag in ["memory", "symmetry", "deadlock", "json", "dialect"] {
+        assert!(completions.stdout.contains(&format!("--{flag}")), "{flag}");
+        assert!(manual.stdout.contains(flag), "{flag}");
+    }
+}
