@@ -48,6 +48,7 @@ impl Lower<'_, '_> {
                 function,
                 args,
                 into,
+                ..
             } => {
                 let Home::Frame(byte) = self.locals[into.index()] else {
                     unreachable!("aggregates lie in memory");
