@@ -107,7 +107,6 @@ pub(crate) mod field {
         INDICES = indices;
         RULES = rules;
         FIRED_BY_RULE = fired_by_rule;
-        COVER_HITS = cover_hits;
         COVER_PENDING = cover_pending;
         SOURCE = source;
         WRITTEN = written;

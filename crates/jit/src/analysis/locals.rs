@@ -1,7 +1,6 @@
 //! Where the locals of a frame can live: in registers, unless someone takes their address.
 
 use hadal_ir::expr::{Arg, Expr, Place, Root};
-use hadal_ir::ids::LocalId;
 use hadal_ir::program::{Frame, LocalKind, Param, ParamDomain, Program};
 use hadal_ir::stmt::{PutItem, ReturnValue, Stmt, StmtKind};
 use hadal_ir::walk::{Mention, Reach, for_each_mention, for_each_stmt};
@@ -126,9 +125,5 @@ impl LocalFacts {
             StmtKind::MultisetRemove { multiset, .. } => self.place(multiset),
             _ => {}
         }
-    }
-
-    pub(crate) fn is_in_memory(&self, local: LocalId) -> bool {
-        self.in_memory[local.index()]
     }
 }

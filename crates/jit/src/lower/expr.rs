@@ -474,7 +474,7 @@ impl Lower<'_, '_> {
     fn content(&mut self, target: Target, width: u64) -> Value {
         match target {
             Target::Memory(addr) => self.load_field(addr, width),
-            Target::Register(var, _) => self.b.use_var(var),
+            Target::Register(var) => self.b.use_var(var),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::unit::Parts;
 pub(super) enum Target {
     Memory(Addr),
     /// A local of simple type in a register.
-    Register(Variable, LocalId),
+    Register(Variable),
 }
 
 impl Lower<'_, '_> {
@@ -38,7 +38,7 @@ impl Lower<'_, '_> {
             Root::Local(local) => {
                 let ty = self.frame.local(*local).kind.ty();
                 match self.locals[local.index()] {
-                    Home::Register(var) => return (Target::Register(var, *local), ty),
+                    Home::Register(var) => return (Target::Register(var), ty),
                     Home::Frame(byte) => (self.frame_addr(byte), ty),
                     Home::Behind(var) => (self.behind(var), ty),
                     Home::Bound(bound) => (self.bound_addr(bound), ty),
@@ -83,7 +83,7 @@ impl Lower<'_, '_> {
     pub(super) fn address(&mut self, place: &Place) -> (Addr, TypeId) {
         match self.resolve(place) {
             (Target::Memory(addr), ty) => (addr, ty),
-            (Target::Register(..), _) => unreachable!("its address is taken, so it is in memory"),
+            (Target::Register(_), _) => unreachable!("its address is taken, so it is in memory"),
         }
     }
 
@@ -251,7 +251,7 @@ impl Lower<'_, '_> {
                 simple,
                 defined: false,
             },
-            Target::Register(var, _) => Raw {
+            Target::Register(var) => Raw {
                 raw: self.b.use_var(var),
                 simple,
                 defined: false,

@@ -35,7 +35,7 @@ impl Lower<'_, '_> {
                         let image = self.unit.cleared(ty);
                         self.write_image(addr, &image);
                     }
-                    Target::Register(var, _) => {
+                    Target::Register(var) => {
                         let simple = self.unit.simple(ty);
                         let least = self.iconst(i64::from(simple.lo <= simple.hi));
                         self.b.def_var(var, least);
@@ -46,7 +46,7 @@ impl Lower<'_, '_> {
                 let (target, ty) = self.resolve(place);
                 match target {
                     Target::Memory(addr) => self.zero_bits(addr, self.unit.bits(ty)),
-                    Target::Register(var, _) => {
+                    Target::Register(var) => {
                         let zero = self.iconst(0);
                         self.b.def_var(var, zero);
                     }
@@ -218,7 +218,7 @@ impl Lower<'_, '_> {
         let raw = self.stored(value, simple);
         match target {
             Target::Memory(addr) => self.store_field(addr, u64::from(simple.bits), raw),
-            Target::Register(var, _) => self.b.def_var(var, raw),
+            Target::Register(var) => self.b.def_var(var, raw),
         }
     }
 
