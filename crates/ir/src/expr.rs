@@ -6,7 +6,7 @@
 //! only where undefined can be passed on (the value of an assignment, an argument, a returned
 //! value) or under [`Expr::Defined`], which faults on undefined.
 
-use crate::ids::{ExprId, FunctionId, LocalId, MapId, TypeId, VarId};
+use crate::ids::{ExprId, FunctionId, LocalId, MapId, SiteId, TypeId, VarId};
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ pub enum BinaryOp {
     BitXor,
     /// Shift to the left; a negative count shifts right, a count of 64 or more gives 0.
     Shl,
-    /// Arithmetic shift to the right; a negative count shifts left.
+    /// Arithmetic shift to the right; a negative count shifts left, a count of 64 or more gives 0.
     Shr,
 }
 
@@ -186,8 +186,11 @@ pub enum Root {
         function: FunctionId,
         /// One per parameter.
         args: Vec<Arg>,
-        /// A value local of the function's result type.
+        /// A value local of the function's result type. Nothing else may write it while the place
+        /// is in use.
         into: LocalId,
+        /// Where the call stands in the text.
+        site: SiteId,
     },
 }
 

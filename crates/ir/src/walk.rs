@@ -87,6 +87,7 @@ impl Place {
                 function,
                 args,
                 into,
+                site: _,
             } => {
                 visit(Mention::Function(*function));
                 visit(Mention::Local(*into));

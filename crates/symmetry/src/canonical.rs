@@ -106,12 +106,24 @@ impl Canonicaliser {
         state: &mut [u8],
         scratch: &mut Scratch,
     ) -> Permutation {
-        let n_scalarsets = self.action.types.scalarsets.len();
+        let all = vec![true; self.action.types.scalarsets.len()];
+        self.canonicalise_with_renaming_of(&all, state, scratch)
+    }
+
+    /// The same with a renaming that tells only what becomes of the scalarsets that are wanted: a
+    /// permutation is written out up to the largest element that occurs, and scalarsets of values
+    /// may be huge.
+    pub(crate) fn canonicalise_with_renaming_of(
+        &self,
+        is_wanted: &[bool],
+        state: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Permutation {
         if self.plan.domains.is_empty() {
-            return Permutation::identity(n_scalarsets);
+            return Permutation::identity(is_wanted.len());
         }
         self.canonicalise(state, scratch);
-        scratch.searcher.renaming(&self.plan, n_scalarsets)
+        scratch.searcher.renaming(&self.plan, is_wanted)
     }
 
     /// What a renaming does to values and states, straight from the types.

@@ -25,6 +25,8 @@ pub(crate) struct GoalAction {
     moved: Vec<GoalProperty>,
     /// Whether a liveness property is among them: the images of others are asked by no one.
     moves_liveness: bool,
+    /// By scalarset, whether its elements are parameters of goals.
+    scalarsets: Vec<bool>,
     /// Orbits of goals of covers, those of a single goal left out.
     cover_orbits: Vec<Vec<u32>>,
 }
@@ -45,8 +47,24 @@ impl GoalAction {
         let cover_orbits = (properties.iter().filter(is_cover))
             .flat_map(|property| orbits(action, property))
             .filter(|orbit| orbit.len() > 1);
+        let mut scalarsets = vec![false; program.types.scalarsets.len()];
+        let digits = properties.iter().flat_map(|property| &property.digits);
+        for simple in digits.filter_map(|digit| action.types.simple(digit.ty?)) {
+            match &simple.kind {
+                SimpleKind::Scalarset(id) => scalarsets[id.index()] = true,
+                SimpleKind::Union(parts) => {
+                    for part in parts {
+                        if let UnionPart::Scalarset(id) = part {
+                            scalarsets[id.index()] = true;
+                        }
+                    }
+                }
+                SimpleKind::Boolean | SimpleKind::Range | SimpleKind::Enum(_) => {}
+            }
+        }
         GoalAction {
             n_goals,
+            scalarsets,
             moves_liveness: !properties.iter().all(|property| is_cover(&property)),
             cover_orbits: cover_orbits.collect(),
             moved: properties,
@@ -56,6 +74,11 @@ impl GoalAction {
     /// Whether following liveness goals through renamings makes a difference.
     pub(crate) fn moves(&self) -> bool {
         self.moves_liveness
+    }
+
+    /// By scalarset, whether its elements are parameters of goals.
+    pub(crate) fn scalarsets(&self) -> &[bool] {
+        &self.scalarsets
     }
 
     /// Appends the image of each goal. Whether one of them moves.

@@ -12,7 +12,8 @@
 //!
 //! Startstates need no check: a search visits the orbits of the startstates there are, and if the
 //! rules are symmetric, all states of an orbit lead to the same orbits, whichever of them started.
-//! Goals are not compared either: those of one parameter may well become those of another.
+//! Of goals it is only compared how many a property reaches: those of one parameter may well become
+//! those of another.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -71,6 +72,9 @@ struct Survey {
     source: Source,
     /// The properties that fail, sorted.
     failing: Vec<u32>,
+    /// By property, how many of its goals are reached; `None` where that could not be found out,
+    /// for then it depends on the names how far the evaluation came.
+    n_reached: Vec<Option<u32>>,
 }
 
 /// What a rule does at a state.
@@ -313,6 +317,12 @@ impl<'a> Sampler<'a> {
         if inner.check(block, &mut self.failures) != Flow::Done {
             return Err(Unfinished);
         }
+        let mut reached = vec![0; self.shape.goal_words()];
+        if !reached.is_empty()
+            && inner.reach_goals(block, &mut reached, &mut self.failures) != Flow::Done
+        {
+            return Err(Unfinished);
+        }
         let survey = match is_image {
             true => &mut self.there,
             false => &mut self.here,
@@ -324,6 +334,20 @@ impl<'a> Sampler<'a> {
         survey.failing.extend(failing);
         survey.failing.sort_unstable();
         survey.failing.dedup();
+        survey.n_reached.clear();
+        let n_properties = self.shape.properties.len();
+        survey.n_reached.resize(n_properties, Some(0));
+        for (number, goal) in self.shape.goals.iter().enumerate() {
+            let is_reached = reached[number / 64] >> (number % 64) & 1;
+            if let Some(n) = &mut survey.n_reached[goal.property as usize] {
+                *n += is_reached as u32;
+            }
+        }
+        for &property in &survey.failing {
+            if let Some(n) = survey.n_reached.get_mut(property as usize) {
+                *n = None;
+            }
+        }
         Ok(n)
     }
 
@@ -390,6 +414,17 @@ impl<'a> Sampler<'a> {
         if a.progress != b.progress {
             let text = "only one of the two states can be left".to_owned();
             return Some(("deadlock".to_owned(), text));
+        }
+        let mut properties = self.shape.properties.iter();
+        let mut n_reached = here.n_reached.iter().zip(&there.n_reached);
+        let differs = |(a, b): (&Option<u32>, &Option<u32>)| a.zip(*b).is_some_and(|(a, b)| a != b);
+        if let Some(property) = n_reached
+            .position(differs)
+            .and_then(|property| properties.nth(property))
+        {
+            let name = &property.name;
+            let text = format!("\"{name}\" is true of more elements on one side of the exchange");
+            return Some((name.clone(), text));
         }
         let only_here = |property: &&u32| !there.failing.contains(property);
         let only_there = |property: &&u32| !here.failing.contains(property);

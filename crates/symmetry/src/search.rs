@@ -352,10 +352,14 @@ impl Searcher {
         arrange(&self.levels[level].partition.order, &mut self.image);
     }
 
-    /// What the last run did to the names of each scalarset, as a permutation of its elements.
-    pub(crate) fn renaming(&self, plan: &Plan, n_scalarsets: usize) -> Permutation {
-        let mut images = vec![Vec::new(); n_scalarsets];
+    /// What the last run did to the names of each scalarset that `is_wanted`, as a permutation of
+    /// its elements.
+    pub(crate) fn renaming(&self, plan: &Plan, is_wanted: &[bool]) -> Permutation {
+        let mut images = vec![Vec::new(); is_wanted.len()];
         for (position, domain) in plan.domains.iter().enumerate() {
+            if !is_wanted[domain.scalarset.index()] {
+                continue;
+            }
             let used = domain.base..domain.base + self.names.n_used(plan, position);
             let known = used.map(|vertex| {
                 let element = self.names.element(plan, position as u32, vertex);

@@ -125,9 +125,11 @@ impl Expander for SymmetricExpander<'_> {
         }
         let mut moves = false;
         for state in states.chunks_exact_mut(state_len) {
-            let renaming = self
-                .canonicaliser
-                .canonicalise_with_renaming(state, &mut self.scratch);
+            let renaming = self.canonicaliser.canonicalise_with_renaming_of(
+                self.goals.scalarsets(),
+                state,
+                &mut self.scratch,
+            );
             moves |= self
                 .goals
                 .append_images(self.canonicaliser.action(), &renaming, images);

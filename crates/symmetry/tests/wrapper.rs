@@ -8,8 +8,8 @@ use std::collections::{HashSet, VecDeque};
 use expect_test::{Expect, expect};
 use hadal_ir::{Program, bits};
 use hadal_model::{
-    BitRanges, Cursor, Expander, Failure, Fault, FaultKind, Flow, Model, PAD_BYTES, Phase,
-    Property, PropertyKind, Remark, Rule, Shape, States, Step, Stop, Successors,
+    BitRanges, Cursor, Expander, Failure, Fault, FaultKind, Flow, Goal, GoalKind, Model, PAD_BYTES,
+    Phase, Property, PropertyKind, Remark, Rule, Shape, States, Step, Stop, Successors,
 };
 use hadal_symmetry::Symmetric;
 use support::Declarations;
@@ -192,6 +192,7 @@ impl Expander for ToyExpander<'_> {
             let counters = unpack(bytes);
             for (property, name) in self.toy.shape.properties.iter().enumerate() {
                 let holds = match &name.name[..] {
+                    _ if name.kind != PropertyKind::Invariant => true,
                     "not all at 2" => counters != [2; N],
                     _ => counters[0] != 2,
                 };
@@ -203,6 +204,21 @@ impl Expander for ToyExpander<'_> {
                         fault: None,
                     });
                 }
+            }
+        }
+        Flow::Done
+    }
+
+    fn reach_goals(
+        &mut self,
+        block: States<'_>,
+        reached: &mut [u64],
+        _: &mut Vec<Failure>,
+    ) -> Flow {
+        for (state, reached) in block.iter().zip(reached) {
+            let counters = unpack(state);
+            for process in (0..self.toy.shape.goals.len()).filter(|&it| counters[it] == 2) {
+                *reached |= 1 << process;
             }
         }
         Flow::Done
@@ -342,6 +358,24 @@ fn an_invariant_about_one_element_only_breaks_the_symmetry() {
             ]
         "#]],
     );
+}
+
+#[test]
+fn a_goal_of_some_elements_only_breaks_the_symmetry() {
+    for (n_goals, n_remarks) in [(N, 0), (1, 1)] {
+        let mut toy = Toy::new(Act::Nothing, &["ends"]);
+        toy.shape.properties[0].kind = PropertyKind::Liveness;
+        toy.shape.goals = (0..n_goals)
+            .map(|process| Goal {
+                property: 0,
+                kind: GoalKind::Liveness,
+                parameters: vec![("process".to_owned(), process.to_string())],
+            })
+            .collect();
+        let model = Symmetric::new(&toy, &Toy::program());
+        let (_, remarks) = search(&model, 4);
+        assert_eq!(remarks.len(), n_remarks, "{remarks:?}");
+    }
 }
 
 #[test]

@@ -330,6 +330,7 @@ fn root(item: &Sexpr) -> Result<Root> {
             let mut items = Items::of(item)?;
             items.keyword("result")?;
             Ok(Root::Result {
+                site: items.id()?,
                 function: items.id()?,
                 into: items.id()?,
                 args: items.all(arg)?,

@@ -430,7 +430,8 @@ fn place_text(place: &Place) -> String {
             function,
             args,
             into,
-        } => format!("(result {function} {into}{})", args_text(args)),
+            site,
+        } => format!("(result {site} {function} {into}{})", args_text(args)),
     };
     if place.path.is_empty() {
         return root;

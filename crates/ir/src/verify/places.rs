@@ -47,7 +47,13 @@ impl FrameCheck<'_> {
                 function,
                 args,
                 into,
+                site,
             } => {
+                if site.index() >= self.program.sites.len() {
+                    let message = format!("{site} is not declared");
+                    self.error(VerifyErrorKind::Place, message);
+                    return None;
+                }
                 read_only = Some("the result of a call");
                 result = Some(*into);
                 self.call(*function, args, &mut locals);

@@ -47,7 +47,7 @@ const SOUND: &str = r#"
   (expr e20 @0 (eq e19 e0))
   (expr e21 @0 (remap m0 e7))
   (expr e22 @0 (present v3 e0))
-  (expr e23 @0 (same-bits (at (result f1 l3) .1) (at v2 .1)))
+  (expr e23 @0 (same-bits (at (result @0 f1 l3) .1) (at v2 .1)))
   (expr e24 @0 (cond e1 e4 e0))
   (expr e25 @0 (in-range e4 0 2))
   (expr e26 @0 (read l1))
@@ -84,7 +84,7 @@ const SOUND: &str = r#"
       (assign @0 (at v2 .1 [e8]) e2)
       (bind @0 l6 (at v2 .1 [e8]))
       (assign @0 l6 e9)
-      (copy @0 v2 (result f1 l3))
+      (copy @0 v2 (result @0 f1 l3))
       (for @0 l1 (type t2) (do (assign @0 l6 e26)))
       (if @0 (e11 (call @0 f2 (ref l6))) (e23) (else (assert @0 e22 "full")))
       (while @0 e25 (do (assign @0 l2 e14)))
@@ -258,24 +258,24 @@ fn places_must_fit() {
     spoil("(read (at v2 .1 [e8]))", "(read (at v2 .0 [e8]))", Place);
     spoil("(present v3 e0)", "(present v2 e0)", Place);
     spoil(
-        "(at (result f1 l3) .1) (at v2 .1)",
-        "(at (result f1 l3) .1) v2",
+        "(at (result @0 f1 l3) .1) (at v2 .1)",
+        "(at (result @0 f1 l3) .1) v2",
         Place,
     );
     spoil(
-        "(at (result f1 l3) .1) (at v2 .1)",
-        "(at (result f1 l2) .1) (at v2 .1)",
+        "(at (result @0 f1 l3) .1) (at v2 .1)",
+        "(at (result @0 f1 l2) .1) (at v2 .1)",
         Place,
     );
     spoil(
-        "(at (result f1 l3) .1) (at v2 .1)",
-        "(result f1 l3) (result f1 l3)",
+        "(at (result @0 f1 l3) .1) (at v2 .1)",
+        "(result @0 f1 l3) (result @0 f1 l3)",
         Place,
     );
-    spoil("(copy @0 v2 (result f1 l3))", "(copy @0 v1 l8)", Place);
+    spoil("(copy @0 v2 (result @0 f1 l3))", "(copy @0 v1 l8)", Place);
     spoil(
-        "(copy @0 v2 (result f1 l3))",
-        "(copy @0 v3 (result f1 l3))",
+        "(copy @0 v2 (result @0 f1 l3))",
+        "(copy @0 v3 (result @0 f1 l3))",
         Place,
     );
     spoil("(bind @0 l6 (at v2 .1 [e8]))", "(bind @0 l6 v0)", Place);
@@ -300,7 +300,7 @@ fn what_must_stay_is_not_written() {
     );
     spoil("(do (assign @0 l6 e26))", "(do (assign @0 v0 e13))", Write);
     spoil("(assign @0 v1 e5)", "(bind @0 l7 v2) (clear @0 l7)", Write);
-    spoil("(assign @0 v1 e5)", "(clear @0 (result f1 l3))", Write);
+    spoil("(assign @0 v1 e5)", "(clear @0 (result @0 f1 l3))", Write);
     spoil(
         "(assign @0 v1 e5)",
         "(for @0 l5 (span e0 e0 toward) (do))",
@@ -341,7 +341,7 @@ fn references_must_be_bound_first() {
         Unbound,
     );
     // What the guard bound is gone in the body.
-    spoil("(copy @0 v2 (result f1 l3))", "(copy @0 v2 l7)", Unbound);
+    spoil("(copy @0 v2 (result @0 f1 l3))", "(copy @0 v2 l7)", Unbound);
     spoil("(body (assign @0 l0 e5)", "(body (bind @0 l0 v1)", Unbound);
     spoil("(bind @0 l6 (at v2 .1 [e8]))", "(bind @0 l8 v1)", Unbound);
     spoil(

@@ -46,6 +46,7 @@ impl Checker<'_> {
             function,
             args,
             into,
+            site: self.site(span),
         };
         Operand::Place(Lvalue {
             place: Place {
@@ -219,7 +220,7 @@ impl Checker<'_> {
             _ => Undefined::Fault,
         };
         let value = self.convert(operand, span, param.ty, undefined, purpose)?;
-        // A call that makes a place has no place in the text, so the value is checked before it.
+        // Checked before the call, whose own message would name the function that boxes.
         let value = match *self.types.kind(param.ty) {
             Kind::Range { lo, hi } => {
                 let segments = vec![Segment { lo, hi, to: lo }];
@@ -235,6 +236,7 @@ impl Checker<'_> {
             function: boxing,
             args: vec![Arg::Value(value)],
             into,
+            site: self.site(span),
         };
         let place = Place {
             root,

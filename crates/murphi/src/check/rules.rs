@@ -327,6 +327,16 @@ impl Checker<'_> {
                     .note(format!("there can be {GOALS_MAX}")),
             );
         }
+        let is_slot = |param: &Param| matches!(param.domain, ParamDomain::Slots { .. });
+        if is_goal && self.around.params.iter().any(is_slot) {
+            // Its place in the multiset changes with what else is there, so following one element
+            // through a run by its place would follow several.
+            self.report(
+                Diagnostic::error(format!("{what} cannot stand in `choose`"), span)
+                    .note("elements of a multiset have no identity from one state to the next")
+                    .help("use `multisetcount` to speak of the multiset as a whole"),
+            );
+        }
         let (condition, frame) = self.with_frame(|this| {
             this.unit.pure = Some(what);
             let holds = this.condition(condition, what);

@@ -212,30 +212,35 @@ impl Checker<'_> {
         for case in cases {
             let is_late = certain.is_some();
             let mut matches = Vec::new();
-            let (mut is_known, mut is_match) = (true, false);
+            let mut is_match = false;
             for label in &case.labels {
-                let operand = self.in_dead_code(is_late, |this| this.expr(label));
+                // Labels are tried in order: one known to match ends the search for one.
+                let is_beyond = is_late || is_match;
+                let operand = self.in_dead_code(is_beyond, |this| this.expr(label));
                 let sides = [(value.clone(), subject.span), (operand, label.span)];
                 let equal = self.equality(true, label.span, sides);
+                if is_beyond {
+                    continue;
+                }
                 match equal.constant() {
-                    Some(constant) => is_match |= constant != 0,
-                    None => {
-                        is_known = false;
-                        matches.extend(self.strict(equal, label.span));
-                    }
+                    Some(constant) => is_match = constant != 0,
+                    None => matches.extend(self.strict(equal, label.span)),
                 }
             }
-            let is_dead = is_late || (is_known && !is_match);
+            let is_dead = is_late || (matches.is_empty() && !is_match);
             let body = self.in_dead_code(is_dead, |this| this.block(&case.body));
             if is_dead {
                 continue;
             }
-            if is_match && is_known {
+            if is_match && matches.is_empty() {
                 certain = Some(body);
                 continue;
             }
+            if is_match {
+                // The labels before the certain one are still evaluated, and may fail.
+                matches.extend(self.strict(Operand::truth(true), case.span));
+            }
             let condition = match matches[..] {
-                [] => continue,
                 [only] => only,
                 _ => self.emit(Ir::Or(matches), case.span),
             };

@@ -324,6 +324,27 @@ fn switch_looks_once_and_takes_the_first() {
 }
 
 #[test]
+fn switch_with_labels_known_and_unknown() {
+    let model = |body: &str| {
+        format!(
+            "var x: 0..3; y, z: boolean; startstate x := 0; y := false; end;
+         rule x = 0 ==> begin x := 1; {body} assert x = 2; end;"
+        )
+    };
+    for body in [
+        "switch true case y, true: x := 2; else x := 3; end;",
+        "switch true case true, y: x := 2; else x := 3; end;",
+        "switch true case true, z: x := 2; case z: x := 3; end;",
+        "switch false case true: x := 3; case true, y: x := 2; end;",
+        "switch y case true: x := 3; case false, z: x := 2; else x := 3; end;",
+    ] {
+        check_all(&model(body), DONE);
+    }
+    let body = "switch true case z, true: x := 2; end;";
+    check_all(&model(body), "undefined at 2:56");
+}
+
+#[test]
 fn rumur_gives_loops_a_copy_of_their_variable() {
     let text = "var x: 0..9; startstate x := 0; end;
          procedure bump(var v: 0..3); begin v := 3; end;

@@ -494,7 +494,7 @@ rule f(x); f(x + 1); end;
                 (condition)
                 (body
                   (call @12 f1 (ref v0)) ; f(&x)
-                  (call @16 f1 (ref (at (result f0 l0 (value e11)) .0))) ; f(&value of t(m0((x + 1))).value)
+                  (call @16 f1 (ref (at (result @13 f0 l0 (value e11)) .0))) ; f(&value of t(m0((x + 1))).value)
                 ))
             )
         "#]],

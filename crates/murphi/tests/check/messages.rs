@@ -1186,3 +1186,38 @@ fn overrides() {
         false [("Size", "2"), ("Last", "1"), ("fast", "false"), ("mode", "a")]"#]],
     );
 }
+
+#[test]
+fn goals_do_not_follow_elements_of_multisets() {
+    check(
+        r#"
+var m: multiset[2] of boolean;
+startstate undefine m; end;
+rule multisetadd(true, m); end;
+choose c: m do
+  invariant m[c];
+  liveness "left" !m[c];
+  cover "there" m[c];
+end;"#,
+        expect![[r#"
+            error: a liveness property cannot stand in `choose`
+             --> test.m:6:3
+              |
+            6 |   liveness "left" !m[c];
+              |   ^^^^^^^^^^^^^^^^^^^^^
+              |
+              = note: elements of a multiset have no identity from one state to the next
+              = help: use `multisetcount` to speak of the multiset as a whole
+
+            error: a cover property cannot stand in `choose`
+             --> test.m:7:3
+              |
+            7 |   cover "there" m[c];
+              |   ^^^^^^^^^^^^^^^^^^
+              |
+              = note: elements of a multiset have no identity from one state to the next
+              = help: use `multisetcount` to speak of the multiset as a whole
+
+        "#]],
+    );
+}

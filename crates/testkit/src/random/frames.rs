@@ -1,8 +1,9 @@
 //! Functions, startstates, rules and properties.
 
+use hadal_ir::walk::Mention;
 use hadal_ir::{
-    Expr, Frame, Function, FunctionId, Guard, LocalId, LocalKind, Param, ParamDomain, ParamMode,
-    Place, Property, PropertyKind, Root, Rule, Start, Stmt, StmtKind, TypeId,
+    Expr, ExprId, Frame, Function, FunctionId, Guard, LocalId, LocalKind, Param, ParamDomain,
+    ParamMode, Place, Property, PropertyKind, Root, Rule, Start, Stmt, StmtKind, TypeId,
 };
 
 use super::{Class, Made, Maker};
@@ -346,6 +347,11 @@ impl Maker {
     }
 
     pub(super) fn make_property(&mut self) {
+        // Nothing is drawn where there are none, so that seeds keep their programs.
+        let element_goals = self.config.element_goals;
+        if element_goals > 0.0 && self.chance(element_goals) {
+            return self.make_element_goal();
+        }
         let mut scope = Scope::new(true);
         let params = self.params(&mut scope, true);
         let kind = match self.upto(6) {
@@ -353,6 +359,15 @@ impl Maker {
             1 | 2 => PropertyKind::Cover,
             3 => PropertyKind::Liveness,
             _ => PropertyKind::Invariant,
+        };
+        // A slot has no identity from state to state, least of all under renamings, so a goal of a
+        // single slot means nothing that a reduction could keep.
+        let has_slots = !scope.slots.is_empty();
+        let kind = match kind {
+            PropertyKind::Cover | PropertyKind::Liveness if self.config.symmetric && has_slots => {
+                PropertyKind::Invariant
+            }
+            kind => kind,
         };
         let mut condition = self.guard(&mut scope, 0.02);
         let violations = self.config.violations;
@@ -381,5 +396,61 @@ impl Maker {
             condition,
             site,
         });
+    }
+
+    fn make_element_goal(&mut self) {
+        let mut scope = Scope::new(true);
+        let is_element =
+            |ty: &TypeId| matches!(self.class(*ty), Class::Element(_) | Class::Union(_));
+        let from: Vec<TypeId> = (self.pool.simple.iter().copied())
+            .filter(is_element)
+            .collect();
+        let mut params = Vec::new();
+        let n_params = if self.chance(0.6) { 1 } else { 2 };
+        for number in 0..n_params {
+            let Some(ty) = self.pick(&from) else { continue };
+            let local = scope.frame.add(format!("q{number}"), LocalKind::Value(ty));
+            scope.fixed.push(local);
+            let domain = ParamDomain::Type(ty);
+            params.push(Param { local, domain });
+        }
+        // Most conditions that come up by chance do not mention a certain parameter.
+        let mut condition = Guard::always();
+        for _ in 0..30 {
+            let depth = self.config.expr_depth;
+            condition.condition = self.value_of(&mut scope, Class::Bool, depth);
+            let mentions = condition.condition.is_some_and(|condition| {
+                let mut locals = params.iter().map(|param| param.local);
+                locals.any(|local| self.mentions(condition, local))
+            });
+            if mentions {
+                break;
+            }
+        }
+        let kind = match self.chance(0.7) {
+            true => PropertyKind::Liveness,
+            false => PropertyKind::Cover,
+        };
+        let (name, site) = (self.name("goal"), self.site());
+        self.program.properties.push(Property {
+            kind,
+            name,
+            params,
+            frame: scope.frame,
+            condition,
+            site,
+        });
+    }
+
+    /// Whether an expression mentions a local, at any depth.
+    fn mentions(&self, expr: ExprId, local: LocalId) -> bool {
+        let (mut found, mut operands) = (false, Vec::new());
+        let expr = self.program.expr(expr);
+        expr.for_each_mention(&mut |mention| match mention {
+            Mention::Local(id) => found |= id == local,
+            Mention::Expr(id) => operands.push(id),
+            _ => {}
+        });
+        found || operands.into_iter().any(|id| self.mentions(id, local))
     }
 }

@@ -44,6 +44,9 @@ pub struct Config {
     pub faults: f64,
     /// How often, of 1, an invariant may be false.
     pub violations: f64,
+    /// How often, of 1, a property is a cover or liveness property of single elements: one whose
+    /// parameters are scalarsets and unions with them, and that mentions them.
+    pub element_goals: f64,
 }
 
 impl Default for Config {
@@ -60,6 +63,7 @@ impl Default for Config {
             symmetric: false,
             faults: 0.02,
             violations: 0.2,
+            element_goals: 0.0,
         }
     }
 }

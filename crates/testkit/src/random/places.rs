@@ -1,6 +1,6 @@
 //! Places: every part of what is in scope can be chosen.
 
-use hadal_ir::{Expr, LocalId, LocalKind, Place, Projection, Root, Type, TypeId};
+use hadal_ir::{Expr, LocalId, LocalKind, Place, Projection, Root, SiteId, Type, TypeId};
 
 use super::frames::{Care, Scope};
 use super::{Class, MAX_NESTING, Maker};
@@ -129,6 +129,7 @@ impl Maker {
             function,
             args,
             into,
+            site: SiteId(0),
         };
         Some((root, ty))
     }
