@@ -14,9 +14,10 @@ use std::mem::offset_of;
 use std::sync::atomic::AtomicBool;
 
 use cranelift_jit::JITModule;
-use hadal_ir::Program;
-use hadal_ir::ids::TypeId;
+use hadal_ir::{Program, bits};
 use hadal_model::{Columns, PAD_BYTES, States};
+
+use crate::unit::Bag;
 
 /// How a call of native code ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +131,8 @@ pub(crate) const FUEL: i64 = 4096;
 #[derive(Debug)]
 pub(crate) struct Runtime<'p> {
     pub(crate) program: &'p Program,
-    /// Variables that contain multisets, with their first bits.
-    pub(crate) bags: &'p [(TypeId, usize)],
+    /// The multisets of a state.
+    pub(crate) bags: &'p [Bag],
     pub(crate) state_len: usize,
     pub(crate) n_cover_points: usize,
 }
@@ -380,7 +381,7 @@ pub(crate) enum Helper {
     EqualBits,
     /// (bit address, width).
     ZeroBits,
-    /// (state, number of the bag).
+    /// (context, state, number of the first multiset, number behind the last one).
     Normalise,
     /// (a, count, min, max, wraps) → the value, or the least integer where there is none.
     Shift,
@@ -403,7 +404,7 @@ impl Helper {
             Helper::CopyBits => (copy_bits as *const () as usize, 3, false),
             Helper::EqualBits => (equal_bits as *const () as usize, 3, true),
             Helper::ZeroBits => (zero_bits as *const () as usize, 2, false),
-            Helper::Normalise => (normalise as *const () as usize, 3, false),
+            Helper::Normalise => (normalise as *const () as usize, 4, false),
             Helper::Shift => (shift as *const () as usize, 5, true),
             Helper::Multiply => (multiply as *const () as usize, 5, true),
             Helper::FirstFree => (first_free as *const () as usize, 2, true),
@@ -529,11 +530,11 @@ unsafe extern "C" fn zero_bits(at: u64, n_bits: u64) {
     }
 }
 
-/// Brings the multisets of one variable into their normal form.
+/// Brings some of the multisets of a state into their normal form.
 ///
 /// # Safety
 /// `context` must be that of the session and `state` a successor in the making.
-unsafe extern "C" fn normalise(context: *mut Context, state: *mut u8, bag: u64) {
+unsafe extern "C" fn normalise(context: *mut Context, state: *mut u8, first: u64, end: u64) {
     // SAFETY: the session's runtime outlives it, and the successor buffer, which is exclusively
     // borrowed, has padding behind its last state.
     let (runtime, bytes) = unsafe {
@@ -541,11 +542,49 @@ unsafe extern "C" fn normalise(context: *mut Context, state: *mut u8, bag: u64) 
         let bytes = std::slice::from_raw_parts_mut(state, runtime.state_len + PAD_BYTES);
         (runtime, bytes)
     };
-    let (ty, first_bit) = runtime.bags[bag as usize];
-    runtime
-        .program
-        .types
-        .normalise_multisets(bytes, ty, first_bit);
+    for bag in &runtime.bags[first as usize..end as usize] {
+        if bag.capacity as usize <= SMALL_BAG && bag.width <= 64 && !bag.is_nested {
+            normalise_small(bytes, bag);
+        } else {
+            let types = &runtime.program.types;
+            types.normalise_multisets(bytes, bag.ty, bag.first_bit);
+        }
+    }
+}
+
+/// Slots of a multiset that is brought into its normal form without calls and recursion.
+const SMALL_BAG: usize = 56;
+
+/// Present elements first, in the order of their bits; free slots zero.
+fn normalise_small(bytes: &mut [u8], bag: &Bag) {
+    let (slots, width) = (bag.capacity as usize, bag.width);
+    let slot_bit = |slot: usize| bag.first_bit + slots + slot * width as usize;
+    let presence = bits::get(bytes, bag.first_bit, bag.capacity);
+    let mut elements = [0u64; SMALL_BAG];
+    let mut n = 0;
+    for slot in 0..slots {
+        if presence >> (slots - 1 - slot) & 1 == 0 {
+            continue;
+        }
+        let element = bits::get(bytes, slot_bit(slot), width);
+        let mut at = n;
+        while at > 0 && elements[at - 1] > element {
+            elements[at] = elements[at - 1];
+            at -= 1;
+        }
+        elements[at] = element;
+        n += 1;
+    }
+    for (slot, &element) in elements[..slots].iter().enumerate() {
+        // Mostly little has changed, and a load is cheaper than a store.
+        if bits::get(bytes, slot_bit(slot), width) != element {
+            bits::set(bytes, slot_bit(slot), width, element);
+        }
+    }
+    let sorted = ((1u64 << n) - 1) << (slots - n);
+    if presence != sorted {
+        bits::set(bytes, bag.first_bit, bag.capacity, sorted);
+    }
 }
 
 extern "C" fn shift(a: i64, count: i64, min: i64, max: i64, wraps: u64) -> i64 {

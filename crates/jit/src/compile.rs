@@ -16,14 +16,13 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleReloc, default_libcall_names};
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::program::{Program, PropertyKind};
-use hadal_ir::ids::TypeId;
 use hadal_model::{Expander, Model, Shape, Step, Stop};
 
 use crate::call::{Code, Entry};
 use crate::driver::Generator;
 use crate::lower::call::{entry_signature, function_signature};
 use crate::lower::item;
-use crate::unit::{Item, Unit};
+use crate::unit::{Bag, Item, Unit};
 
 /// Why there is no native code.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +61,7 @@ pub(crate) struct Entries {
 /// What expanders need to know.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    pub(crate) bags: Vec<(TypeId, usize)>,
+    pub(crate) bags: Vec<Bag>,
     /// Memory for locals.
     pub(crate) frame_bytes: usize,
     pub(crate) first_cover_point: usize,
@@ -110,9 +109,8 @@ impl Native {
             .finalize_definitions()
             .map_err(|error| Error::Compile(error.to_string()))?;
 
-        let address = |item: Item| {
-            module.get_finalized_function(FuncId::from_u32(unit.number(item)))
-        };
+        let address =
+            |item: Item| module.get_finalized_function(FuncId::from_u32(unit.number(item)));
         let of_kind = |kinds: &[PropertyKind]| -> Vec<*const u8> {
             let properties = program.properties.iter().enumerate();
             properties
@@ -159,7 +157,9 @@ impl Native {
                 .map(|address| code.entry(address, false, goal_words))
                 .collect(),
         };
-        let images = images.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let images = images
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         Ok(Native {
             entries,
             _code: code,
@@ -204,9 +204,7 @@ const RECURSION_BYTES: u64 = 1 << 20;
 
 /// What locals need where no function calls itself, and something on top where one does.
 fn memory_for_locals(unit: &Unit<'_>) -> usize {
-    let bytes = |item: Item| {
-        unit.frame_bytes[unit.number(item) as usize].load(Ordering::Relaxed)
-    };
+    let bytes = |item: Item| unit.frame_bytes[unit.number(item) as usize].load(Ordering::Relaxed);
     let (mut functions, mut properties, mut others) = (0, 0, 0);
     for item in unit.items() {
         match item {
@@ -226,7 +224,11 @@ fn memory_for_locals(unit: &Unit<'_>) -> usize {
 fn isa() -> Result<OwnedTargetIsa, Error> {
     let machine = |error: String| Error::Machine(error);
     let mut flags = settings::builder();
-    let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
+    let verifier = if cfg!(debug_assertions) {
+        "true"
+    } else {
+        "false"
+    };
     for (name, value) in [
         ("opt_level", "speed"),
         ("enable_verifier", verifier),

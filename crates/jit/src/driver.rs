@@ -4,7 +4,9 @@
 //! instance to the end of the state, with the same buffer. So faults are told in the same words,
 //! and a limit of native code's own is no limit of the model.
 
-use hadal_model::{Cursor, Expander, Failure, Flow, Model, PAD_BYTES, Source, States, Stop, Successors};
+use hadal_model::{
+    Cursor, Expander, Failure, Flow, Model, PAD_BYTES, Source, States, Stop, Successors,
+};
 
 use crate::call::{Counts, Runtime, Scratch, Session, Status};
 use crate::compile::Native;

@@ -19,8 +19,8 @@ pub(crate) struct Unit<'p> {
     pub(crate) parts: Vec<Parts>,
     pub(crate) effects: Effects,
     pub(crate) limits: Limits,
-    /// Variables that contain multisets, with their first bits.
-    pub(crate) bags: Vec<(TypeId, usize)>,
+    /// The multisets of a state, those inside others left out.
+    pub(crate) bags: Vec<Bag>,
     /// The assumptions among the properties.
     pub(crate) assumptions: Vec<u32>,
     /// By property, the number of the goal of its first instance.
@@ -33,6 +33,18 @@ pub(crate) struct Unit<'p> {
     pub(crate) recursive: Vec<bool>,
     /// By function, whether a call may come to a `cover` statement.
     pub(crate) covers: Vec<bool>,
+}
+
+/// A multiset of a state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bag {
+    pub(crate) first_bit: usize,
+    pub(crate) ty: TypeId,
+    pub(crate) capacity: u32,
+    /// Of an element, in bits.
+    pub(crate) width: u32,
+    /// Whether elements hold multisets.
+    pub(crate) is_nested: bool,
 }
 
 /// How to get to the parts of a type.
@@ -95,15 +107,19 @@ pub(crate) enum Item {
 }
 
 impl<'p> Unit<'p> {
-    pub(crate) fn new(program: &'p Program, limits: Limits, frame_bytes: &'p [AtomicU64], images: &'p Mutex<Vec<Box<[u8]>>>) -> Self {
+    pub(crate) fn new(
+        program: &'p Program,
+        limits: Limits,
+        frame_bytes: &'p [AtomicU64],
+        images: &'p Mutex<Vec<Box<[u8]>>>,
+    ) -> Self {
         let layout = Layout::new(program);
         let parts = (0..program.types.len()).map(|index| Parts::new(program, TypeId::new(index)));
         let parts = parts.collect();
-        let bags = program.vars.iter().enumerate();
-        let bags = bags
-            .filter(|(_, var)| program.types.has_multiset(var.ty))
-            .map(|(index, var)| (var.ty, layout.var(VarId::new(index))))
-            .collect();
+        let mut bags = Vec::new();
+        for (index, var) in program.vars.iter().enumerate() {
+            find_bags(program, var.ty, layout.var(VarId::new(index)), &mut bags);
+        }
         let mut assumptions = Vec::new();
         let mut first_goals = Vec::new();
         let mut next_goal = 0;
@@ -142,7 +158,10 @@ impl<'p> Unit<'p> {
     pub(crate) fn keep_image(&self, bytes: Vec<u8>) -> usize {
         let bytes = bytes.into_boxed_slice();
         let address = bytes.as_ptr().expose_provenance();
-        let mut images = self.images.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut images = self
+            .images
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         images.push(bytes);
         address
     }
@@ -291,5 +310,37 @@ pub(crate) fn domain_len(program: &Program, domain: &ParamDomain) -> u64 {
             }
         }
         ParamDomain::Slots { capacity, .. } => u64::from(*capacity),
+    }
+}
+
+/// Collects the outermost multisets below a place.
+fn find_bags(program: &Program, ty: TypeId, first_bit: usize, bags: &mut Vec<Bag>) {
+    let types = &program.types;
+    if !types.has_multiset(ty) {
+        return;
+    }
+    match types.get(ty) {
+        Type::Simple(_) => {}
+        Type::Array { index, element } => {
+            let n = types.simple(*index).map_or(0, |simple| simple.len()) as usize;
+            let stride = types.bits(*element) as usize;
+            for position in 0..n {
+                find_bags(program, *element, first_bit + position * stride, bags);
+            }
+        }
+        Type::Record { fields } => {
+            let mut at = first_bit;
+            for field in fields {
+                find_bags(program, field.ty, at, bags);
+                at += types.bits(field.ty) as usize;
+            }
+        }
+        Type::Multiset { capacity, element } => bags.push(Bag {
+            first_bit,
+            ty,
+            capacity: *capacity,
+            width: types.bits(*element) as u32,
+            is_nested: types.has_multiset(*element),
+        }),
     }
 }

@@ -55,9 +55,7 @@ impl<'a> Faults<'a> {
                 let domain_may_fault = match domain {
                     Domain::Type(_) => false,
                     Domain::Span { from, to, by } => {
-                        self.may_fault(*from)
-                            || self.may_fault(*to)
-                            || matches!(by, By::Step(_))
+                        self.may_fault(*from) || self.may_fault(*to) || matches!(by, By::Step(_))
                     }
                 };
                 self.defined.push(*var);
@@ -137,7 +135,9 @@ impl<'a> Faults<'a> {
                     },
                 ) => {
                     let end = i128::from(*capacity);
-                    let inside = self.range(*index).is_some_and(|(lo, hi)| lo >= 0 && hi < end);
+                    let inside = self
+                        .range(*index)
+                        .is_some_and(|(lo, hi)| lo >= 0 && hi < end);
                     if !inside || self.may_fault(*index) {
                         return true;
                     }
@@ -204,9 +204,7 @@ impl<'a> Faults<'a> {
             Expr::Read(place) => {
                 let ty = self.place_type(place)?;
                 match self.unit.parts(ty) {
-                    Parts::Simple(simple) => {
-                        Some((i128::from(simple.lo), i128::from(simple.hi)))
-                    }
+                    Parts::Simple(simple) => Some((i128::from(simple.lo), i128::from(simple.hi))),
                     _ => None,
                 }
             }
@@ -296,7 +294,10 @@ pub(crate) fn binary_range(
         BinaryOp::Rem => {
             let most = (b_lo.abs().max(b_hi.abs()) - 1).max(0);
             let most = most.min(a_lo.abs().max(a_hi.abs()));
-            Some((if a_lo >= 0 { 0 } else { -most }, if a_hi <= 0 { 0 } else { most }))
+            Some((
+                if a_lo >= 0 { 0 } else { -most },
+                if a_hi <= 0 { 0 } else { most },
+            ))
         }
         BinaryOp::BitAnd if a_lo >= 0 && b_lo >= 0 => Some((0, a_hi.min(b_hi))),
         BinaryOp::BitOr | BinaryOp::BitXor if a_lo >= 0 && b_lo >= 0 => {
@@ -309,4 +310,3 @@ pub(crate) fn binary_range(
         _ => None,
     }
 }
-

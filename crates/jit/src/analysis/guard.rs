@@ -62,9 +62,7 @@ pub(crate) fn plan<'p>(
     let levels = levels.unwrap_or_else(|| vec![params.len(); parts.len()]);
     let parts = parts.into_iter().zip(levels);
     Plan {
-        parts: parts
-            .map(|(part, level)| Placed { level, part })
-            .collect(),
+        parts: parts.map(|(part, level)| Placed { level, part }).collect(),
         is_split,
     }
 }

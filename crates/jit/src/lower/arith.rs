@@ -212,9 +212,15 @@ impl Lower<'_, '_> {
             let wrapped = self.b.ins().sshr_imm_u(up, unused);
             return int(wrapped, (min, max), true);
         }
-        let above = self.b.ins().iadd_imm_s(value, arithmetic.min.wrapping_neg());
+        let above = self
+            .b
+            .ins()
+            .iadd_imm_s(value, arithmetic.min.wrapping_neg());
         let size = arithmetic.max.wrapping_sub(arithmetic.min);
-        let outside = self.b.ins().icmp_imm_s(IntCC::UnsignedGreaterThan, above, size);
+        let outside = self
+            .b
+            .ins()
+            .icmp_imm_s(IntCC::UnsignedGreaterThan, above, size);
         self.fault_if(outside);
         int(value, range, trusted)
     }

@@ -57,12 +57,7 @@ impl Lower<'_, '_> {
 
     /// Calls a function; returns a simple result as it is stored. An aggregate one is copied to
     /// the bit address `to`.
-    pub(super) fn call_function(
-        &mut self,
-        function: FunctionId,
-        args: &[Arg],
-        to: Value,
-    ) -> Value {
+    pub(super) fn call_function(&mut self, function: FunctionId, args: &[Arg], to: Value) -> Value {
         let callee = self.unit.function(function);
         let too_deep = self.b.ins().icmp_imm_s(IntCC::Equal, self.depth, 0);
         self.fault_if(too_deep);

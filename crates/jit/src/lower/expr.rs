@@ -87,7 +87,9 @@ impl Lower<'_, '_> {
                 let result = self.unit.function(*function).result;
                 Val::Raw(Raw {
                     raw,
-                    simple: self.unit.simple(result.expect("verified: it returns a value")),
+                    simple: self
+                        .unit
+                        .simple(result.expect("verified: it returns a value")),
                     defined: false,
                 })
             }
@@ -508,10 +510,10 @@ impl Lower<'_, '_> {
         for segment in segments {
             let above = self.b.ins().iadd_imm_s(value, segment.lo.wrapping_neg());
             let size = segment.hi.wrapping_sub(segment.lo);
-            let inside =
-                self.b
-                    .ins()
-                    .icmp_imm_s(IntCC::UnsignedLessThanOrEqual, above, size);
+            let inside = self
+                .b
+                .ins()
+                .icmp_imm_s(IntCC::UnsignedLessThanOrEqual, above, size);
             let moved = self.b.ins().iadd_imm_s(above, segment.to);
             image = self.b.ins().select(inside, moved, image);
             missed = self.b.ins().band_not(missed, inside);

@@ -25,7 +25,7 @@ use crate::analysis::calls::reaches_cover;
 use crate::analysis::guard::{self, Part, Plan};
 use crate::analysis::locals::LocalFacts;
 use crate::call::{Helper, Status, field};
-use crate::unit::{Item, Parts, Unit, domain_len};
+use crate::unit::{Bag, Item, Parts, Unit, domain_len};
 
 /// Fills `function` with the code of an item; returns the bytes of locals it needs.
 pub(crate) fn lower(
@@ -550,7 +550,13 @@ impl<'a, 'p> Lower<'a, 'p> {
     }
 
     /// Adds one to a counter in memory.
-    fn bump(&mut self, ty: cranelift_codegen::ir::Type, at: Value, offset: i32, flags: MemFlagsData) {
+    fn bump(
+        &mut self,
+        ty: cranelift_codegen::ir::Type,
+        at: Value,
+        offset: i32,
+        flags: MemFlagsData,
+    ) {
         let before = self.b.ins().load(ty, flags, at, offset);
         let after = self.b.ins().iadd_imm_s(before, 1);
         self.b.ins().store(flags, after, at, offset);
@@ -580,14 +586,25 @@ impl<'a, 'p> Lower<'a, 'p> {
 
     /// Brings the multisets that may have been written into their normal form.
     fn normalise(&mut self, writes: &BitRanges) {
-        for (number, &(ty, first_bit)) in self.unit.bags.iter().enumerate() {
+        let is_written = |bag: &Bag| {
             let mut bits = BitRanges::new();
-            bits.insert(first_bit, first_bit + self.unit.bits(ty) as usize);
-            if bits.intersects(writes) {
-                let number = self.iconst(number as i64);
+            let width = self.unit.bits(bag.ty) as usize;
+            bits.insert(bag.first_bit, bag.first_bit + width);
+            bits.intersects(writes)
+        };
+        let written: Vec<bool> = self.unit.bags.iter().map(is_written).collect();
+        let mut first = 0;
+        while first < written.len() {
+            let n = written[first..]
+                .iter()
+                .take_while(|written| **written)
+                .count();
+            if n > 0 {
                 let (ctx, state) = (self.ctx, self.state);
-                self.helper(Helper::Normalise, &[ctx, state, number]);
+                let (from, end) = (self.iconst(first as i64), self.iconst((first + n) as i64));
+                self.helper(Helper::Normalise, &[ctx, state, from, end]);
             }
+            first += n + 1;
         }
     }
 
@@ -660,18 +677,19 @@ impl<'a, 'p> Lower<'a, 'p> {
             let signature = entry_signature(self.call_conv);
             let callee = self.callee(number, signature);
             let zero = self.iconst(0);
-            let call = self
-                .b
-                .ins()
-                .call(callee, &[self.ctx, self.state, zero]);
+            let call = self.b.ins().call(callee, &[self.ctx, self.state, zero]);
             let status = self.b.inst_results(call)[0];
             let (bad, next) = (self.cold_block(), self.b.create_block());
             self.b.ins().brif(status, bad, &[], next, &[]);
             self.start(bad);
             let is_false = self.b.ins().icmp_imm_s(IntCC::Equal, status, Status::FALSE);
-            self.b
-                .ins()
-                .brif(is_false, restore_no, &[], restore_bad, &[super::arg(status)]);
+            self.b.ins().brif(
+                is_false,
+                restore_no,
+                &[],
+                restore_bad,
+                &[super::arg(status)],
+            );
             self.start(next);
         }
         self.store_ctx(field::FRAMES, self.frame_ptr);
@@ -705,9 +723,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             self.b.ins().store(flags, value, at, 0);
         }
         let written = self.b.ins().iadd_imm_s(written, 1);
-        self.b
-            .ins()
-            .store(flags, written, self.ctx, field::WRITTEN);
+        self.b.ins().store(flags, written, self.ctx, field::WRITTEN);
         let n = self.b.ins().iadd_imm_s(n, 1);
         self.store_ctx(field::LEN, n);
         let slot = self
@@ -793,10 +809,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         let plan = guard::plan(unit, &property.frame, &property.params, condition, false);
         self.open_frame();
         let nest = self.nest(&property.params, first);
-        let is_goal = matches!(
-            property.kind,
-            PropertyKind::Cover | PropertyKind::Liveness
-        );
+        let is_goal = matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness);
         let (yes, no) = (self.b.create_block(), self.b.create_block());
         self.open_levels_to(&nest, &plan, no);
         self.jump(yes);

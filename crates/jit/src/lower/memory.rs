@@ -106,7 +106,7 @@ impl Lower<'_, '_> {
     /// Byte address and first bit of a field whose place is computed.
     fn computed(&mut self, addr: Addr, dynamic: Value) -> (Value, i32, Shift) {
         if let Some(base) = addr.base
-            && addr.step % 8 == 0
+            && addr.step.is_multiple_of(8)
         {
             let bytes = self.b.ins().ushr_imm_u(dynamic, 3);
             let at = self.b.ins().iadd(base, bytes);
@@ -329,7 +329,9 @@ impl Lower<'_, '_> {
         if width <= 448 {
             for (at, n) in Self::chunks(width) {
                 let bits = &image[at as usize..(at + n) as usize];
-                let value = bits.iter().fold(0i64, |sum, &bit| sum << 1 | i64::from(bit));
+                let value = bits
+                    .iter()
+                    .fold(0i64, |sum, &bit| sum << 1 | i64::from(bit));
                 let value = self.iconst(value);
                 self.store_field(Self::part(addr, at), n, value);
             }

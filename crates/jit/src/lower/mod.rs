@@ -123,10 +123,7 @@ enum Exit {
     /// The end of a rule's or startstate's body.
     Body(Block),
     /// Out of a function, with an aggregate result to be copied to a bit address.
-    Function {
-        result: Option<TypeId>,
-        to: Value,
-    },
+    Function { result: Option<TypeId>, to: Value },
 }
 
 impl<'a, 'p> Lower<'a, 'p> {
@@ -212,7 +209,10 @@ impl<'a, 'p> Lower<'a, 'p> {
         let fuel = self.b.ins().iadd_imm_s(fuel, -1);
         self.store_ctx(field::FUEL, fuel);
         let (look, next) = (self.cold_block(), self.b.create_block());
-        let is_empty = self.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, fuel, 0);
+        let is_empty = self
+            .b
+            .ins()
+            .icmp_imm_s(IntCC::SignedLessThanOrEqual, fuel, 0);
         self.b.ins().brif(is_empty, look, &[], next, &[]);
         self.start(look);
         let full = self.iconst(FUEL);
@@ -325,7 +325,10 @@ impl<'a, 'p> Lower<'a, 'p> {
     /// Sets a local to an integer that it can hold, and returns what is then known about it.
     fn set_local_int(&mut self, local: LocalId, value: Int) -> Known {
         let simple = self.local_simple(local);
-        let raw = self.add_imm(value.base, value.add.wrapping_sub(simple.lo).wrapping_add(1));
+        let raw = self.add_imm(
+            value.base,
+            value.add.wrapping_sub(simple.lo).wrapping_add(1),
+        );
         self.set_local(local, raw);
         let fits = simple.lo <= value.lo && value.hi <= simple.hi;
         Known {

@@ -234,9 +234,10 @@ impl Lower<'_, '_> {
     fn scaled(&mut self, value: Value, by: u64) -> Value {
         match by {
             1 => value,
-            by if by.is_power_of_two() => {
-                self.b.ins().ishl_imm_u(value, i64::from(by.trailing_zeros()))
-            }
+            by if by.is_power_of_two() => self
+                .b
+                .ins()
+                .ishl_imm_u(value, i64::from(by.trailing_zeros())),
             by => self.b.ins().imul_imm_s(value, by as i64),
         }
     }

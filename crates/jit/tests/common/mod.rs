@@ -5,9 +5,7 @@ use std::collections::HashSet;
 use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::Native;
-use hadal_model::{
-    Cursor, Expander, Flow, Model, PAD_BYTES, Source, States, Stop, Successors,
-};
+use hadal_model::{Cursor, Expander, Flow, Model, PAD_BYTES, Source, States, Stop, Successors};
 
 /// Everything that one expansion of a block told.
 #[derive(Debug, Default, PartialEq)]
