@@ -1,0 +1,145 @@
+//! The examples of the language reference are true.
+//!
+//! Every block fenced as `murphi` in `docs/murphi.md` is compiled.
+//! The words after it say how, and what must come of it:
+//!
+//! - `hadal`, `cmurphi`, `rumur`: the dialect; `hadal` where none is named;
+//! - `error`: the model is refused, by the front-end or because it breaks a symmetry it declares;
+//! - `fragment`: a piece of a model, which is not compiled;
+//! - `verified`, `violated`, `incomplete`: the model is checked, with this verdict;
+//! - `states=N`, `transitions=N`, `kind=K`: and the run record says so, `kind` being that of the
+//!   first violation.
+
+mod common;
+
+use hadal_murphi::{Compiled, Dialect, Options, compile};
+use hadal_syntax::{Diagnostic, Renderer, Source};
+
+/// With fewer blocks than this, something is wrong with the way they are found.
+const BLOCKS_MIN: usize = 20;
+
+/// A fenced block of the reference.
+struct Block<'a> {
+    /// Where it begins in the document.
+    line: usize,
+    /// What follows `murphi`.
+    words: Vec<&'a str>,
+    text: String,
+}
+
+/// The blocks fenced as `murphi`.
+fn blocks(document: &str) -> Vec<Block<'_>> {
+    let mut found = Vec::new();
+    let mut lines = document.lines().zip(1..);
+    while let Some((opening, line)) = lines.next() {
+        let Some(info) = opening.strip_prefix("```") else {
+            continue;
+        };
+        let mut text = String::new();
+        loop {
+            let (content, _) = lines
+                .next()
+                .unwrap_or_else(|| panic!("line {line}: this block is never closed"));
+            if content == "```" {
+                break;
+            }
+            text.push_str(content);
+            text.push('\n');
+        }
+        let mut words = info.split_whitespace();
+        if words.next() == Some("murphi") {
+            let words = words.collect();
+            found.push(Block { line, words, text });
+        }
+    }
+    found
+}
+
+impl Block<'_> {
+    fn has(&self, word: &str) -> bool {
+        self.words.contains(&word)
+    }
+
+    /// The dialect, and what is expected of the run record. Words that mean nothing are mistakes.
+    fn read_words(&self) -> (Dialect, Vec<(&str, &str)>) {
+        let mut dialect = Dialect::Hadal;
+        let mut expected = Vec::new();
+        for &word in &self.words {
+            match word {
+                "error" | "fragment" => {}
+                "verified" | "violated" | "incomplete" => expected.push(("verdict", word)),
+                _ => match (word.parse(), word.split_once('=')) {
+                    (Ok(named), _) => dialect = named,
+                    (_, Some((key @ ("states" | "transitions" | "kind"), value))) => {
+                        expected.push((key, value));
+                    }
+                    _ => panic!("line {}: unknown word `{word}`", self.line),
+                },
+            }
+        }
+        (dialect, expected)
+    }
+
+    /// Everything that would keep `hadal check` from searching.
+    fn errors(&self, dialect: Dialect) -> String {
+        let source = Source::new(format!("docs/murphi.md:{}", self.line), self.text.as_str())
+            .expect("a block is small");
+        let options = Options {
+            dialect,
+            ..Options::default()
+        };
+        let Compiled {
+            diagnostics,
+            symmetry_breaks,
+            ..
+        } = compile(&source, &options);
+        let all = diagnostics.into_iter().chain(symmetry_breaks);
+        let errors: Vec<Diagnostic> = all.filter(Diagnostic::is_error).collect();
+        Renderer::plain().render_all(&source, &errors)
+    }
+
+    /// Holds the block to what its words say.
+    fn check(&self) {
+        let line = self.line;
+        let (dialect, expected) = self.read_words();
+        let errors = self.errors(dialect);
+        if self.has("error") {
+            assert!(!errors.is_empty(), "line {line}: there is no error");
+            assert!(expected.is_empty(), "line {line}: an error is no run");
+            return;
+        }
+        assert!(errors.is_empty(), "line {line}:\n{errors}");
+        if expected.is_empty() {
+            return;
+        }
+        let flags = ["--dialect", dialect.name(), "--threads", "2", "--json", "-"];
+        let record = common::check_text(&self.text, &flags).record();
+        for (key, value) in expected {
+            let found = match key {
+                "kind" => &record["violations"][0]["kind"],
+                _ => &record[key],
+            };
+            let found = match found {
+                serde_json::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(found, value, "line {line}: {key}");
+        }
+    }
+}
+
+#[test]
+fn the_examples_of_the_reference_are_true() {
+    let document = std::fs::read_to_string(common::root().join("docs/murphi.md"))
+        .expect("the reference is there");
+    let blocks = blocks(&document);
+    let checked = blocks.iter().filter(|block| !block.has("fragment"));
+    assert!(
+        checked.clone().count() >= BLOCKS_MIN,
+        "only {} blocks are checked",
+        checked.count()
+    );
+    for block in checked {
+        block.check();
+    }
+}
