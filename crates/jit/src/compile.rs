@@ -80,7 +80,7 @@ impl Native {
             + program.properties.len();
         let frame_bytes: Vec<AtomicU64> = (0..n_items).map(|_| AtomicU64::new(0)).collect();
         let images = Mutex::new(Vec::new());
-        let unit = Unit::new(program, limits, &frame_bytes, &images);
+        let unit = Unit::new(&interpreter, &frame_bytes, &images);
 
         let isa = isa()?;
         let builder = JITBuilder::with_isa(isa.clone(), default_libcall_names());

@@ -5,10 +5,12 @@ use std::sync::atomic::AtomicU64;
 
 use hadal_ir::effects::Effects;
 use hadal_ir::ids::{FunctionId, TypeId, VarId};
-use hadal_ir::interp::Limits;
+use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::layout::Layout;
 use hadal_ir::program::{ParamDomain, Program, PropertyKind};
 use hadal_ir::types::{SimpleKind, Type};
+
+use crate::analysis::defined::Definedness;
 
 /// A program with what its lowering needs.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct Unit<'p> {
     pub(crate) frame_bytes: &'p [AtomicU64],
     /// Constant bit patterns that native code copies from.
     images: &'p Mutex<Vec<Box<[u8]>>>,
+    /// What may be undefined.
+    pub(crate) definedness: Definedness,
     /// By function, whether it calls itself.
     pub(crate) recursive: Vec<bool>,
     /// By function, whether a call may come to a `cover` statement.
@@ -108,11 +112,11 @@ pub(crate) enum Item {
 
 impl<'p> Unit<'p> {
     pub(crate) fn new(
-        program: &'p Program,
-        limits: Limits,
+        interpreter: &'p Interpreter,
         frame_bytes: &'p [AtomicU64],
         images: &'p Mutex<Vec<Box<[u8]>>>,
     ) -> Self {
+        let program = interpreter.program();
         let layout = Layout::new(program);
         let parts = (0..program.types.len()).map(|index| Parts::new(program, TypeId::new(index)));
         let parts = parts.collect();
@@ -143,12 +147,13 @@ impl<'p> Unit<'p> {
             layout,
             parts,
             effects: Effects::of(program),
-            limits,
+            limits: interpreter.limits(),
             bags,
             assumptions,
             first_goals,
             frame_bytes,
             images,
+            definedness: Definedness::of(interpreter),
             recursive,
             covers,
         }

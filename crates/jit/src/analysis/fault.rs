@@ -9,6 +9,8 @@ use crate::unit::{Parts, Unit};
 /// Looks at the expressions of one frame.
 pub(crate) struct Faults<'a> {
     unit: &'a Unit<'a>,
+    /// The number of the item.
+    item: usize,
     frame: &'a Frame,
     /// Locals that hold a value for sure.
     defined: Vec<LocalId>,
@@ -18,9 +20,15 @@ pub(crate) struct Faults<'a> {
 
 impl<'a> Faults<'a> {
     /// `defined` are locals that hold a value for sure: parameters.
-    pub(crate) fn new(unit: &'a Unit<'a>, frame: &'a Frame, defined: Vec<LocalId>) -> Self {
+    pub(crate) fn new(
+        unit: &'a Unit<'a>,
+        item: usize,
+        frame: &'a Frame,
+        defined: Vec<LocalId>,
+    ) -> Self {
         Faults {
             unit,
+            item,
             frame,
             defined,
             budget: 20_000,
@@ -151,10 +159,15 @@ impl<'a> Faults<'a> {
 
     fn may_be_undefined(&self, id: ExprId) -> bool {
         match self.unit.program.expr(id) {
-            Expr::Read(place) => match place.root {
-                Root::Local(local) => !(place.path.is_empty() && self.defined.contains(&local)),
-                _ => true,
-            },
+            Expr::Read(place) => {
+                let is_known = matches!(place.root, Root::Local(local)
+                    if place.path.is_empty() && self.defined.contains(&local));
+                let unit = self.unit;
+                !is_known
+                    && unit
+                        .definedness
+                        .may_be_undefined(unit.program, self.item, place)
+            }
             Expr::Remap { value, .. } => self.may_be_undefined(*value),
             Expr::Undefined | Expr::Call { .. } => true,
             _ => false,

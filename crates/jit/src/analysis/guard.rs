@@ -43,6 +43,7 @@ pub(crate) enum Part<'p> {
 /// Splits a guard up. With `split` false everything is placed at the innermost level.
 pub(crate) fn plan<'p>(
     unit: &Unit<'p>,
+    item: usize,
     frame: &'p Frame,
     params: &'p [Param],
     guard: &'p Guard,
@@ -54,7 +55,7 @@ pub(crate) fn plan<'p>(
         conjuncts(unit, condition, &mut parts);
     }
     let levels = if split {
-        levels(unit, frame, params, &parts, prologue_len)
+        levels(unit, item, frame, params, &parts, prologue_len)
     } else {
         None
     };
@@ -79,6 +80,7 @@ fn conjuncts<'p>(unit: &Unit<'p>, id: ExprId, parts: &mut Vec<Part<'p>>) {
 /// locals that the prologue sets once.
 fn levels(
     unit: &Unit<'_>,
+    item: usize,
     frame: &Frame,
     params: &[Param],
     parts: &[Part<'_>],
@@ -120,7 +122,7 @@ fn levels(
     let mut floor = 0;
     for (number, param) in params.iter().enumerate() {
         if let ParamDomain::Slots { multiset, .. } = &param.domain {
-            let mut faults = Faults::new(unit, frame, defined[..number].to_vec());
+            let mut faults = Faults::new(unit, item, frame, defined[..number].to_vec());
             if faults.place_may_fault(multiset) {
                 floor = number + 1;
             }
@@ -142,7 +144,7 @@ fn levels(
                 level = level.max(levels[setter]);
             }
         }
-        let may_fault = part_may_fault(unit, frame, &defined, *part);
+        let may_fault = part_may_fault(unit, item, frame, &defined, *part);
         if may_fault {
             level = level.max(conjunct);
             faulty = level;
@@ -155,8 +157,14 @@ fn levels(
     Some(levels)
 }
 
-fn part_may_fault(unit: &Unit<'_>, frame: &Frame, defined: &[LocalId], part: Part<'_>) -> bool {
-    let mut faults = Faults::new(unit, frame, defined.to_vec());
+fn part_may_fault(
+    unit: &Unit<'_>,
+    item: usize,
+    frame: &Frame,
+    defined: &[LocalId],
+    part: Part<'_>,
+) -> bool {
+    let mut faults = Faults::new(unit, item, frame, defined.to_vec());
     match part {
         Part::Condition(id) => faults.may_fault(id),
         Part::Stmt(stmt) => match &stmt.kind {

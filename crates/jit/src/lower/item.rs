@@ -478,7 +478,14 @@ impl<'a, 'p> Lower<'a, 'p> {
         let first = self.enter();
         let source = self.state;
         self.state_is_source = true;
-        let plan = guard::plan(unit, &rule.frame, &rule.params, &rule.guard, true);
+        let plan = guard::plan(
+            unit,
+            self.number as usize,
+            &rule.frame,
+            &rule.params,
+            &rule.guard,
+            true,
+        );
         self.open_frame();
         let nest = self.nest(&rule.params, first);
         self.open_levels(&nest, &plan, 0);
@@ -806,7 +813,14 @@ impl<'a, 'p> Lower<'a, 'p> {
         // An assumption is evaluated on a successor, but after its body has ended.
         self.state_is_source = true;
         let condition = &property.condition;
-        let plan = guard::plan(unit, &property.frame, &property.params, condition, false);
+        let plan = guard::plan(
+            unit,
+            self.number as usize,
+            &property.frame,
+            &property.params,
+            condition,
+            false,
+        );
         self.open_frame();
         let nest = self.nest(&property.params, first);
         let is_goal = matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness);
