@@ -190,6 +190,10 @@ impl Model for Native {
         Box::new(Generator::new(self, stop))
     }
 
+    fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        self.interpreter.expander(stop)
+    }
+
     fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
         self.interpreter.describe_state(state)
     }
@@ -289,26 +293,23 @@ fn compile_all(
             ));
         }
     };
-    let mut all = if n_threads == 1 {
-        work()?
-    } else {
-        let results = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..n_threads)
-                .map(|_| {
-                    std::thread::Builder::new()
-                        .stack_size(COMPILER_STACK)
-                        .spawn_scoped(scope, work)
-                })
-                .collect();
-            let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
-                let thread = thread.map_err(|error| Error::Compile(error.to_string()))?;
-                let failed = |_| Error::Compile("a thread of the compiler failed".to_owned());
-                thread.join().map_err(failed)?
-            };
-            threads.into_iter().map(join).collect::<Result<Vec<_>, _>>()
-        })?;
-        results.into_iter().flatten().collect()
-    };
+    let results = std::thread::scope(|scope| {
+        // Even a single one gets a thread of its own, for its stack.
+        let threads: Vec<_> = (0..n_threads)
+            .map(|_| {
+                std::thread::Builder::new()
+                    .stack_size(COMPILER_STACK)
+                    .spawn_scoped(scope, work)
+            })
+            .collect();
+        let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
+            let thread = thread.map_err(|error| Error::Compile(error.to_string()))?;
+            let failed = |_| Error::Compile("a thread of the compiler failed".to_owned());
+            thread.join().map_err(failed)?
+        };
+        threads.into_iter().map(join).collect::<Result<Vec<_>, _>>()
+    })?;
+    let mut all: Vec<(usize, Compiled)> = results.into_iter().flatten().collect();
     all.sort_by_key(|(number, _)| *number);
     Ok(all.into_iter().map(|(_, compiled)| compiled).collect())
 }

@@ -173,23 +173,23 @@ impl Expander for Generator<'_> {
 
     fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
         let len = block.state_len();
-        for state in 0..block.len() {
-            match self.check_state(block, state) {
-                Status::Done => {}
-                Status::Stopped => return Flow::Stopped,
-                _ => {
-                    let only = States::new(&block.bytes()[state * len..], len, 1);
-                    let before = failures.len();
-                    if self.interpreter.check(only, failures) == Flow::Stopped {
-                        return Flow::Stopped;
-                    }
-                    for failure in &mut failures[before..] {
-                        failure.state = state as u32;
-                    }
-                }
+        let mut first = 0;
+        loop {
+            let state = match self.check_from(block, first) {
+                (_, Status::Done) => return Flow::Done,
+                (_, Status::Stopped) => return Flow::Stopped,
+                (state, _) => state,
+            };
+            let only = States::new(&block.bytes()[state * len..], len, 1);
+            let before = failures.len();
+            if self.interpreter.check(only, failures) == Flow::Stopped {
+                return Flow::Stopped;
             }
+            for failure in &mut failures[before..] {
+                failure.state = state as u32;
+            }
+            first = state + 1;
         }
-        Flow::Done
     }
 
     fn reach_goals(
@@ -267,7 +267,8 @@ impl Generator<'_> {
         }
     }
 
-    fn check_state(&mut self, block: States<'_>, state: usize) -> Status {
+    /// Evaluates the invariants on states from `first` on, up to one where something is wrong.
+    fn check_from(&mut self, block: States<'_>, first: usize) -> (usize, Status) {
         let mut session = Session::reading(
             block,
             &mut self.scratch,
@@ -275,13 +276,15 @@ impl Generator<'_> {
             self.stop.flag(),
             self.native.interpreter.limits().stack_bytes,
         );
-        for &entry in &self.native.entries.invariants {
-            match session.run(entry, state, 0, None) {
-                Status::Done => {}
-                other => return other,
+        for state in first..block.len() {
+            for &entry in &self.native.entries.invariants {
+                match session.run(entry, state, 0, None) {
+                    Status::Done => {}
+                    other => return (state, other),
+                }
             }
         }
-        Status::Done
+        (block.len(), Status::Done)
     }
 
     fn goals_of_state(&mut self, block: States<'_>, state: usize, row: &mut [u64]) -> Status {

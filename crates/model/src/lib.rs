@@ -41,6 +41,13 @@ pub trait Model: Sync {
     /// within an endless loop of the model.
     fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a>;
 
+    /// A generator that runs what defines the model's meaning, for replaying counterexamples.
+    ///
+    /// Where successors are made in a faster way, this is the slow and sure one.
+    fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        self.expander(stop)
+    }
+
     /// The leaves of a state by name, in declaration order, for people: `x[1].y` and `undefined`.
     fn describe_state(&self, state: &[u8]) -> Vec<(String, String)>;
 
