@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use hadal_model::{GoalKind, Phase, PropertyKind, Remark};
+use hadal_model::{FaultKind, GoalKind, Phase, PropertyKind, Remark};
 use hadal_search::{Deadlock, Outcome, Reason, Verdict, Violation, ViolationKind};
 use hadal_syntax::{Diagnostic, Renderer, Source, Span};
 
@@ -298,21 +298,26 @@ pub(crate) fn describe(violation: &Violation) -> String {
     let parameters = parameter_list(&violation.parameters);
     match violation.kind {
         ViolationKind::Invariant => format!("invariant {name}{parameters} is false"),
-        ViolationKind::Deadlock => "deadlock: no rule leads to another state".to_owned(),
+        ViolationKind::Deadlock => format!("deadlock: {}", violation.message),
         ViolationKind::Cover => format!("cover {name}{parameters} is never reached"),
         ViolationKind::Liveness => {
             format!(
                 "liveness {name}{parameters}: a state is reached from which it cannot hold again"
             )
         }
-        ViolationKind::Fault(_) => {
+        ViolationKind::Fault(kind) => {
+            let message = match kind {
+                FaultKind::Assertion => format!("assertion {} fails", quote(&violation.message)),
+                FaultKind::Error => format!("error {}", quote(&violation.message)),
+                _ => violation.message.clone(),
+            };
             let place = match violation.phase {
                 Some(Phase::Start) => format!("in startstate {name}{parameters}"),
                 Some(Phase::Guard) => format!("in the guard of rule {name}{parameters}"),
                 Some(Phase::Property) => format!("in property {name}{parameters}"),
                 Some(Phase::Body) | None => format!("in rule {name}{parameters}"),
             };
-            format!("{} {place}", violation.message)
+            format!("{message} {place}")
         }
     }
 }
@@ -320,6 +325,8 @@ pub(crate) fn describe(violation: &Violation) -> String {
 fn after(violation: &Violation) -> String {
     match violation.kind {
         ViolationKind::Cover => String::new(),
+        _ if violation.phase == Some(Phase::Start) => String::new(),
+        ViolationKind::Fault(_) if violation.depth == 0 => ", the first step".to_owned(),
         _ if violation.depth == 0 => ", in a startstate".to_owned(),
         _ => format!(", after {}", counted(violation.depth.into(), "step")),
     }

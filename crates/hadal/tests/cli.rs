@@ -160,7 +160,7 @@ fn an_undefined_read_names_the_variable_the_rule_and_the_place() {
         &[],
         1,
         expect![[r#"
-            <stdin>: violated: `y` is undefined in rule "copy", in a startstate
+            <stdin>: violated: `y` is undefined in rule "copy", the first step
 
             error: `y` is undefined in rule "copy"
              --> <stdin>:3:28

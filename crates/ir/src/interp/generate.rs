@@ -25,7 +25,7 @@ trait Sink {
     fn enabled(&mut self);
     /// How many guards were true since the expansion of this state began.
     fn n_enabled(&self) -> u32;
-    /// A body ran to its end.
+    /// A body ran to its end; of a startstate, only what it covered counts.
     fn fired(&mut self, rule: u32, progress: bool, covered: &[u32]);
     /// A successor. `true` ends the expansion.
     fn successor(&mut self, rule: u32, state: &[u8]) -> bool;
@@ -282,6 +282,7 @@ impl<'p> Generator<'p> {
                     match self.machine.run_body(&start.body) {
                         Ok(()) => {
                             self.machine.normalise_bags();
+                            sink.fired(number, true, &self.machine.covered);
                             let state = self.assumed()?.then(|| self.machine.state());
                             if state.is_some_and(|state| sink.successor(number, state)) {
                                 return Ok(Fired::Ended);

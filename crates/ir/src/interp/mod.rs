@@ -4,7 +4,7 @@
 //! it, all packed alike, so that a reference is a bit address.
 //! Nothing here is clever; native code is, and is compared with this.
 //!
-//! - [`machine`](self): evaluates expressions and runs statements.
+//! - `machine`: evaluates expressions and runs statements.
 //! - `prepare`: offsets and orders computed once per program.
 //! - `instances`: runs through the parameters of rules.
 //! - `generate`: the [`Expander`] on top.

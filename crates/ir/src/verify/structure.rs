@@ -94,7 +94,8 @@ impl Structure<'_> {
 
     fn simple(&mut self, simple: &Simple, at: &str) {
         let n = i128::from(simple.hi) - i128::from(simple.lo) + 1;
-        if !(0..1i128 << 64).contains(&n) {
+        // The least 64-bit integer stands for undefined where values are computed.
+        if !(0..1i128 << 64).contains(&n) || simple.lo == i64::MIN {
             let message = format!("{}..{} is not a range", simple.lo, simple.hi);
             self.error(VerifyErrorKind::Type, at, message);
             return;

@@ -165,7 +165,11 @@ impl Checker<'_> {
             }
             Kind::Integer | Kind::Range { .. } => {
                 let limits = self.folding();
-                let number = typed.parse::<i64>().ok();
+                let hex = typed.strip_prefix("0x").or(typed.strip_prefix("0X"));
+                let number = match hex {
+                    Some(digits) => i64::from_str_radix(digits, 16).ok(),
+                    None => typed.parse::<i64>().ok(),
+                };
                 number.filter(|number| (limits.min..=limits.max).contains(number))
             }
             _ => None,

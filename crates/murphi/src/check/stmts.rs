@@ -515,11 +515,8 @@ impl Checker<'_> {
                     .push(CoverPoint { name: text, site });
                 IrKind::Cover { point, condition }
             }
-            PropertyKind::Liveness => {
-                let message = "`liveness` is a property of the model, not a statement";
-                self.report(Diagnostic::error(message, span));
-                return None;
-            }
+            // The parser has reported it.
+            PropertyKind::Liveness => return None,
         })
     }
 

@@ -118,6 +118,7 @@ impl Parser<'_> {
                 self.expect(TokenKind::Colon);
                 self.operand(LOOSEST);
             }
+            return error_expr(self.since(start));
         }
         expr
     }
@@ -192,6 +193,7 @@ impl Parser<'_> {
                 self.bump();
                 self.operand(level + 1);
             }
+            return error_expr(self.since(start));
         }
         expr
     }
@@ -205,13 +207,6 @@ impl Parser<'_> {
             _ => return self.primary(),
         };
         let start = self.bump();
-        if op == UnaryOp::Neg && self.at_least_int() {
-            self.bump();
-            return Expr {
-                kind: ExprKind::Int(i64::MIN),
-                span: self.since(start),
-            };
-        }
         let operand = match op {
             UnaryOp::Not => self.operand(COMPARISON),
             _ => self.nest(Self::prefix).unwrap_or_else(|| error_expr(start)),
@@ -467,12 +462,6 @@ impl Parser<'_> {
                     .context(Span::new(open.start, open.start + 1), "opened here")
             });
         }
-    }
-
-    /// Whether the next token is 2^63, which is a number only behind a minus.
-    fn at_least_int(&self) -> bool {
-        self.at(TokenKind::Int)
-            && literal::int_value(self.text(), self.dialect) == Ok(i64::MIN.unsigned_abs())
     }
 
     pub(super) fn int(&mut self) -> i64 {
