@@ -366,12 +366,11 @@ impl<'p> Walk<'p> {
                 let to = self.nodes.results[self.item];
                 self.connect(from, to, ty);
             }
-            StmtKind::MultisetAdd { value, .. } => {
-                // Elements of multisets count as undefined whatever is added.
-                if let Arg::Copy(place) | Arg::Ref(place) = value {
-                    self.place_calls(place);
-                }
-            }
+            // Elements of multisets count as undefined whatever is added.
+            StmtKind::MultisetAdd {
+                value: Arg::Copy(place) | Arg::Ref(place),
+                ..
+            } => self.place_calls(place),
             StmtKind::Put(PutItem::Place(place, _)) => self.place_calls(place),
             _ => {}
         }

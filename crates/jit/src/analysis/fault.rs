@@ -199,18 +199,37 @@ impl<'a> Faults<'a> {
         if arithmetic.wraps {
             return false;
         }
-        match self.range(id) {
+        match self.exact_range(id, 12) {
             Some((lo, hi)) => lo < i128::from(arithmetic.min) || hi > i128::from(arithmetic.max),
             None => true,
         }
     }
 
-    /// Least and greatest value, where types tell; of exact results, before any wrapping.
+    /// Least and greatest value, where types tell. A result outside the range of integers has
+    /// faulted or wrapped around, so it is not among them.
     pub(crate) fn range(&self, id: ExprId) -> Option<(i128, i128)> {
         self.range_within(id, 12)
     }
 
     fn range_within(&self, id: ExprId, depth: u32) -> Option<(i128, i128)> {
+        let (lo, hi) = self.exact_range(id, depth)?;
+        let is_result = matches!(
+            self.unit.program.expr(id),
+            Expr::Unary(..) | Expr::Binary(..)
+        );
+        if !is_result {
+            return Some((lo, hi));
+        }
+        let arithmetic = self.unit.program.arithmetic;
+        let (min, max) = (i128::from(arithmetic.min), i128::from(arithmetic.max));
+        if arithmetic.wraps && (lo < min || hi > max) {
+            return Some((min, max));
+        }
+        Some((lo.clamp(min, max), hi.clamp(min, max)))
+    }
+
+    /// The same, of the exact result of an operation.
+    fn exact_range(&self, id: ExprId, depth: u32) -> Option<(i128, i128)> {
         let depth = depth.checked_sub(1)?;
         match self.unit.program.expr(id) {
             Expr::Int(value) => Some((i128::from(*value), i128::from(*value))),
@@ -237,13 +256,7 @@ impl<'a> Faults<'a> {
             Expr::Binary(op, a, b) => {
                 let a = self.range_within(*a, depth)?;
                 let b = self.range_within(*b, depth)?;
-                let range = binary_range(*op, a, b)?;
-                let arithmetic = self.unit.program.arithmetic;
-                let (min, max) = (i128::from(arithmetic.min), i128::from(arithmetic.max));
-                if arithmetic.wraps && (range.0 < min || range.1 > max) {
-                    return Some((min, max));
-                }
-                Some(range)
+                binary_range(*op, a, b)
             }
             Expr::Cond(_, a, b) => {
                 let a = self.range_within(*a, depth)?;

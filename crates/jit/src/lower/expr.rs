@@ -635,7 +635,9 @@ impl Lower<'_, '_> {
         };
         let known = match (&by, trips) {
             (Step::Constant(by), Some(trips)) if trips > 0 => {
-                let last = from.lo.wrapping_add((trips as i64 - 1).wrapping_mul(*by));
+                let last = from
+                    .lo
+                    .wrapping_add((trips as i64).wrapping_sub(1).wrapping_mul(*by));
                 Int {
                     lo: from.lo.min(last),
                     hi: from.lo.max(last),

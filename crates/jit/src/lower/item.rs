@@ -777,6 +777,11 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
         let (end, abandoned) = (self.b.create_block(), self.b.create_block());
         self.exit = Exit::Body(end);
+        let covers = reaches_cover(unit.program, &unit.covers, &start.body);
+        if covers {
+            let ctx = self.ctx;
+            self.helper(Helper::ForgetCovers, &[ctx]);
+        }
         if self.block(&start.body) {
             self.jump(end);
         }
@@ -788,8 +793,15 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.check_assumptions(discarded);
         let number = self.iconst(index as i64);
         self.push(n, slot, number);
-        self.jump(next);
+        let counted = self.b.create_block();
+        self.jump(counted);
         self.start(discarded);
+        self.jump(counted);
+        self.start(counted);
+        if covers {
+            let ctx = self.ctx;
+            self.helper(Helper::CountCovers, &[ctx]);
+        }
         self.jump(next);
         self.b.switch_to_block(abandoned);
         self.jump(next);
