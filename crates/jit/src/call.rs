@@ -191,6 +191,9 @@ impl<'a> Session<'a> {
         let stack_bytes = stack_bytes.saturating_sub(STACK_RESERVE) as u64;
         let frames_len = scratch.frames.len() - PAD_BYTES;
         let frames = scratch.frames.as_mut_ptr();
+        // Native code computes addresses as numbers.
+        frames.expose_provenance();
+        block.bytes().as_ptr().expose_provenance();
         let context = Context {
             slot: std::ptr::null_mut(),
             len: 0,
@@ -231,6 +234,7 @@ impl<'a> Session<'a> {
         assert!(columns.states.len() >= capacity * self.state_len + PAD_BYTES);
         assert!(columns.indices.len() >= capacity && columns.rules.len() >= capacity);
         let context = &mut self.context;
+        columns.states.as_mut_ptr().expose_provenance();
         let slot = columns.len * self.state_len;
         context.slot = columns.states[slot..].as_mut_ptr();
         context.len = columns.len as u64;
