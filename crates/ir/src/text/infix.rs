@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::expr::{Arg, BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
+use crate::expr::{Arg, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
 use crate::ids::{ExprId, FunctionId, LocalId, TypeId};
 use crate::program::{Frame, Program};
 use crate::types::Type;
