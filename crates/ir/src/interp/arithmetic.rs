@@ -29,7 +29,7 @@ pub(super) fn binary(arithmetic: Arithmetic, op: BinaryOp, a: i64, b: i64) -> Re
         BinaryOp::Div | BinaryOp::Rem if b == 0 => {
             return Err(Failed {
                 kind: FaultKind::Division,
-                message: format!("{a} {} 0: division by zero", symbol(op)),
+                message: format!("{a} {} 0: division by zero", op.symbol()),
             });
         }
         BinaryOp::Div => i128::from(a) / i128::from(b),
@@ -39,7 +39,7 @@ pub(super) fn binary(arithmetic: Arithmetic, op: BinaryOp, a: i64, b: i64) -> Re
     };
     fit(arithmetic, exact).ok_or_else(|| Failed {
         kind: FaultKind::Overflow,
-        message: format!("{a} {} {b} leaves the range of integers", symbol(op)),
+        message: format!("{a} {} {b} leaves the range of integers", op.symbol()),
     })
 }
 
@@ -77,27 +77,6 @@ fn fit(arithmetic: Arithmetic, exact: i128) -> Option<i64> {
         .then(|| ((exact - min).rem_euclid(size) + min) as i64)
 }
 
-fn symbol(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::Eq => "=",
-        BinaryOp::Ne => "!=",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +96,7 @@ mod tests {
         expected: Result<i64, FaultKind>,
     ) {
         let result = binary(arithmetic, op, a, b).map_err(|failed| failed.kind);
-        assert_eq!(result, expected, "{a} {} {b}", symbol(op));
+        assert_eq!(result, expected, "{a} {} {b}", op.symbol());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::expr::{Arg, BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
+use crate::expr::{Arg, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
 use crate::ids::{ExprId, FunctionId, LocalId, TypeId};
 use crate::program::{Frame, Program};
 use crate::types::Type;
@@ -91,7 +91,7 @@ impl<'a> Infix<'a> {
                 self.write_expr(out, *value, next);
             }
             Expr::Binary(op, left, right) => {
-                self.write_list(out, &[*left, *right], binary_sign(*op), level)
+                self.write_list(out, &[*left, *right], op.symbol(), level)
             }
             Expr::And(parts) => self.write_list(out, parts, "&", level),
             Expr::Or(parts) => self.write_list(out, parts, "|", level),
@@ -277,26 +277,5 @@ impl<'a> Infix<'a> {
                 }
             };
         }
-    }
-}
-
-fn binary_sign(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::Eq => "=",
-        BinaryOp::Ne => "!=",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
     }
 }
