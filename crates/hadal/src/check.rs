@@ -43,6 +43,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         constants: args.constants.clone(),
         symmetry: plan.symmetry,
         limits: plan.limits,
+        engine: args.engine,
     };
     let loaded = match load::load(&request, error_style) {
         Ok(Some(loaded)) => loaded,

@@ -105,7 +105,7 @@ pub(crate) struct CheckArgs {
     pub(crate) store: StoreName,
 
     /// What makes the successors
-    #[arg(long, value_enum, default_value_t = EngineName::Interpreter, help_heading = "Search")]
+    #[arg(long, value_enum, default_value_t = EngineName::Native, help_heading = "Search")]
     pub(crate) engine: EngineName,
 
     /// Hard budget for everything the process holds, e.g. 300M or 2G [default: half of what is
@@ -240,6 +240,8 @@ StoreName {
 names!(
 /// What makes the successors.
 EngineName {
+    /// Native code, compiled when the model is loaded
+    Native = "native",
     /// The reference interpreter
     Interpreter = "interpreter",
 });

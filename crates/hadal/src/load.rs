@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use hadal_ir::interp::{Interpreter, Limits};
+use hadal_jit::Native;
 use hadal_model::Model;
 use hadal_murphi::Dialect;
 use hadal_symmetry::{Description, Symmetric};
 use hadal_syntax::{Diagnostic, Renderer, Source};
 
-use crate::flags::Language;
+use crate::flags::{EngineName, Language};
 use crate::style::Style;
 use crate::units;
 
@@ -24,6 +25,7 @@ pub(crate) struct Request<'a> {
     pub(crate) constants: Vec<(String, String)>,
     pub(crate) symmetry: bool,
     pub(crate) limits: Limits,
+    pub(crate) engine: EngineName,
 }
 
 /// A model, ready to be searched.
@@ -73,14 +75,18 @@ pub(crate) fn load(request: &Request<'_>, style: Style) -> anyhow::Result<Option
 
     let begun = Instant::now();
     let reduces = request.symmetry && program.types.scalarsets.iter().any(|set| set.size > 1);
-    let (model, symmetry): (Box<dyn Model>, _) = if reduces {
-        let interpreter = Box::new(Interpreter::new(program, request.limits));
-        let program = interpreter.program().clone();
-        let symmetric = Symmetric::new(interpreter, &program);
-        let description = describe_symmetry(&symmetric.canonicaliser().describe());
-        (Box::new(symmetric), Some(description))
-    } else {
-        (Box::new(Interpreter::new(program, request.limits)), None)
+    let kept = reduces.then(|| program.clone());
+    let inner: Box<dyn Model> = match request.engine {
+        EngineName::Native => Box::new(Native::new(program, request.limits)?),
+        EngineName::Interpreter => Box::new(Interpreter::new(program, request.limits)),
+    };
+    let (model, symmetry): (Box<dyn Model>, _) = match kept {
+        Some(program) => {
+            let symmetric = Symmetric::new(inner, &program);
+            let description = describe_symmetry(&symmetric.canonicaliser().describe());
+            (Box::new(symmetric), Some(description))
+        }
+        None => (inner, None),
     };
     Ok(Some(Loaded {
         source,

@@ -9,7 +9,7 @@ use hadal_search::{Trace, TraceStep};
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
-use crate::flags::{ReplayArgs, TraceName};
+use crate::flags::{EngineName, ReplayArgs, TraceName};
 use crate::load::{self, Request};
 use crate::plan;
 use crate::record::{Record, StepRecord, ViolationRecord};
@@ -47,6 +47,8 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
         // A run is a run of the model itself, whatever was reduced to find it.
         symmetry: false,
         limits: plan::limits(dialect, None, 1000),
+        // A counterexample is replayed by what defines its meaning.
+        engine: EngineName::Interpreter,
     };
     let Some(loaded) = load::load(&request, Style::new(args.color, &io::stderr()))? else {
         return Ok(Exit::Usage);

@@ -28,7 +28,7 @@ pub use fault::{Fault, FaultKind, Phase};
 pub use shape::{BitRanges, Component, Goal, GoalKind, Property, PropertyKind, Rule, Shape};
 pub use states::{PAD_BYTES, States};
 pub use stop::Stop;
-pub use successors::{Cursor, Flow, Source, Successors};
+pub use successors::{Columns, Cursor, Flow, Source, Successors};
 
 /// A finite transition system over states of one fixed length.
 pub trait Model: Sync {
@@ -40,6 +40,13 @@ pub trait Model: Sync {
     /// The generator must come back with [`Flow::Stopped`] soon after `stop` is raised, even from
     /// within an endless loop of the model.
     fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a>;
+
+    /// A generator that runs what defines the model's meaning, for replaying counterexamples.
+    ///
+    /// Where successors are made in a faster way, this is the slow and sure one.
+    fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        self.expander(stop)
+    }
 
     /// The leaves of a state by name, in declaration order, for people: `x[1].y` and `undefined`.
     fn describe_state(&self, state: &[u8]) -> Vec<(String, String)>;

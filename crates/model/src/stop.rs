@@ -25,4 +25,9 @@ impl Stop {
     pub fn is_raised(&self) -> bool {
         self.raised.load(Ordering::Relaxed)
     }
+
+    /// The flag itself, for code that polls it by its address.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.raised
+    }
 }

@@ -10,7 +10,9 @@ use crate::{Fault, PAD_BYTES, Shape, States};
 pub struct Successors {
     state_len: usize,
     capacity: usize,
-    /// `capacity` states and padding; only the first `n` are meaningful.
+    /// Number of successors held; in every column only so many entries are meaningful.
+    len: usize,
+    /// `capacity` states and padding.
     states: Vec<u8>,
     sources_of: Vec<u32>,
     indices: Vec<u32>,
@@ -18,6 +20,27 @@ pub struct Successors {
     sources: Vec<Source>,
     fired_by_rule: Vec<u64>,
     goal_hits: Vec<u64>,
+}
+
+/// The columns of a [`Successors`] buffer over their whole capacity.
+#[derive(Debug)]
+pub struct Columns<'a> {
+    /// The states one after the other, and [`PAD_BYTES`] bytes that may be read and overwritten.
+    pub states: &'a mut [u8],
+    /// Position in the block of each successor's source.
+    pub sources_of: &'a mut [u32],
+    /// Index of each successor in its source's expansion.
+    pub indices: &'a mut [u32],
+    /// Rule that made each successor.
+    pub rules: &'a mut [u32],
+    /// What happened at each source.
+    pub sources: &'a mut [Source],
+    /// Bodies run to their end, by rule.
+    pub fired_by_rule: &'a mut [u64],
+    /// Steps that reached a goal, by goal.
+    pub goal_hits: &'a mut [u64],
+    /// Number of successors held.
+    pub len: usize,
 }
 
 /// What happened at one source state, before any reduction.
@@ -69,10 +92,11 @@ impl Successors {
         Successors {
             state_len: shape.state_len,
             capacity,
+            len: 0,
             states: vec![0; capacity * shape.state_len + PAD_BYTES],
-            sources_of: Vec::with_capacity(capacity),
-            indices: Vec::with_capacity(capacity),
-            rules: Vec::with_capacity(capacity),
+            sources_of: vec![0; capacity],
+            indices: vec![0; capacity],
+            rules: vec![0; capacity],
             sources: Vec::new(),
             fired_by_rule: vec![0; shape.rules.len()],
             goal_hits: vec![0; shape.goals.len()],
@@ -91,19 +115,17 @@ impl Successors {
     /// Empties the columns of successors and keeps what is known about the sources, so that the
     /// same block can go on.
     pub fn drain(&mut self) {
-        self.sources_of.clear();
-        self.indices.clear();
-        self.rules.clear();
+        self.len = 0;
     }
 
     /// Number of successors held.
     pub fn len(&self) -> usize {
-        self.rules.len()
+        self.len
     }
 
     /// Whether no successor is held.
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        self.len == 0
     }
 
     /// Whether no further successor fits.
@@ -122,13 +144,38 @@ impl Successors {
             !self.is_full(),
             "an expander must ask is_full before it pushes"
         );
-        let at = self.len() * self.state_len;
+        let at = self.len * self.state_len;
         self.states[at..at + self.state_len].copy_from_slice(state);
-        self.sources_of.push(source);
         let entry = &mut self.sources[source as usize];
-        self.indices.push(entry.written);
+        self.sources_of[self.len] = source;
+        self.indices[self.len] = entry.written;
+        self.rules[self.len] = rule;
         entry.written += 1;
-        self.rules.push(rule);
+        self.len += 1;
+    }
+
+    /// The columns over their whole capacity, for an expander that writes successors in place.
+    /// It says afterwards with [`set_len`](Self::set_len) how many there are.
+    pub fn columns(&mut self) -> Columns<'_> {
+        Columns {
+            states: &mut self.states,
+            sources_of: &mut self.sources_of,
+            indices: &mut self.indices,
+            rules: &mut self.rules,
+            sources: &mut self.sources,
+            fired_by_rule: &mut self.fired_by_rule,
+            goal_hits: &mut self.goal_hits,
+            len: self.len,
+        }
+    }
+
+    /// Declares the first `len` entries of the columns to be successors.
+    ///
+    /// # Panics
+    /// Where that is more than the capacity.
+    pub fn set_len(&mut self, len: usize) {
+        assert!(len <= self.capacity, "a buffer holds what it has room for");
+        self.len = len;
     }
 
     /// Counts a body of `rule` that ran to its end at `source`; `progress` where it led away from
@@ -173,17 +220,17 @@ impl Successors {
 
     /// Position in the block of the source of the successor at `position`.
     pub fn source_of(&self, position: usize) -> u32 {
-        self.sources_of[position]
+        self.sources_of[..self.len][position]
     }
 
     /// Index of the successor at `position` in its source's expansion.
     pub fn index(&self, position: usize) -> u32 {
-        self.indices[position]
+        self.indices[..self.len][position]
     }
 
     /// Rule that made the successor at `position`.
     pub fn rule(&self, position: usize) -> u32 {
-        self.rules[position]
+        self.rules[..self.len][position]
     }
 
     /// What happened at each source.

@@ -78,7 +78,7 @@ pub(crate) fn replay(model: &dyn Model, path: &Path, stop: &Stop) -> Result<Trac
         return Ok(Trace { steps: vec![step] });
     }
     let mut replay = Replay {
-        expander: model.expander(stop),
+        expander: model.reference_expander(stop),
         out: Successors::new(model.shape(), BUFFER_LEN),
         state_len: model.shape().state_len,
     };

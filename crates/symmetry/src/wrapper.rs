@@ -62,14 +62,11 @@ where
     }
 
     fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
-        Box::new(SymmetricExpander {
-            inner: self.inner.expander(stop),
-            canonicaliser: &self.canonicaliser,
-            goals: &self.goals,
-            scratch: self.canonicaliser.scratch(),
-            sampler: Sampler::new(self.inner.shape(), &self.canonicaliser),
-            is_checked: &self.is_checked,
-        })
+        self.over(self.inner.expander(stop))
+    }
+
+    fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        self.over(self.inner.reference_expander(stop))
     }
 
     fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
@@ -78,6 +75,24 @@ where
 
     fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
         self.inner.describe_step(parent, index)
+    }
+}
+
+impl<P> Symmetric<P>
+where
+    P: Deref + Sync,
+    P::Target: Model,
+{
+    /// Brings what an expander makes into canonical form.
+    fn over<'a>(&'a self, inner: Box<dyn Expander + 'a>) -> Box<dyn Expander + 'a> {
+        Box::new(SymmetricExpander {
+            inner,
+            canonicaliser: &self.canonicaliser,
+            goals: &self.goals,
+            scratch: self.canonicaliser.scratch(),
+            sampler: Sampler::new(self.inner.shape(), &self.canonicaliser),
+            is_checked: &self.is_checked,
+        })
     }
 }
 

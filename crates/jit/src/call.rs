@@ -1,0 +1,655 @@
+//! Where the safe world meets native code: the context native code works on, the helpers it calls
+//! back, and the calls themselves. All unsafe code of the crate is in this file.
+//!
+//! What keeps it sound: a [`Session`] is made from exclusive borrows of everything that native
+//! code writes to and shared borrows of what it reads, with lengths checked once.
+//! Native code is generated so that every address lies in one of these: fields at constant offsets
+//! lie inside the state or frame by construction, and an index that is not a constant or a loop
+//! variable is compared with its bounds before use, even where the model's types promise that it
+//! fits, so that not even a malformed state leads astray.
+//! Reads and writes of fields touch whole words and may reach up to [`PAD_BYTES`] beyond.
+
+use std::marker::PhantomData;
+use std::mem::offset_of;
+use std::sync::atomic::AtomicBool;
+
+use cranelift_jit::JITModule;
+use hadal_ir::{Program, bits};
+use hadal_model::{Columns, PAD_BYTES, States};
+
+use crate::unit::Bag;
+
+/// How a call of native code ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// All instances are done; for a property: it is true.
+    Done,
+    /// There is no room for the successor of the instance noted.
+    NoRoom,
+    /// The interpreter must decide from the instance noted on: a fault, or a limit was reached.
+    Fault,
+    /// The stop flag was raised.
+    Stopped,
+    /// The property is false, or an assumption of a body was.
+    False,
+}
+
+impl Status {
+    pub(crate) const DONE: i64 = 0;
+    pub(crate) const NO_ROOM: i64 = 1;
+    pub(crate) const FAULT: i64 = 2;
+    pub(crate) const STOPPED: i64 = 3;
+    pub(crate) const FALSE: i64 = 4;
+
+    fn of(code: i64) -> Self {
+        match code {
+            Self::DONE => Status::Done,
+            Self::NO_ROOM => Status::NoRoom,
+            Self::STOPPED => Status::Stopped,
+            Self::FALSE => Status::False,
+            // Whatever else came back, the interpreter knows better.
+            _ => Status::Fault,
+        }
+    }
+}
+
+/// What native code reads and writes besides states.
+#[repr(C)]
+#[derive(Debug)]
+struct Context {
+    /// The next successor's place.
+    slot: *mut u8,
+    /// Successors held and the number that fits.
+    len: u64,
+    capacity: u64,
+    sources_of: *mut u32,
+    indices: *mut u32,
+    rules: *mut u32,
+    fired_by_rule: *mut u64,
+    /// Hits of cover points, and those of the firing at hand.
+    cover_hits: *mut u64,
+    cover_pending: *mut u64,
+    /// Facts about the source at hand.
+    source: u32,
+    written: u32,
+    fired: u32,
+    enabled: u32,
+    progress: u64,
+    /// Where an interrupted call is to go on.
+    instance: u64,
+    /// Rounds until the stop flag is looked at again.
+    fuel: i64,
+    stop: *const AtomicBool,
+    /// Memory for locals.
+    frames: *mut u8,
+    frames_end: *mut u8,
+    /// The stack must not grow below this address.
+    stack_limit: u64,
+    /// Goal bits of the state at hand.
+    goals: *mut u64,
+    runtime: *const Runtime<'static>,
+}
+
+/// Offsets into the context, for the code generator.
+pub(crate) mod field {
+    use super::{Context, offset_of};
+
+    macro_rules! offsets {
+        ($($name:ident = $field:ident;)*) => {
+            $(pub(crate) const $name: i32 = offset_of!(Context, $field) as i32;)*
+        };
+    }
+
+    offsets! {
+        SLOT = slot;
+        LEN = len;
+        CAPACITY = capacity;
+        SOURCES_OF = sources_of;
+        INDICES = indices;
+        RULES = rules;
+        FIRED_BY_RULE = fired_by_rule;
+        COVER_PENDING = cover_pending;
+        SOURCE = source;
+        WRITTEN = written;
+        FIRED = fired;
+        ENABLED = enabled;
+        PROGRESS = progress;
+        INSTANCE = instance;
+        FUEL = fuel;
+        STOP = stop;
+        FRAMES = frames;
+        FRAMES_END = frames_end;
+        STACK_LIMIT = stack_limit;
+        GOALS = goals;
+    }
+}
+
+/// Rounds of loops between two looks at the stop flag.
+pub(crate) const FUEL: i64 = 4096;
+
+/// What helpers need to know about the program.
+#[derive(Debug)]
+pub(crate) struct Runtime<'p> {
+    pub(crate) program: &'p Program,
+    /// The multisets of a state.
+    pub(crate) bags: &'p [Bag],
+    pub(crate) state_len: usize,
+    pub(crate) n_cover_points: usize,
+}
+
+/// What one thread needs to run native code: memory for locals and for pending cover points.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    frames: Vec<u8>,
+    cover_pending: Vec<u64>,
+}
+
+impl Scratch {
+    /// Room for `frame_bytes` of locals.
+    pub(crate) fn new(frame_bytes: usize, n_cover_points: usize) -> Self {
+        Scratch {
+            frames: vec![0; frame_bytes + 2 * PAD_BYTES],
+            cover_pending: vec![0; n_cover_points],
+        }
+    }
+}
+
+/// Facts about one source that add up over calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) written: u32,
+    pub(crate) fired: u32,
+    pub(crate) enabled: u32,
+    pub(crate) progress: bool,
+}
+
+/// The right to call native code on certain states and buffers.
+#[derive(Debug)]
+pub(crate) struct Session<'a> {
+    context: Context,
+    states: *const u8,
+    state_len: usize,
+    n_states: usize,
+    borrows: PhantomData<&'a mut ()>,
+}
+
+/// Bytes of stack that native code keeps clear of, for the helpers it calls.
+const STACK_RESERVE: usize = 64 << 10;
+
+impl<'a> Session<'a> {
+    /// A session that reads `block` and has nowhere to write.
+    pub(crate) fn reading(
+        block: States<'a>,
+        scratch: &'a mut Scratch,
+        runtime: &'a Runtime<'a>,
+        stop: &'a AtomicBool,
+        stack_bytes: usize,
+    ) -> Self {
+        assert_eq!(block.state_len(), runtime.state_len, "states fit the model");
+        assert!(scratch.cover_pending.len() >= runtime.n_cover_points);
+        let here = 0u8;
+        let stack_bytes = stack_bytes.saturating_sub(STACK_RESERVE) as u64;
+        let frames_len = scratch.frames.len() - PAD_BYTES;
+        let frames = scratch.frames.as_mut_ptr();
+        // Native code computes addresses as numbers.
+        frames.expose_provenance();
+        block.bytes().as_ptr().expose_provenance();
+        let context = Context {
+            slot: std::ptr::null_mut(),
+            len: 0,
+            capacity: 0,
+            sources_of: std::ptr::null_mut(),
+            indices: std::ptr::null_mut(),
+            rules: std::ptr::null_mut(),
+            fired_by_rule: std::ptr::null_mut(),
+            cover_hits: std::ptr::null_mut(),
+            cover_pending: scratch.cover_pending.as_mut_ptr(),
+            source: 0,
+            written: 0,
+            fired: 0,
+            enabled: 0,
+            progress: 0,
+            instance: 0,
+            fuel: FUEL,
+            stop,
+            frames,
+            frames_end: frames.wrapping_add(frames_len),
+            stack_limit: (&raw const here as u64).saturating_sub(stack_bytes),
+            goals: std::ptr::null_mut(),
+            runtime: (runtime as *const Runtime<'a>).cast(),
+        };
+        Session {
+            context,
+            states: block.bytes().as_ptr(),
+            state_len: block.state_len(),
+            n_states: block.len(),
+            borrows: PhantomData,
+        }
+    }
+
+    /// Lets the session write successors.
+    pub(crate) fn writing(mut self, columns: Columns<'a>, first_cover_point: usize) -> Self {
+        let capacity = columns.sources_of.len();
+        assert!(columns.len <= capacity);
+        assert!(columns.states.len() >= capacity * self.state_len + PAD_BYTES);
+        assert!(columns.indices.len() >= capacity && columns.rules.len() >= capacity);
+        let context = &mut self.context;
+        columns.states.as_mut_ptr().expose_provenance();
+        let slot = columns.len * self.state_len;
+        context.slot = columns.states[slot..].as_mut_ptr();
+        context.len = columns.len as u64;
+        context.capacity = capacity as u64;
+        context.sources_of = columns.sources_of.as_mut_ptr();
+        context.indices = columns.indices.as_mut_ptr();
+        context.rules = columns.rules.as_mut_ptr();
+        context.fired_by_rule = columns.fired_by_rule.as_mut_ptr();
+        context.cover_hits = columns.goal_hits[first_cover_point..].as_mut_ptr();
+        self
+    }
+
+    /// Number of successors held.
+    pub(crate) fn len(&self) -> usize {
+        self.context.len as usize
+    }
+
+    /// Turns to another source.
+    pub(crate) fn set_source(&mut self, source: u32, counts: Counts) {
+        self.context.source = source;
+        self.context.written = counts.written;
+        self.context.fired = counts.fired;
+        self.context.enabled = counts.enabled;
+        self.context.progress = u64::from(counts.progress);
+    }
+
+    /// The facts about the source at hand.
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            written: self.context.written,
+            fired: self.context.fired,
+            enabled: self.context.enabled,
+            progress: self.context.progress != 0,
+        }
+    }
+
+    /// Number of guards that were true at the source at hand.
+    pub(crate) fn n_enabled(&self) -> u32 {
+        self.context.enabled
+    }
+
+    /// The instance at which the last call ended.
+    pub(crate) fn instance(&self) -> u64 {
+        self.context.instance
+    }
+
+    /// Runs a rule, startstate or property on a state of the block, from an instance on.
+    /// `goals` are the goal bits of the state, for properties that have any.
+    pub(crate) fn run(
+        &mut self,
+        code: Entry,
+        state: usize,
+        instance: u64,
+        goals: Option<&mut [u64]>,
+    ) -> Status {
+        assert!(state < self.n_states || self.n_states == 0);
+        if code.writes {
+            assert!(!self.context.sources_of.is_null(), "there is a buffer");
+        }
+        self.context.goals = match goals {
+            Some(goals) => {
+                assert!(goals.len() >= code.goal_words);
+                goals.as_mut_ptr()
+            }
+            None => {
+                assert!(code.goal_words == 0, "goals need their bits");
+                std::ptr::null_mut()
+            }
+        };
+        let state = self.states.wrapping_add(state * self.state_len);
+        // SAFETY: `code` was made by this crate from verified IR and follows this signature (see
+        // the head of the file); its memory outlives it by the lifetime of `Code`, which the
+        // owner of entries keeps. The context points to live, exclusively borrowed buffers.
+        Status::of(unsafe { (code.function)(&mut self.context, state, instance) })
+    }
+}
+
+type Function = unsafe extern "C" fn(*mut Context, *const u8, u64) -> i64;
+
+/// A compiled rule, startstate or property.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    function: Function,
+    /// Whether it writes successors.
+    writes: bool,
+    /// Words of goal bits it may set.
+    goal_words: usize,
+}
+
+/// Executable memory. Entries must not be called after it is gone.
+pub(crate) struct Code {
+    module: Option<JITModule>,
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Code")
+    }
+}
+
+// SAFETY: after construction the module is not touched until it is dropped, and the code it owns
+// is never written again.
+unsafe impl Send for Code {}
+// SAFETY: as above; shared access reads nothing of the module.
+unsafe impl Sync for Code {}
+
+impl Code {
+    pub(crate) fn new(module: JITModule) -> Self {
+        Code {
+            module: Some(module),
+        }
+    }
+
+    /// The entry at an address that the module gave for one of its functions of the entry
+    /// signature.
+    pub(crate) fn entry(&self, address: *const u8, writes: bool, goal_words: usize) -> Entry {
+        assert!(!address.is_null());
+        Entry {
+            // SAFETY: the compiler declares every rule, startstate and property with exactly this
+            // signature in the platform's C calling convention.
+            function: unsafe { std::mem::transmute::<*const u8, Function>(address) },
+            writes,
+            goal_words,
+        }
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: entries live beside this in `Native`, and expanders borrow that, so nothing
+            // can be inside the code or call it later.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// The addresses of the helpers native code calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Helper {
+    /// (bit address, width) → the field.
+    GetBits,
+    /// (bit address, width, value).
+    SetBits,
+    /// (from, to, width): like `memmove`, for bits.
+    CopyBits,
+    /// (a, b, width) → 1 where the bits are equal.
+    EqualBits,
+    /// (bit address, width).
+    ZeroBits,
+    /// (context, state, number of the first multiset, number behind the last one).
+    Normalise,
+    /// (a, count, min, max, wraps) → the value, or the least integer where there is none.
+    Shift,
+    /// (a, b, min, max, wraps) → the same for products.
+    Multiply,
+    /// (bit address, number of slots) → the first free one, or -1.
+    FirstFree,
+    /// () forgets pending hits of cover points.
+    ForgetCovers,
+    /// () counts pending hits of cover points.
+    CountCovers,
+}
+
+impl Helper {
+    /// Address, number of parameters, and whether there is a result.
+    pub(crate) fn signature(self) -> (usize, usize, bool) {
+        match self {
+            Helper::GetBits => (get_bits as *const () as usize, 2, true),
+            Helper::SetBits => (set_bits as *const () as usize, 3, false),
+            Helper::CopyBits => (copy_bits as *const () as usize, 3, false),
+            Helper::EqualBits => (equal_bits as *const () as usize, 3, true),
+            Helper::ZeroBits => (zero_bits as *const () as usize, 2, false),
+            Helper::Normalise => (normalise as *const () as usize, 4, false),
+            Helper::Shift => (shift as *const () as usize, 5, true),
+            Helper::Multiply => (multiply as *const () as usize, 5, true),
+            Helper::FirstFree => (first_free as *const () as usize, 2, true),
+            Helper::ForgetCovers => (forget_covers as *const () as usize, 1, false),
+            Helper::CountCovers => (count_covers as *const () as usize, 1, false),
+        }
+    }
+}
+
+/// Splits a bit address into a byte address and a bit of that byte.
+fn split(at: u64) -> (*mut u8, u32) {
+    (
+        std::ptr::with_exposed_provenance_mut((at >> 3) as usize),
+        (at & 7) as u32,
+    )
+}
+
+/// Reads up to 64 bits.
+///
+/// # Safety
+/// The nine bytes from the field's first byte on must be readable.
+unsafe extern "C" fn get_bits(at: u64, n_bits: u64) -> u64 {
+    if n_bits == 0 {
+        return 0;
+    }
+    let (byte, shift) = split(at);
+    let n_bits = n_bits as u32;
+    // SAFETY: the caller guarantees nine readable bytes.
+    let (word, last) = unsafe { (byte.cast::<u64>().read_unaligned(), *byte.add(8)) };
+    let head = u64::from_be(word) << shift;
+    let tail = if shift == 0 {
+        0
+    } else {
+        u64::from(last) >> (8 - shift)
+    };
+    (head | tail) >> (64 - n_bits)
+}
+
+/// Writes up to 64 bits.
+///
+/// # Safety
+/// The nine bytes from the field's first byte on must be readable and writable.
+unsafe extern "C" fn set_bits(at: u64, n_bits: u64, value: u64) {
+    if n_bits == 0 {
+        return;
+    }
+    let (byte, shift) = split(at);
+    let n_bits = n_bits as u32;
+    let mask = u64::MAX >> (64 - n_bits);
+    let value = value & mask;
+    let word = byte.cast::<u64>();
+    // SAFETY: the caller guarantees nine bytes.
+    unsafe {
+        let old = u64::from_be(word.read_unaligned());
+        if shift + n_bits <= 64 {
+            let up = 64 - shift - n_bits;
+            word.write_unaligned(((old & !(mask << up)) | (value << up)).to_be());
+        } else {
+            let down = shift + n_bits - 64;
+            word.write_unaligned(((old & !(mask >> down)) | (value >> down)).to_be());
+            let last = byte.add(8);
+            *last = (*last & (0xff >> down)) | ((value << (8 - down)) as u8);
+        }
+    }
+}
+
+/// Copies bits between ranges that may overlap.
+///
+/// # Safety
+/// Both ranges must be readable and the second writable, with padding behind them.
+unsafe extern "C" fn copy_bits(from: u64, to: u64, n_bits: u64) {
+    if from == to {
+        return;
+    }
+    let step = 56;
+    if to < from {
+        let mut done = 0;
+        while done < n_bits {
+            let n = step.min(n_bits - done);
+            // SAFETY: inside the caller's ranges.
+            unsafe { set_bits(to + done, n, get_bits(from + done, n)) };
+            done += n;
+        }
+    } else {
+        let mut left = n_bits;
+        while left > 0 {
+            let n = step.min(left);
+            left -= n;
+            // SAFETY: inside the caller's ranges.
+            unsafe { set_bits(to + left, n, get_bits(from + left, n)) };
+        }
+    }
+}
+
+/// Whether two ranges hold the same bits.
+///
+/// # Safety
+/// Both ranges must be readable, with padding behind them.
+unsafe extern "C" fn equal_bits(a: u64, b: u64, n_bits: u64) -> u64 {
+    let mut done = 0;
+    while done < n_bits {
+        let n = 56.min(n_bits - done);
+        // SAFETY: inside the caller's ranges.
+        if unsafe { get_bits(a + done, n) != get_bits(b + done, n) } {
+            return 0;
+        }
+        done += n;
+    }
+    1
+}
+
+/// Sets bits to zero.
+///
+/// # Safety
+/// The range must be writable, with padding behind it.
+unsafe extern "C" fn zero_bits(at: u64, n_bits: u64) {
+    let mut done = 0;
+    while done < n_bits {
+        let n = 56.min(n_bits - done);
+        // SAFETY: inside the caller's range.
+        unsafe { set_bits(at + done, n, 0) };
+        done += n;
+    }
+}
+
+/// Brings some of the multisets of a state into their normal form.
+///
+/// # Safety
+/// `context` must be that of the session and `state` a successor in the making.
+unsafe extern "C" fn normalise(context: *mut Context, state: *mut u8, first: u64, end: u64) {
+    // SAFETY: the session's runtime outlives it, and the successor buffer, which is exclusively
+    // borrowed, has padding behind its last state.
+    let (runtime, bytes) = unsafe {
+        let runtime = &*(*context).runtime;
+        let bytes = std::slice::from_raw_parts_mut(state, runtime.state_len + PAD_BYTES);
+        (runtime, bytes)
+    };
+    for bag in &runtime.bags[first as usize..end as usize] {
+        if bag.capacity as usize <= SMALL_BAG && bag.width <= 64 && !bag.is_nested {
+            normalise_small(bytes, bag);
+        } else {
+            let types = &runtime.program.types;
+            types.normalise_multisets(bytes, bag.ty, bag.first_bit);
+        }
+    }
+}
+
+/// Slots of a multiset that is brought into its normal form without calls and recursion.
+const SMALL_BAG: usize = 56;
+
+/// Present elements first, in the order of their bits; free slots zero.
+fn normalise_small(bytes: &mut [u8], bag: &Bag) {
+    let (slots, width) = (bag.capacity as usize, bag.width);
+    let slot_bit = |slot: usize| bag.first_bit + slots + slot * width as usize;
+    let presence = bits::get(bytes, bag.first_bit, bag.capacity);
+    let mut elements = [0u64; SMALL_BAG];
+    let mut n = 0;
+    for slot in 0..slots {
+        if presence >> (slots - 1 - slot) & 1 == 0 {
+            continue;
+        }
+        let element = bits::get(bytes, slot_bit(slot), width);
+        let mut at = n;
+        while at > 0 && elements[at - 1] > element {
+            elements[at] = elements[at - 1];
+            at -= 1;
+        }
+        elements[at] = element;
+        n += 1;
+    }
+    for (slot, &element) in elements[..slots].iter().enumerate() {
+        // Mostly little has changed, and a load is cheaper than a store.
+        if bits::get(bytes, slot_bit(slot), width) != element {
+            bits::set(bytes, slot_bit(slot), width, element);
+        }
+    }
+    let sorted = ((1u64 << n) - 1) << (slots - n);
+    if presence != sorted {
+        bits::set(bytes, bag.first_bit, bag.capacity, sorted);
+    }
+}
+
+extern "C" fn shift(a: i64, count: i64, min: i64, max: i64, wraps: u64) -> i64 {
+    let exact = match i128::from(count) {
+        count @ 0..=63 => i128::from(a) << count,
+        count @ -63..=-1 => i128::from(a >> -count),
+        _ => 0,
+    };
+    fit(exact, min, max, wraps != 0)
+}
+
+extern "C" fn multiply(a: i64, b: i64, min: i64, max: i64, wraps: u64) -> i64 {
+    fit(i128::from(a) * i128::from(b), min, max, wraps != 0)
+}
+
+fn fit(exact: i128, min: i64, max: i64, wraps: bool) -> i64 {
+    let (min, max) = (i128::from(min), i128::from(max));
+    if (min..=max).contains(&exact) {
+        return exact as i64;
+    }
+    if wraps {
+        ((exact - min).rem_euclid(max - min + 1) + min) as i64
+    } else {
+        i64::MIN
+    }
+}
+
+/// The first free slot of a multiset, or -1.
+///
+/// # Safety
+/// The presence bits must be readable, with padding behind them.
+unsafe extern "C" fn first_free(at: u64, n_slots: u64) -> i64 {
+    let free = (0..n_slots).find(|slot| {
+        // SAFETY: inside the caller's range.
+        unsafe { get_bits(at + slot, 1) == 0 }
+    });
+    free.map_or(-1, |slot| slot as i64)
+}
+
+/// # Safety
+/// `context` must be that of the session.
+unsafe extern "C" fn forget_covers(context: *mut Context) {
+    // SAFETY: the session owns as many pending counts as there are cover points.
+    unsafe {
+        let n = (*(*context).runtime).n_cover_points;
+        std::slice::from_raw_parts_mut((*context).cover_pending, n).fill(0);
+    }
+}
+
+/// # Safety
+/// `context` must be that of the session, which must be able to write.
+unsafe extern "C" fn count_covers(context: *mut Context) {
+    // SAFETY: the session owns as many pending counts as there are cover points, and the buffer
+    // as many hits from the first cover point on.
+    unsafe {
+        let n = (*(*context).runtime).n_cover_points;
+        let pending = std::slice::from_raw_parts_mut((*context).cover_pending, n);
+        let hits = std::slice::from_raw_parts_mut((*context).cover_hits, n);
+        for (hit, pending) in hits.iter_mut().zip(pending) {
+            *hit += *pending;
+            *pending = 0;
+        }
+    }
+}

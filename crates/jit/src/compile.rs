@@ -1,0 +1,349 @@
+//! From a program to executable memory.
+//!
+//! Functions are compiled by as many threads as there are processors, each one by itself, and
+//! linked by one. All that the compiler needed is gone before the first state is expanded.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{Signature, UserFuncName};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module, ModuleReloc, default_libcall_names};
+use hadal_ir::interp::{Interpreter, Limits};
+use hadal_ir::program::{Program, PropertyKind};
+use hadal_model::{Expander, Model, Shape, Step, Stop};
+
+use crate::call::{Code, Entry};
+use crate::driver::Generator;
+use crate::lower::call::{entry_signature, function_signature};
+use crate::lower::item;
+use crate::unit::{Bag, Item, Unit};
+
+/// Why there is no native code.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Cranelift has no code generator for this machine.
+    #[error("there is no native code for this machine: {0}")]
+    Machine(String),
+    /// The compiler refused a function. That is a mistake of ours.
+    #[error("native code could not be made: {0}")]
+    Compile(String),
+}
+
+/// A program as a [`Model`], by native code.
+#[derive(Debug)]
+pub struct Native {
+    // Declared before the code they point into, so dropped before it.
+    pub(crate) entries: Entries,
+    _code: Code,
+    /// Constants that the code refers to by address.
+    _images: Vec<Box<[u8]>>,
+    _frame_bytes: Vec<AtomicU64>,
+    pub(crate) interpreter: Interpreter,
+    pub(crate) facts: Facts,
+}
+
+/// The compiled items.
+#[derive(Debug)]
+pub(crate) struct Entries {
+    /// By priority, then in the order of the text, with the rule's priority.
+    pub(crate) rules: Vec<(Entry, i64)>,
+    pub(crate) starts: Vec<Entry>,
+    pub(crate) invariants: Vec<Entry>,
+    pub(crate) goals: Vec<Entry>,
+}
+
+/// What expanders need to know.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) bags: Vec<Bag>,
+    /// Memory for locals.
+    pub(crate) frame_bytes: usize,
+    pub(crate) first_cover_point: usize,
+    pub(crate) n_cover_points: usize,
+    pub(crate) goal_words: usize,
+}
+
+impl Native {
+    /// Compiles a verified program.
+    pub fn new(program: Program, limits: Limits) -> Result<Self, Error> {
+        let interpreter = Interpreter::new(program, limits);
+        let program = interpreter.program();
+        let n_items = program.functions.len()
+            + program.rules.len()
+            + program.starts.len()
+            + program.properties.len();
+        let frame_bytes: Vec<AtomicU64> = (0..n_items).map(|_| AtomicU64::new(0)).collect();
+        let images = Mutex::new(Vec::new());
+        let unit = Unit::new(&interpreter, &frame_bytes, &images);
+
+        let isa = isa()?;
+        let builder = JITBuilder::with_isa(isa.clone(), default_libcall_names());
+        let mut module = JITModule::new(builder);
+        let call_conv = isa.default_call_conv();
+        let items = unit.items();
+        for &item in &items {
+            let signature = signature(&unit, item, call_conv);
+            let name = format!("{item:?}");
+            let id = module
+                .declare_function(&name, Linkage::Local, &signature)
+                .map_err(|error| Error::Compile(error.to_string()))?;
+            debug_assert_eq!(id.as_u32(), unit.number(item));
+        }
+        for (number, compiled) in compile_all(&unit, &items, &*isa)?.into_iter().enumerate() {
+            module
+                .define_function_bytes(
+                    FuncId::from_u32(number as u32),
+                    compiled.alignment,
+                    &compiled.bytes,
+                    &compiled.relocs,
+                )
+                .map_err(|error| Error::Compile(error.to_string()))?;
+        }
+        module
+            .finalize_definitions()
+            .map_err(|error| Error::Compile(error.to_string()))?;
+
+        let address =
+            |item: Item| module.get_finalized_function(FuncId::from_u32(unit.number(item)));
+        let of_kind = |kinds: &[PropertyKind]| -> Vec<*const u8> {
+            let properties = program.properties.iter().enumerate();
+            properties
+                .filter(|(_, property)| kinds.contains(&property.kind))
+                .map(|(index, _)| address(Item::Property(index)))
+                .collect()
+        };
+        let mut order: Vec<usize> = (0..program.rules.len()).collect();
+        order.sort_by_key(|&rule| program.rules[rule].priority);
+        let rules: Vec<(*const u8, i64)> = order
+            .into_iter()
+            .map(|rule| (address(Item::Rule(rule)), program.rules[rule].priority))
+            .collect();
+        let starts: Vec<*const u8> = (0..program.starts.len())
+            .map(|start| address(Item::Start(start)))
+            .collect();
+        let invariants = of_kind(&[PropertyKind::Invariant]);
+        let goals = of_kind(&[PropertyKind::Cover, PropertyKind::Liveness]);
+        let goal_words = unit.goal_words();
+        let facts = Facts {
+            bags: unit.bags.clone(),
+            frame_bytes: memory_for_locals(&unit),
+            first_cover_point: unit.first_cover_point(),
+            n_cover_points: program.cover_points.len(),
+            goal_words,
+        };
+        drop(unit);
+        let code = Code::new(module);
+        let entries = Entries {
+            rules: rules
+                .into_iter()
+                .map(|(address, priority)| (code.entry(address, true, 0), priority))
+                .collect(),
+            starts: starts
+                .into_iter()
+                .map(|address| code.entry(address, true, 0))
+                .collect(),
+            invariants: invariants
+                .into_iter()
+                .map(|address| code.entry(address, false, 0))
+                .collect(),
+            goals: goals
+                .into_iter()
+                .map(|address| code.entry(address, false, goal_words))
+                .collect(),
+        };
+        let images = images
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        Ok(Native {
+            entries,
+            _code: code,
+            _images: images,
+            _frame_bytes: frame_bytes,
+            interpreter,
+            facts,
+        })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        self.interpreter.program()
+    }
+
+    /// The interpreter of the same program.
+    pub fn interpreter(&self) -> &Interpreter {
+        &self.interpreter
+    }
+}
+
+impl Model for Native {
+    fn shape(&self) -> &Shape {
+        self.interpreter.shape()
+    }
+
+    fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        Box::new(Generator::new(self, stop))
+    }
+
+    fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        self.interpreter.expander(stop)
+    }
+
+    fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
+        self.interpreter.describe_state(state)
+    }
+
+    fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
+        self.interpreter.describe_step(parent, index)
+    }
+}
+
+/// Memory that locals of nested calls may take before the interpreter takes over.
+const RECURSION_BYTES: u64 = 1 << 20;
+
+/// What locals need where no function calls itself, and something on top where one does.
+fn memory_for_locals(unit: &Unit<'_>) -> usize {
+    let bytes = |item: Item| unit.frame_bytes[unit.number(item) as usize].load(Ordering::Relaxed);
+    let (mut functions, mut properties, mut others) = (0, 0, 0);
+    for item in unit.items() {
+        match item {
+            Item::Function(_) => functions += bytes(item),
+            Item::Property(_) => properties = bytes(item).max(properties),
+            Item::Rule(_) | Item::Start(_) => others = bytes(item).max(others),
+        }
+    }
+    let recursion = if unit.recursive.contains(&true) {
+        RECURSION_BYTES
+    } else {
+        0
+    };
+    (functions + properties + others + recursion) as usize
+}
+
+fn isa() -> Result<OwnedTargetIsa, Error> {
+    let machine = |error: String| Error::Machine(error);
+    let mut flags = settings::builder();
+    let verifier = if cfg!(debug_assertions) {
+        "true"
+    } else {
+        "false"
+    };
+    for (name, value) in [
+        ("opt_level", "speed"),
+        ("enable_verifier", verifier),
+        ("use_colocated_libcalls", "false"),
+        ("is_pic", "false"),
+        ("enable_probestack", "false"),
+        ("unwind_info", "false"),
+    ] {
+        flags
+            .set(name, value)
+            .map_err(|error| machine(error.to_string()))?;
+    }
+    let builder = cranelift_native::builder().map_err(|error| machine(error.to_owned()))?;
+    builder
+        .finish(settings::Flags::new(flags))
+        .map_err(|error| machine(error.to_string()))
+}
+
+fn signature(unit: &Unit<'_>, item: Item, call_conv: CallConv) -> Signature {
+    match item {
+        Item::Function(index) => {
+            let n_params = unit.program.functions[index].params.len();
+            function_signature(call_conv, n_params)
+        }
+        _ => entry_signature(call_conv),
+    }
+}
+
+/// A compiled function, before it has an address.
+struct Compiled {
+    alignment: u64,
+    bytes: Vec<u8>,
+    relocs: Vec<ModuleReloc>,
+}
+
+/// Compiles all items, in their order.
+fn compile_all(
+    unit: &Unit<'_>,
+    items: &[Item],
+    isa: &dyn TargetIsa,
+) -> Result<Vec<Compiled>, Error> {
+    // A thread is worth it for some dozens of functions.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let n_threads = processors.min(items.len() / 16).max(1);
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<(usize, Compiled)>, Error> {
+        let mut context = Context::new();
+        let mut builder = FunctionBuilderContext::new();
+        let mut done = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&item) = items.get(number) else {
+                return Ok(done);
+            };
+            done.push((
+                number,
+                compile(unit, item, isa, &mut context, &mut builder)?,
+            ));
+        }
+    };
+    let results = std::thread::scope(|scope| {
+        // Even a single one gets a thread of its own, for its stack.
+        let threads: Vec<_> = (0..n_threads)
+            .map(|_| {
+                std::thread::Builder::new()
+                    .stack_size(COMPILER_STACK)
+                    .spawn_scoped(scope, work)
+            })
+            .collect();
+        let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
+            let thread = thread.map_err(|error| Error::Compile(error.to_string()))?;
+            let failed = |_| Error::Compile("a thread of the compiler failed".to_owned());
+            thread.join().map_err(failed)?
+        };
+        threads.into_iter().map(join).collect::<Result<Vec<_>, _>>()
+    })?;
+    let mut all: Vec<(usize, Compiled)> = results.into_iter().flatten().collect();
+    all.sort_by_key(|(number, _)| *number);
+    Ok(all.into_iter().map(|(_, compiled)| compiled).collect())
+}
+
+/// Expressions may be nested deeply, and lowering recurses.
+const COMPILER_STACK: usize = 64 << 20;
+
+fn compile(
+    unit: &Unit<'_>,
+    item: Item,
+    isa: &dyn TargetIsa,
+    context: &mut Context,
+    builder: &mut FunctionBuilderContext,
+) -> Result<Compiled, Error> {
+    let number = unit.number(item);
+    let call_conv = isa.default_call_conv();
+    context.clear();
+    context.func.signature = signature(unit, item, call_conv);
+    context.func.name = UserFuncName::user(0, number);
+    let config = isa.frontend_config();
+    let frame = item::lower(unit, item, &mut context.func, builder, call_conv, config);
+    unit.frame_bytes[number as usize].store(frame, Ordering::Relaxed);
+    let result = context.compile(isa, &mut ControlPlane::default());
+    let code = result.map_err(|error| Error::Compile(format!("{item:?}: {:?}", error.inner)))?;
+    let alignment = u64::from(code.buffer.alignment);
+    let bytes = code.buffer.data().to_vec();
+    let relocs: Vec<_> = code.buffer.relocs().to_vec();
+    let relocs = relocs
+        .iter()
+        .map(|reloc| ModuleReloc::from_mach_reloc(reloc, &context.func, FuncId::from_u32(number)))
+        .collect();
+    Ok(Compiled {
+        alignment,
+        bytes,
+        relocs,
+    })
+}

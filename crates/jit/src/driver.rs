@@ -1,0 +1,306 @@
+//! Successors by native code: the [`Expander`] over compiled rules.
+//!
+//! Where native code leaves a state to the interpreter, that one goes on from the same rule and
+//! instance to the end of the state, with the same buffer. So faults are told in the same words,
+//! and a limit of native code's own is no limit of the model.
+
+use hadal_model::{
+    Cursor, Expander, Failure, Flow, Model, PAD_BYTES, Source, States, Stop, Successors,
+};
+
+use crate::call::{Counts, Runtime, Scratch, Session, Status};
+use crate::compile::Native;
+
+/// One thread's access to native code.
+pub(crate) struct Generator<'a> {
+    native: &'a Native,
+    stop: &'a Stop,
+    scratch: Scratch,
+    runtime: Runtime<'a>,
+    interpreter: Box<dyn Expander + 'a>,
+    /// A state of no meaning, for startstates.
+    nothing: Vec<u8>,
+}
+
+impl<'a> Generator<'a> {
+    pub(crate) fn new(native: &'a Native, stop: &'a Stop) -> Self {
+        let facts = &native.facts;
+        let state_len = native.shape().state_len;
+        Generator {
+            native,
+            stop,
+            scratch: Scratch::new(facts.frame_bytes, facts.n_cover_points),
+            runtime: Runtime {
+                program: native.program(),
+                bags: &facts.bags,
+                state_len,
+                n_cover_points: facts.n_cover_points,
+            },
+            interpreter: native.interpreter.expander(stop),
+            nothing: vec![0; state_len + PAD_BYTES],
+        }
+    }
+}
+
+/// What became of the rules of one state.
+enum Fired {
+    All,
+    NoRoom { rule: u32, instance: u64 },
+    Interpret { rule: u32, instance: u64 },
+    Stopped,
+}
+
+/// Fires the rules on one source, from a position and instance on.
+fn fire_rules(session: &mut Session<'_>, native: &Native, source: usize, from: Cursor) -> Fired {
+    let rules = &native.entries.rules;
+    let mut priority = None;
+    let mut instance = from.instance;
+    for (position, &(entry, own)) in rules.iter().enumerate().skip(from.rule as usize) {
+        // Only the least priority that has an enabled rule fires.
+        if priority.is_some_and(|priority| priority != own) && session.n_enabled() > 0 {
+            break;
+        }
+        priority = Some(own);
+        let rule = position as u32;
+        match session.run(entry, source, instance, None) {
+            Status::Done => {}
+            Status::NoRoom => {
+                let instance = session.instance();
+                return Fired::NoRoom { rule, instance };
+            }
+            Status::Fault | Status::False => {
+                let instance = session.instance();
+                return Fired::Interpret { rule, instance };
+            }
+            Status::Stopped => return Fired::Stopped,
+        }
+        instance = 0;
+    }
+    Fired::All
+}
+
+fn counts_of(source: &Source) -> Counts {
+    Counts {
+        written: source.written,
+        fired: source.fired,
+        enabled: source.enabled,
+        progress: source.progress,
+    }
+}
+
+fn note(source: &mut Source, counts: Counts) {
+    source.written = counts.written;
+    source.fired = counts.fired;
+    source.enabled = counts.enabled;
+    source.progress = counts.progress;
+}
+
+impl Generator<'_> {
+    /// Expands states natively until something else is to be done; returns the state it is about
+    /// and what happened there.
+    fn run_block(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> (u32, Fired) {
+        let mut columns = out.columns();
+        let sources = std::mem::take(&mut columns.sources);
+        let mut session = Session::reading(
+            block,
+            &mut self.scratch,
+            &self.runtime,
+            self.stop.flag(),
+            self.native.interpreter.limits().stack_bytes,
+        )
+        .writing(columns, self.native.facts.first_cover_point);
+        let mut ended = (block.len() as u32, Fired::All);
+        let mut from = from;
+        for source in from.state..block.len() as u32 {
+            let entry = &mut sources[source as usize];
+            session.set_source(source, counts_of(entry));
+            let fired = fire_rules(&mut session, self.native, source as usize, from);
+            note(entry, session.counts());
+            if !matches!(fired, Fired::All) {
+                ended = (source, fired);
+                break;
+            }
+            from = Cursor::default();
+        }
+        let len = session.len();
+        out.set_len(len);
+        ended
+    }
+}
+
+impl Expander for Generator<'_> {
+    fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
+        let nothing = std::mem::take(&mut self.nothing);
+        let flow = self.run_starts(&nothing, from, out);
+        self.nothing = nothing;
+        flow
+    }
+
+    fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow {
+        let mut from = from;
+        loop {
+            let (state, rule, instance) = match self.run_block(block, from, out) {
+                (_, Fired::All) => return Flow::Done,
+                (_, Fired::Stopped) => return Flow::Stopped,
+                (state, Fired::NoRoom { rule, instance }) => {
+                    return Flow::Full(Cursor {
+                        state,
+                        rule,
+                        instance,
+                        inner: 0,
+                    });
+                }
+                (state, Fired::Interpret { rule, instance }) => (state, rule, instance),
+            };
+            // The rest of this state, and no further one.
+            let only = States::new(block.bytes(), block.state_len(), state as usize + 1);
+            let cursor = Cursor {
+                state,
+                rule,
+                instance,
+                inner: 0,
+            };
+            match self.interpreter.expand(only, cursor, out) {
+                Flow::Done => {}
+                other => return other,
+            }
+            from = Cursor {
+                state: state + 1,
+                ..Cursor::default()
+            };
+        }
+    }
+
+    fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
+        let len = block.state_len();
+        let mut first = 0;
+        loop {
+            let state = match self.check_from(block, first) {
+                (_, Status::Done) => return Flow::Done,
+                (_, Status::Stopped) => return Flow::Stopped,
+                (state, _) => state,
+            };
+            let only = States::new(&block.bytes()[state * len..], len, 1);
+            let before = failures.len();
+            if self.interpreter.check(only, failures) == Flow::Stopped {
+                return Flow::Stopped;
+            }
+            for failure in &mut failures[before..] {
+                failure.state = state as u32;
+            }
+            first = state + 1;
+        }
+    }
+
+    fn reach_goals(
+        &mut self,
+        block: States<'_>,
+        reached: &mut [u64],
+        failures: &mut Vec<Failure>,
+    ) -> Flow {
+        let len = block.state_len();
+        let n_words = self.native.facts.goal_words;
+        for state in 0..block.len() {
+            let row = &mut reached[state * n_words..][..n_words];
+            match self.goals_of_state(block, state, row) {
+                Status::Done => {}
+                Status::Stopped => return Flow::Stopped,
+                _ => {
+                    row.fill(0);
+                    let only = States::new(&block.bytes()[state * len..], len, 1);
+                    let before = failures.len();
+                    if self.interpreter.reach_goals(only, row, failures) == Flow::Stopped {
+                        return Flow::Stopped;
+                    }
+                    for failure in &mut failures[before..] {
+                        failure.state = state as u32;
+                    }
+                }
+            }
+        }
+        Flow::Done
+    }
+}
+
+impl Generator<'_> {
+    fn run_starts(&mut self, nothing: &[u8], from: Cursor, out: &mut Successors) -> Flow {
+        let block = States::new(nothing, self.runtime.state_len, 1);
+        let mut instance = from.instance;
+        let mut ended = None;
+        let mut columns = out.columns();
+        let sources = std::mem::take(&mut columns.sources);
+        let mut session = Session::reading(
+            block,
+            &mut self.scratch,
+            &self.runtime,
+            self.stop.flag(),
+            self.native.interpreter.limits().stack_bytes,
+        )
+        .writing(columns, self.native.facts.first_cover_point);
+        session.set_source(0, counts_of(&sources[0]));
+        let starts = &self.native.entries.starts;
+        for (number, &entry) in starts.iter().enumerate().skip(from.rule as usize) {
+            let status = session.run(entry, 0, instance, None);
+            instance = 0;
+            if status != Status::Done {
+                ended = Some((status, number as u32, session.instance()));
+                break;
+            }
+        }
+        note(&mut sources[0], session.counts());
+        let len = session.len();
+        out.set_len(len);
+        match ended {
+            None => Flow::Done,
+            Some((Status::Stopped, ..)) => Flow::Stopped,
+            Some((status, rule, instance)) => {
+                let cursor = Cursor {
+                    rule,
+                    instance,
+                    ..Cursor::default()
+                };
+                if status == Status::NoRoom {
+                    return Flow::Full(cursor);
+                }
+                self.interpreter.starts(cursor, out)
+            }
+        }
+    }
+
+    /// Evaluates the invariants on states from `first` on, up to one where something is wrong.
+    fn check_from(&mut self, block: States<'_>, first: usize) -> (usize, Status) {
+        let mut session = Session::reading(
+            block,
+            &mut self.scratch,
+            &self.runtime,
+            self.stop.flag(),
+            self.native.interpreter.limits().stack_bytes,
+        );
+        for state in first..block.len() {
+            for &entry in &self.native.entries.invariants {
+                match session.run(entry, state, 0, None) {
+                    Status::Done => {}
+                    other => return (state, other),
+                }
+            }
+        }
+        (block.len(), Status::Done)
+    }
+
+    fn goals_of_state(&mut self, block: States<'_>, state: usize, row: &mut [u64]) -> Status {
+        let mut session = Session::reading(
+            block,
+            &mut self.scratch,
+            &self.runtime,
+            self.stop.flag(),
+            self.native.interpreter.limits().stack_bytes,
+        );
+        for &entry in &self.native.entries.goals {
+            match session.run(entry, state, 0, Some(row)) {
+                Status::Done => {}
+                other => return other,
+            }
+        }
+        Status::Done
+    }
+}

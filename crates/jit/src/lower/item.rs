@@ -1,0 +1,890 @@
+//! Whole native functions: rules, startstates, properties and functions of the program.
+//!
+//! A rule runs through its instances itself, one loop per parameter, and evaluates each part of
+//! its guard at the level that [`guard`](crate::analysis::guard) found for it. A successor is made
+//! in its final place: the source is copied there once, the body works on the copy, and only when
+//! all is well the columns are filled and the counters moved on. Whatever goes wrong before that
+//! leaves no trace, so the interpreter can start again from the same instance.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{Block, Function, InstBuilder, MemFlagsData, Value};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use hadal_ir::expr::Place;
+use hadal_ir::ids::{ExprId, LocalId};
+use hadal_ir::program::{Frame, Param, ParamDomain, ParamMode, PropertyKind};
+use hadal_ir::stmt::Stmt;
+use hadal_model::BitRanges;
+
+use super::call::{N_HIDDEN, entry_signature};
+use super::place::Target;
+use super::value::Int;
+use super::{Exit, Home, Known, Lower, MAX_NATIVE_DEPTH};
+use crate::analysis::calls::reaches_cover;
+use crate::analysis::guard::{self, Part, Plan};
+use crate::analysis::locals::LocalFacts;
+use crate::call::{Helper, Status, field};
+use crate::unit::{Bag, Item, Parts, Unit, domain_len};
+
+/// Fills `function` with the code of an item; returns the bytes of locals it needs.
+pub(crate) fn lower(
+    unit: &Unit<'_>,
+    item: Item,
+    function: &mut Function,
+    builder: &mut FunctionBuilderContext,
+    call_conv: CallConv,
+    config: TargetFrontendConfig,
+) -> u64 {
+    let program = unit.program;
+    let (frame, params, blocks, condition): (_, &[Param], Vec<&[Stmt]>, _) = match item {
+        Item::Function(index) => {
+            let function = &program.functions[index];
+            (&function.frame, &[], vec![&function.body], None)
+        }
+        Item::Rule(index) => {
+            let rule = &program.rules[index];
+            let blocks: Vec<&[Stmt]> = vec![&rule.guard.prologue, &rule.body];
+            (&rule.frame, &rule.params, blocks, rule.guard.condition)
+        }
+        Item::Start(index) => {
+            let start = &program.starts[index];
+            (&start.frame, &start.params, vec![&start.body], None)
+        }
+        Item::Property(index) => {
+            let property = &program.properties[index];
+            let blocks: Vec<&[Stmt]> = vec![&property.condition.prologue];
+            let condition = property.condition.condition;
+            (&property.frame, &property.params, blocks, condition)
+        }
+    };
+    let facts = LocalFacts::of(program, frame, params, &blocks, condition);
+    let lower = Lower::new(
+        unit,
+        FunctionBuilder::new(function, builder),
+        call_conv,
+        frame,
+        facts,
+        unit.number(item),
+    );
+    match item {
+        Item::Function(index) => lower.function(index, config),
+        Item::Rule(index) => lower.rule(index, config),
+        Item::Start(index) => lower.start_item(index, config),
+        Item::Property(index) => lower.property(index, config),
+    }
+}
+
+/// The loops over the parameters of an item.
+struct Nest<'p> {
+    params: &'p [Param],
+    lens: Vec<u64>,
+    /// The position of each parameter within its domain.
+    digits: Vec<Variable>,
+    headers: Vec<Block>,
+    /// Where each loop goes on with its next value.
+    nexts: Vec<Block>,
+    /// Behind the outermost loop.
+    done: Block,
+}
+
+impl<'a, 'p> Lower<'a, 'p> {
+    fn new(
+        unit: &'a Unit<'p>,
+        mut b: FunctionBuilder<'a>,
+        call_conv: CallConv,
+        frame: &'p Frame,
+        facts: LocalFacts,
+        number: u32,
+    ) -> Self {
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        b.seal_block(entry);
+        let params = b.block_params(entry);
+        let (ctx, state) = (params[0], params[1]);
+        let (fault, stopped, propagate) = (b.create_block(), b.create_block(), b.create_block());
+        for block in [fault, stopped, propagate] {
+            b.set_cold_block(block);
+        }
+        b.append_block_param(propagate, I64);
+        Lower {
+            unit,
+            b,
+            call_conv,
+            frame,
+            facts,
+            ctx,
+            state,
+            state_is_source: false,
+            frame_ptr: ctx,
+            depth: ctx,
+            locals: Vec::new(),
+            defined: Vec::new(),
+            fault,
+            stopped,
+            propagate,
+            exit: Exit::Body(fault),
+            frame_size: 0,
+            copies: Vec::new(),
+            unpolled: 0,
+            sigs: Vec::new(),
+            callees: Vec::new(),
+            number,
+        }
+    }
+
+    // Functions
+
+    fn function(mut self, index: usize, config: TargetFrontendConfig) -> u64 {
+        let function = &self.unit.program.functions[index];
+        let entry = self.b.current_block().expect("just begun");
+        let params: Vec<Value> = self.b.block_params(entry).to_vec();
+        self.frame_ptr = params[2];
+        self.depth = params[3];
+        self.exit = Exit::Function {
+            result: function.result,
+            to: params[4],
+        };
+        self.check_room();
+        if self.unit.recursive[index] {
+            self.poll();
+        }
+        self.open_frame();
+        for (number, mode) in function.params.iter().enumerate() {
+            let value = params[N_HIDDEN + number];
+            let local = LocalId::new(number);
+            let ty = function.frame.local(local).kind.ty();
+            let is_simple = matches!(self.parts(ty), Parts::Simple(_));
+            if *mode == ParamMode::Value && is_simple {
+                self.set_local(local, value);
+            } else {
+                // References, and aggregates that the caller has copied.
+                let var = self.b.declare_var(I64);
+                self.b.def_var(var, value);
+                self.locals[number] = Home::Behind(var);
+            }
+        }
+        if self.block(&function.body) {
+            if function.result.is_some() {
+                let fault = self.fault;
+                self.jump(fault);
+            } else {
+                self.return_raw(None);
+            }
+        }
+        for (block, status) in [
+            (self.fault, Some(Status::FAULT)),
+            (self.stopped, Some(Status::STOPPED)),
+            (self.propagate, None),
+        ] {
+            self.b.switch_to_block(block);
+            let status = match status {
+                Some(status) => self.iconst(status),
+                None => self.b.block_params(block)[0],
+            };
+            let zero = self.iconst(0);
+            self.b.ins().return_(&[zero, status]);
+        }
+        self.finish(config)
+    }
+
+    /// Leaves to the interpreter what does not fit the memory for locals or the stack.
+    fn check_room(&mut self) {
+        let own = self.own_frame_bytes();
+        let top = self.b.ins().iadd(self.frame_ptr, own);
+        let end = self.load_ctx(field::FRAMES_END);
+        let too_large = self.b.ins().icmp(IntCC::UnsignedGreaterThan, top, end);
+        self.fault_if(too_large);
+        let here = self.b.ins().get_stack_pointer(I64);
+        let limit = self.load_ctx(field::STACK_LIMIT);
+        let too_deep = self.b.ins().icmp(IntCC::UnsignedLessThan, here, limit);
+        self.fault_if(too_deep);
+    }
+
+    // What is run through instances
+
+    /// The beginning of rules, startstates and properties.
+    fn enter(&mut self) -> Value {
+        let entry = self.b.current_block().expect("just begun");
+        let first = self.b.block_params(entry)[2];
+        self.frame_ptr = self.load_ctx(field::FRAMES);
+        let depth = self.unit.limits.call_depth.min(MAX_NATIVE_DEPTH);
+        self.depth = self.iconst(i64::from(depth));
+        first
+    }
+
+    /// Starts the loops over the parameters.
+    fn nest(&mut self, params: &'p [Param], first: Value) -> Nest<'p> {
+        let lens = params
+            .iter()
+            .map(|param| domain_len(self.unit.program, &param.domain))
+            .collect::<Vec<u64>>();
+        let digits: Vec<Variable> = params.iter().map(|_| self.b.declare_var(I64)).collect();
+        let zero = self.iconst(0);
+        for &digit in &digits {
+            self.b.def_var(digit, zero);
+        }
+        let done = self.b.create_block();
+        if lens.contains(&0) {
+            self.jump(done);
+            let unreachable = self.b.create_block();
+            self.start(unreachable);
+        } else if !params.is_empty() {
+            let (resume, begin) = (self.cold_block(), self.b.create_block());
+            self.b.ins().brif(first, resume, &[], begin, &[]);
+            self.start(resume);
+            let mut rest = first;
+            for (&digit, &len) in digits.iter().zip(&lens).rev() {
+                let len = self.iconst(len as i64);
+                let value = self.b.ins().urem(rest, len);
+                self.b.def_var(digit, value);
+                rest = self.b.ins().udiv(rest, len);
+            }
+            self.b.ins().brif(rest, done, &[], begin, &[]);
+            self.start(begin);
+        }
+        Nest {
+            params,
+            headers: params.iter().map(|_| self.b.create_block()).collect(),
+            nexts: params.iter().map(|_| self.b.create_block()).collect(),
+            lens,
+            digits,
+            done,
+        }
+    }
+
+    /// Opens the loop of a parameter; code for its value follows.
+    fn open_level(&mut self, nest: &Nest<'p>, level: usize) {
+        self.jump(nest.headers[level]);
+        self.b.switch_to_block(nest.headers[level]);
+    }
+
+    /// The value of a parameter in the current instance.
+    fn param_value(&mut self, nest: &Nest<'p>, level: usize) -> Int {
+        let digit = self.b.use_var(nest.digits[level]);
+        let last = nest.lens[level].wrapping_sub(1) as i64;
+        match nest.params[level].domain {
+            ParamDomain::Type(ty) => {
+                let simple = self.unit.simple(ty);
+                Int {
+                    base: digit,
+                    add: simple.lo,
+                    lo: simple.lo,
+                    hi: simple.hi,
+                    trusted: true,
+                }
+            }
+            ParamDomain::Span { from, by, .. } => {
+                let end = from.wrapping_add(last.wrapping_mul(by));
+                let offset = self.b.ins().imul_imm_s(digit, by);
+                Int {
+                    base: offset,
+                    add: from,
+                    lo: from.min(end),
+                    hi: from.max(end),
+                    trusted: true,
+                }
+            }
+            ParamDomain::Slots { .. } => Int {
+                base: digit,
+                add: 0,
+                lo: 0,
+                hi: last,
+                trusted: true,
+            },
+        }
+    }
+
+    fn bind_param(&mut self, nest: &Nest<'p>, level: usize) -> Known {
+        let value = self.param_value(nest, level);
+        let local = nest.params[level].local;
+        let simple = self.local_simple(local);
+        let known = self.set_local_int(local, value);
+        debug_assert!(simple.lo <= known.lo && known.hi <= simple.hi);
+        self.defined.push((local, known));
+        known
+    }
+
+    /// Goes to `absent` where a slot that a parameter stands for holds no element.
+    fn slot_test(&mut self, nest: &Nest<'p>, level: usize, absent: Block) {
+        let ParamDomain::Slots { multiset, capacity } = &nest.params[level].domain else {
+            return;
+        };
+        let present = self.slot_present(nest, level, multiset, *capacity);
+        let next = self.b.create_block();
+        self.b.ins().brif(present, next, &[], absent, &[]);
+        self.start(next);
+    }
+
+    fn slot_present(
+        &mut self,
+        nest: &Nest<'p>,
+        level: usize,
+        multiset: &Place,
+        capacity: u32,
+    ) -> Value {
+        let (target, _) = self.resolve(multiset);
+        let Target::Memory(addr) = target else {
+            unreachable!("verified: it is part of the state");
+        };
+        let slot = self.param_value(nest, level);
+        let at = self.indexed(addr, 0, u64::from(capacity), 1, slot);
+        self.load_field(at, 1)
+    }
+
+    /// Closes the loops, innermost first, and leaves control behind them.
+    fn close_levels(&mut self, nest: &Nest<'p>) {
+        let zero_rounds = self.unpolled;
+        let mut rounds = 1u64;
+        for level in (0..nest.params.len()).rev() {
+            self.start(nest.nexts[level]);
+            let zero = self.iconst(0);
+            for &inner in &nest.digits[level + 1..] {
+                self.b.def_var(inner, zero);
+            }
+            rounds = rounds.saturating_mul(nest.lens[level]);
+            if rounds.saturating_mul(1 + zero_rounds) > crate::call::FUEL as u64 {
+                self.poll();
+                rounds = 1;
+            }
+            let digit = self.b.use_var(nest.digits[level]);
+            let next = self.b.ins().iadd_imm_s(digit, 1);
+            self.b.def_var(nest.digits[level], next);
+            let len = nest.lens[level] as i64;
+            let goes_on = self.b.ins().icmp_imm_s(IntCC::UnsignedLessThan, next, len);
+            let outer = match level {
+                0 => nest.done,
+                level => nest.nexts[level - 1],
+            };
+            self.b
+                .ins()
+                .brif(goes_on, nest.headers[level], &[], outer, &[]);
+            self.b.seal_block(nest.headers[level]);
+        }
+        self.start(nest.done);
+    }
+
+    /// Where the next instance begins from the innermost level.
+    fn next_instance(nest: &Nest<'p>, level: usize) -> Block {
+        match level {
+            0 => nest.done,
+            level => nest.nexts[level - 1],
+        }
+    }
+
+    /// The number of the current instance.
+    fn instance(&mut self, nest: &Nest<'p>) -> Value {
+        let mut instance = self.iconst(0);
+        for (&digit, &len) in nest.digits.iter().zip(&nest.lens) {
+            instance = self.b.ins().imul_imm_s(instance, len as i64);
+            let digit = self.b.use_var(digit);
+            instance = self.b.ins().iadd(instance, digit);
+        }
+        instance
+    }
+
+    /// Leaves with a status and the number of the instance.
+    fn leave_at(&mut self, nest: &Nest<'p>, status: i64) {
+        let instance = self.instance(nest);
+        self.store_ctx(field::INSTANCE, instance);
+        let status = self.iconst(status);
+        self.b.ins().return_(&[status]);
+    }
+
+    /// Fills the blocks for what ends a rule, startstate or property early.
+    fn exits(&mut self, nest: &Nest<'p>, abandoned: Option<Block>) {
+        self.b.switch_to_block(self.propagate);
+        let status = self.b.block_params(self.propagate)[0];
+        let other = self.cold_block();
+        let is_fault = self.b.ins().icmp_imm_s(IntCC::Equal, status, Status::FAULT);
+        self.b.ins().brif(is_fault, self.fault, &[], other, &[]);
+        self.start(other);
+        match abandoned {
+            Some(abandoned) => {
+                let is_false = self.b.ins().icmp_imm_s(IntCC::Equal, status, Status::FALSE);
+                self.b
+                    .ins()
+                    .brif(is_false, abandoned, &[], self.stopped, &[]);
+            }
+            None => {
+                let stopped = self.stopped;
+                self.jump(stopped);
+            }
+        }
+        self.b.switch_to_block(self.fault);
+        self.leave_at(nest, Status::FAULT);
+        self.b.switch_to_block(self.stopped);
+        let status = self.iconst(Status::STOPPED);
+        self.b.ins().return_(&[status]);
+    }
+
+    /// Evaluates parts of a guard; `no` is taken where one is false.
+    fn guard_parts(&mut self, plan: &Plan<'p>, level: usize, no: Block) {
+        let mut conditions: Vec<ExprId> = Vec::new();
+        for placed in plan.parts.iter().filter(|placed| placed.level == level) {
+            match placed.part {
+                Part::Condition(id) => conditions.push(id),
+                Part::Stmt(stmt) => {
+                    self.stmt(stmt);
+                }
+            }
+        }
+        // Prologues come first in the text, so at one level they come first as well.
+        for id in conditions {
+            let yes = self.b.create_block();
+            self.branch(id, yes, no);
+            self.start(yes);
+        }
+    }
+
+    /// Opens all loops and evaluates the guard; control goes on where an instance passes.
+    /// Without `split`, everything is evaluated at the innermost level.
+    fn open_levels(&mut self, nest: &Nest<'p>, plan: &Plan<'p>, first_byte: u64) {
+        let depth = nest.params.len();
+        if plan.is_split {
+            self.guard_parts(plan, 0, nest.done);
+        }
+        for level in 0..depth {
+            self.open_level(nest, level);
+            self.bind_param(nest, level);
+            self.slot_test(nest, level, nest.nexts[level]);
+            if plan.is_split {
+                self.guard_parts(plan, level + 1, nest.nexts[level]);
+            }
+        }
+        if !plan.is_split {
+            let params: Vec<LocalId> = nest.params.iter().map(|param| param.local).collect();
+            self.undefine_locals(first_byte, &params);
+            // Undefining took what lies in memory along.
+            self.rebind_params(nest);
+            self.guard_parts(plan, depth, Self::next_instance(nest, depth));
+        }
+    }
+
+    /// Sets the parameters once more.
+    fn rebind_params(&mut self, nest: &Nest<'p>) {
+        self.defined.clear();
+        for level in 0..nest.params.len() {
+            self.bind_param(nest, level);
+        }
+    }
+
+    // Rules
+
+    fn rule(mut self, index: usize, config: TargetFrontendConfig) -> u64 {
+        let unit = self.unit;
+        let rule = &unit.program.rules[index];
+        let first = self.enter();
+        let source = self.state;
+        self.state_is_source = true;
+        let plan = guard::plan(
+            unit,
+            self.number as usize,
+            &rule.frame,
+            &rule.params,
+            &rule.guard,
+            true,
+        );
+        self.open_frame();
+        let nest = self.nest(&rule.params, first);
+        self.open_levels(&nest, &plan, 0);
+
+        let next = Self::next_instance(&nest, rule.params.len());
+        let no_room = self.cold_block();
+        let n = self.load_ctx(field::LEN);
+        let capacity = self.load_ctx(field::CAPACITY);
+        let is_full = self
+            .b
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThanOrEqual, n, capacity);
+        self.leave_if(is_full, no_room);
+
+        // The body has locals of its own, all undefined again.
+        let slot = self.load_ctx(field::SLOT);
+        self.copy_state(source, slot);
+        self.state = slot;
+        self.state_is_source = false;
+        let (end, abandoned) = (self.b.create_block(), self.b.create_block());
+        self.exit = Exit::Body(end);
+        let covers = reaches_cover(unit.program, &unit.covers, &rule.body);
+        if covers {
+            let ctx = self.ctx;
+            self.helper(Helper::ForgetCovers, &[ctx]);
+        }
+        self.open_frame();
+        self.rebind_params(&nest);
+        if self.block(&rule.body) {
+            self.jump(end);
+        }
+        self.start(end);
+        let writes = &unit.effects.rules[index].writes;
+        self.normalise(writes);
+        let discarded = self.cold_block();
+        self.note_progress(source, writes);
+        self.check_assumptions(discarded);
+
+        let number = self.iconst(index as i64);
+        self.push(n, slot, number);
+        let counted = self.b.create_block();
+        self.jump(counted);
+        self.start(discarded);
+        self.jump(counted);
+        self.start(counted);
+        if covers {
+            let ctx = self.ctx;
+            self.helper(Helper::CountCovers, &[ctx]);
+        }
+        let flags = self.flags();
+        let fired = self.load_ctx(field::FIRED_BY_RULE);
+        self.bump(I64, fired, index as i32 * 8, flags);
+        let ctx = self.ctx;
+        self.bump(I32, ctx, field::FIRED, flags);
+        self.bump(I32, ctx, field::ENABLED, flags);
+        self.jump(next);
+
+        self.b.switch_to_block(abandoned);
+        self.bump(I32, ctx, field::ENABLED, flags);
+        self.jump(next);
+
+        self.close_levels(&nest);
+        let status = self.iconst(Status::DONE);
+        self.b.ins().return_(&[status]);
+        self.start(no_room);
+        self.leave_at(&nest, Status::NO_ROOM);
+        self.exits(&nest, Some(abandoned));
+        self.finish(config)
+    }
+
+    /// Adds one to a counter in memory.
+    fn bump(
+        &mut self,
+        ty: cranelift_codegen::ir::Type,
+        at: Value,
+        offset: i32,
+        flags: MemFlagsData,
+    ) {
+        let before = self.b.ins().load(ty, flags, at, offset);
+        let after = self.b.ins().iadd_imm_s(before, 1);
+        self.b.ins().store(flags, after, at, offset);
+    }
+
+    fn words(&self) -> u64 {
+        (self.unit.layout.state_len as u64).div_ceil(8)
+    }
+
+    /// Copies the source to where the successor is to be.
+    fn copy_state(&mut self, source: Value, slot: Value) {
+        let words = self.words();
+        if words > 64 {
+            let from = self.b.ins().ishl_imm_u(source, 3);
+            let to = self.b.ins().ishl_imm_u(slot, 3);
+            let width = self.iconst(self.unit.layout.state_len as i64 * 8);
+            self.helper(Helper::CopyBits, &[from, to, width]);
+            return;
+        }
+        let flags = self.flags();
+        for word in 0..words as i32 {
+            let from = flags.with_readonly().with_can_move();
+            let value = self.b.ins().load(I64, from, source, word * 8);
+            self.b.ins().store(flags, value, slot, word * 8);
+        }
+    }
+
+    /// Brings the multisets that may have been written into their normal form.
+    fn normalise(&mut self, writes: &BitRanges) {
+        let is_written = |bag: &Bag| {
+            let mut bits = BitRanges::new();
+            let width = self.unit.bits(bag.ty) as usize;
+            bits.insert(bag.first_bit, bag.first_bit + width);
+            bits.intersects(writes)
+        };
+        let written: Vec<bool> = self.unit.bags.iter().map(is_written).collect();
+        let mut first = 0;
+        while first < written.len() {
+            let n = written[first..]
+                .iter()
+                .take_while(|written| **written)
+                .count();
+            if n > 0 {
+                let (ctx, state) = (self.ctx, self.state);
+                let (from, end) = (self.iconst(first as i64), self.iconst((first + n) as i64));
+                self.helper(Helper::Normalise, &[ctx, state, from, end]);
+            }
+            first += n + 1;
+        }
+    }
+
+    /// Notes whether the successor differs from the source.
+    fn note_progress(&mut self, source: Value, writes: &BitRanges) {
+        let (ask, known) = (self.b.create_block(), self.b.create_block());
+        let so_far = self.load_ctx(field::PROGRESS);
+        self.b.ins().brif(so_far, known, &[], ask, &[]);
+        self.start(ask);
+        let state_bits = self.unit.layout.state_len as u64 * 8;
+        let mut words: Vec<u64> = Vec::new();
+        for (first, end) in writes.iter() {
+            for word in first as u64 / 64..=(end as u64 - 1) / 64 {
+                if words.last() != Some(&word) {
+                    words.push(word);
+                }
+            }
+        }
+        let slot = self.state;
+        let differs = if words.len() > 64 {
+            let a = self.b.ins().ishl_imm_u(source, 3);
+            let b = self.b.ins().ishl_imm_u(slot, 3);
+            let width = self.iconst(state_bits as i64);
+            let equal = self
+                .helper(Helper::EqualBits, &[a, b, width])
+                .expect("there is a result");
+            self.b.ins().bxor_imm_s(equal, 1)
+        } else {
+            let mut differences = self.iconst(0);
+            let flags = self.flags();
+            for word in words {
+                let offset = word as i32 * 8;
+                let before = self.b.ins().load(I64, flags, source, offset);
+                let after = self.b.ins().load(I64, flags, slot, offset);
+                let mut difference = self.b.ins().bxor(before, after);
+                let used = (state_bits - word * 64).min(64);
+                if used < 64 {
+                    let swapped = self.b.ins().bswap(difference);
+                    difference = self.b.ins().ushr_imm_u(swapped, 64 - used as i64);
+                }
+                differences = self.b.ins().bor(differences, difference);
+            }
+            differences
+        };
+        let differs = self.b.ins().icmp_imm_s(IntCC::NotEqual, differs, 0);
+        let differs = self.b.ins().uextend(I64, differs);
+        self.pending_progress(differs, known);
+    }
+
+    /// Stores progress. Should an assumption fault afterwards, the interpreter finds the same.
+    fn pending_progress(&mut self, differs: Value, known: Block) {
+        self.store_ctx(field::PROGRESS, differs);
+        self.jump(known);
+        self.start(known);
+    }
+
+    /// Goes to `discarded` where an assumption of the program is false in the successor.
+    fn check_assumptions(&mut self, discarded: Block) {
+        if self.unit.assumptions.is_empty() {
+            return;
+        }
+        // Their locals lie behind ours.
+        let own = self.own_frame_bytes();
+        let top = self.b.ins().iadd(self.frame_ptr, own);
+        self.store_ctx(field::FRAMES, top);
+        let (restore_no, restore_bad) = (self.cold_block(), self.cold_block());
+        let status_param = self.b.append_block_param(restore_bad, I64);
+        for &property in &self.unit.assumptions {
+            let number = self.unit.number(Item::Property(property as usize));
+            let signature = entry_signature(self.call_conv);
+            let callee = self.callee(number, signature);
+            let zero = self.iconst(0);
+            let call = self.b.ins().call(callee, &[self.ctx, self.state, zero]);
+            let status = self.b.inst_results(call)[0];
+            let (bad, next) = (self.cold_block(), self.b.create_block());
+            self.b.ins().brif(status, bad, &[], next, &[]);
+            self.start(bad);
+            let is_false = self.b.ins().icmp_imm_s(IntCC::Equal, status, Status::FALSE);
+            self.b.ins().brif(
+                is_false,
+                restore_no,
+                &[],
+                restore_bad,
+                &[super::arg(status)],
+            );
+            self.start(next);
+        }
+        self.store_ctx(field::FRAMES, self.frame_ptr);
+        let on = self.b.create_block();
+        self.jump(on);
+        self.start(restore_no);
+        self.store_ctx(field::FRAMES, self.frame_ptr);
+        self.jump(discarded);
+        self.start(restore_bad);
+        self.store_ctx(field::FRAMES, self.frame_ptr);
+        self.b
+            .ins()
+            .jump(self.propagate, &[super::arg(status_param)]);
+        self.start(on);
+    }
+
+    /// Fills the columns for the successor that has been made.
+    fn push(&mut self, n: Value, slot: Value, rule: Value) {
+        let flags = self.flags();
+        let column = self.b.ins().ishl_imm_u(n, 2);
+        let source = self.b.ins().load(I32, flags, self.ctx, field::SOURCE);
+        let written = self.b.ins().load(I32, flags, self.ctx, field::WRITTEN);
+        let rule = self.b.ins().ireduce(I32, rule);
+        for (offset, value) in [
+            (field::SOURCES_OF, source),
+            (field::INDICES, written),
+            (field::RULES, rule),
+        ] {
+            let base = self.load_ctx(offset);
+            let at = self.b.ins().iadd(base, column);
+            self.b.ins().store(flags, value, at, 0);
+        }
+        let written = self.b.ins().iadd_imm_s(written, 1);
+        self.b.ins().store(flags, written, self.ctx, field::WRITTEN);
+        let n = self.b.ins().iadd_imm_s(n, 1);
+        self.store_ctx(field::LEN, n);
+        let slot = self
+            .b
+            .ins()
+            .iadd_imm_s(slot, self.unit.layout.state_len as i64);
+        self.store_ctx(field::SLOT, slot);
+    }
+
+    // Startstates
+
+    fn start_item(mut self, index: usize, config: TargetFrontendConfig) -> u64 {
+        let unit = self.unit;
+        let start = &unit.program.starts[index];
+        let first = self.enter();
+        let nest = self.nest(&start.params, first);
+        for level in 0..start.params.len() {
+            self.open_level(&nest, level);
+        }
+        let next = Self::next_instance(&nest, start.params.len());
+        let no_room = self.cold_block();
+        let n = self.load_ctx(field::LEN);
+        let capacity = self.load_ctx(field::CAPACITY);
+        let is_full = self
+            .b
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThanOrEqual, n, capacity);
+        self.leave_if(is_full, no_room);
+        let slot = self.load_ctx(field::SLOT);
+        self.state = slot;
+        let whole = super::memory::Addr {
+            base: Some(slot),
+            readonly: false,
+            bit: 0,
+            dynamic: None,
+            step: 0,
+            extent: None,
+        };
+        self.zero_bits(whole, unit.layout.state_len as u64 * 8);
+        self.open_frame();
+        for level in 0..start.params.len() {
+            self.bind_param(&nest, level);
+            self.slot_test(&nest, level, next);
+        }
+        let (end, abandoned) = (self.b.create_block(), self.b.create_block());
+        self.exit = Exit::Body(end);
+        let covers = reaches_cover(unit.program, &unit.covers, &start.body);
+        if covers {
+            let ctx = self.ctx;
+            self.helper(Helper::ForgetCovers, &[ctx]);
+        }
+        if self.block(&start.body) {
+            self.jump(end);
+        }
+        self.start(end);
+        let mut everything = BitRanges::new();
+        everything.insert(0, unit.layout.state_bits);
+        self.normalise(&everything);
+        let discarded = self.cold_block();
+        self.check_assumptions(discarded);
+        let number = self.iconst(index as i64);
+        self.push(n, slot, number);
+        let counted = self.b.create_block();
+        self.jump(counted);
+        self.start(discarded);
+        self.jump(counted);
+        self.start(counted);
+        if covers {
+            let ctx = self.ctx;
+            self.helper(Helper::CountCovers, &[ctx]);
+        }
+        self.jump(next);
+        self.b.switch_to_block(abandoned);
+        self.jump(next);
+
+        self.close_levels(&nest);
+        let status = self.iconst(Status::DONE);
+        self.b.ins().return_(&[status]);
+        self.start(no_room);
+        self.leave_at(&nest, Status::NO_ROOM);
+        self.exits(&nest, Some(abandoned));
+        self.finish(config)
+    }
+
+    // Properties
+
+    fn property(mut self, index: usize, config: TargetFrontendConfig) -> u64 {
+        let unit = self.unit;
+        let property = &unit.program.properties[index];
+        let first = self.enter();
+        self.check_room();
+        // An assumption is evaluated on a successor, but after its body has ended.
+        self.state_is_source = true;
+        let condition = &property.condition;
+        let plan = guard::plan(
+            unit,
+            self.number as usize,
+            &property.frame,
+            &property.params,
+            condition,
+            false,
+        );
+        self.open_frame();
+        let nest = self.nest(&property.params, first);
+        let is_goal = matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness);
+        let (yes, no) = (self.b.create_block(), self.b.create_block());
+        self.open_levels_to(&nest, &plan, no);
+        self.jump(yes);
+        self.start(yes);
+        let next = Self::next_instance(&nest, property.params.len());
+        if is_goal {
+            self.set_goal(&nest, unit.first_goals[index]);
+        }
+        self.jump(next);
+        self.start(no);
+        if is_goal {
+            self.jump(next);
+        } else {
+            self.leave_at(&nest, Status::FALSE);
+        }
+        self.close_levels(&nest);
+        let status = self.iconst(Status::DONE);
+        self.b.ins().return_(&[status]);
+        self.exits(&nest, None);
+        self.finish(config)
+    }
+
+    /// As [`open_levels`](Self::open_levels), but a false condition leads to `no`.
+    fn open_levels_to(&mut self, nest: &Nest<'p>, plan: &Plan<'p>, no: Block) {
+        let depth = nest.params.len();
+        for level in 0..depth {
+            self.open_level(nest, level);
+            self.bind_param(nest, level);
+            self.slot_test(nest, level, nest.nexts[level]);
+        }
+        let params: Vec<LocalId> = nest.params.iter().map(|param| param.local).collect();
+        self.undefine_locals(0, &params);
+        self.rebind_params(nest);
+        self.guard_parts(plan, depth, no);
+    }
+
+    fn set_goal(&mut self, nest: &Nest<'p>, first_goal: u32) {
+        let instance = self.instance(nest);
+        let bit = self.b.ins().iadd_imm_s(instance, i64::from(first_goal));
+        let word = self.b.ins().ushr_imm_u(bit, 6);
+        let offset = self.b.ins().ishl_imm_u(word, 3);
+        let goals = self.load_ctx(field::GOALS);
+        let at = self.b.ins().iadd(goals, offset);
+        let within = self.b.ins().band_imm_s(bit, 63);
+        let one = self.iconst(1);
+        let mask = self.b.ins().ishl(one, within);
+        let flags = self.flags();
+        let before = self.b.ins().load(I64, flags, at, 0);
+        let after = self.b.ins().bor(before, mask);
+        self.b.ins().store(flags, after, at, 0);
+    }
+}

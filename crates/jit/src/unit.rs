@@ -1,0 +1,351 @@
+//! What the lowering of every part of a program shares: offsets, orders, numbers of functions.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use hadal_ir::effects::Effects;
+use hadal_ir::ids::{FunctionId, TypeId, VarId};
+use hadal_ir::interp::{Interpreter, Limits};
+use hadal_ir::layout::Layout;
+use hadal_ir::program::{ParamDomain, Program, PropertyKind};
+use hadal_ir::types::{SimpleKind, Type};
+
+use crate::analysis::defined::Definedness;
+
+/// A program with what its lowering needs.
+#[derive(Debug)]
+pub(crate) struct Unit<'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) layout: Layout,
+    /// By type.
+    pub(crate) parts: Vec<Parts>,
+    pub(crate) effects: Effects,
+    pub(crate) limits: Limits,
+    /// The multisets of a state, those inside others left out.
+    pub(crate) bags: Vec<Bag>,
+    /// The assumptions among the properties.
+    pub(crate) assumptions: Vec<u32>,
+    /// By property, the number of the goal of its first instance.
+    pub(crate) first_goals: Vec<u32>,
+    /// Bytes of locals of each function; known only when it has been lowered, so code loads them.
+    pub(crate) frame_bytes: &'p [AtomicU64],
+    /// Constant bit patterns that native code copies from.
+    images: &'p Mutex<Vec<Box<[u8]>>>,
+    /// What may be undefined.
+    pub(crate) definedness: Definedness,
+    /// By function, whether it calls itself.
+    pub(crate) recursive: Vec<bool>,
+    /// By function, whether a call may come to a `cover` statement.
+    pub(crate) covers: Vec<bool>,
+}
+
+/// A multiset of a state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bag {
+    pub(crate) first_bit: usize,
+    pub(crate) ty: TypeId,
+    pub(crate) capacity: u32,
+    /// Of an element, in bits.
+    pub(crate) width: u32,
+    /// Whether elements hold multisets.
+    pub(crate) is_nested: bool,
+}
+
+/// How to get to the parts of a type.
+#[derive(Clone, Debug)]
+pub(crate) enum Parts {
+    Simple(Simple),
+    Array {
+        lo: i64,
+        len: u64,
+        stride: u64,
+        element: TypeId,
+    },
+    Record {
+        fields: Vec<(u64, TypeId)>,
+    },
+    Multiset {
+        capacity: u32,
+        stride: u64,
+        element: TypeId,
+    },
+}
+
+/// A simple type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Simple {
+    pub(crate) lo: i64,
+    pub(crate) hi: i64,
+    pub(crate) bits: u32,
+    pub(crate) is_bool: bool,
+}
+
+impl Simple {
+    pub(crate) fn of(simple: &hadal_ir::types::Simple) -> Self {
+        Simple {
+            lo: simple.lo,
+            hi: simple.hi,
+            bits: simple.bits(),
+            is_bool: simple.kind == SimpleKind::Boolean,
+        }
+    }
+
+    /// Number of values.
+    pub(crate) fn len(self) -> u64 {
+        (self.hi.wrapping_sub(self.lo) as u64).wrapping_add(1)
+    }
+
+    /// Whether every pattern of its bits stands for undefined or one of its values.
+    pub(crate) fn is_tight(self) -> bool {
+        self.bits > 0 && self.len() == u64::MAX >> (64 - self.bits)
+    }
+}
+
+/// A part of the program that becomes one native function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    Function(usize),
+    Rule(usize),
+    Start(usize),
+    Property(usize),
+}
+
+impl<'p> Unit<'p> {
+    pub(crate) fn new(
+        interpreter: &'p Interpreter,
+        frame_bytes: &'p [AtomicU64],
+        images: &'p Mutex<Vec<Box<[u8]>>>,
+    ) -> Self {
+        let program = interpreter.program();
+        let layout = Layout::new(program);
+        let parts = (0..program.types.len()).map(|index| Parts::new(program, TypeId::new(index)));
+        let parts = parts.collect();
+        let mut bags = Vec::new();
+        for (index, var) in program.vars.iter().enumerate() {
+            find_bags(program, var.ty, layout.var(VarId::new(index)), &mut bags);
+        }
+        let mut assumptions = Vec::new();
+        let mut first_goals = Vec::new();
+        let mut next_goal = 0;
+        for (index, property) in program.properties.iter().enumerate() {
+            first_goals.push(next_goal);
+            match property.kind {
+                PropertyKind::Assume => assumptions.push(index as u32),
+                PropertyKind::Invariant => {}
+                PropertyKind::Cover | PropertyKind::Liveness => {
+                    let n = property.params.iter().fold(1u64, |product, param| {
+                        product.saturating_mul(domain_len(program, &param.domain))
+                    });
+                    next_goal += u32::try_from(n).expect("the front-end bounds goals");
+                }
+            }
+        }
+        first_goals.push(next_goal);
+        let (recursive, covers) = crate::analysis::calls::functions(program);
+        Unit {
+            program,
+            layout,
+            parts,
+            effects: Effects::of(program),
+            limits: interpreter.limits(),
+            bags,
+            assumptions,
+            first_goals,
+            frame_bytes,
+            images,
+            definedness: Definedness::of(interpreter),
+            recursive,
+            covers,
+        }
+    }
+
+    /// Keeps a constant pattern as long as the code, and returns its address.
+    pub(crate) fn keep_image(&self, bytes: Vec<u8>) -> usize {
+        let bytes = bytes.into_boxed_slice();
+        let address = bytes.as_ptr().expose_provenance();
+        let mut images = self
+            .images
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        images.push(bytes);
+        address
+    }
+
+    /// All parts, in the order of their numbers.
+    pub(crate) fn items(&self) -> Vec<Item> {
+        let program = self.program;
+        let functions = (0..program.functions.len()).map(Item::Function);
+        let rules = (0..program.rules.len()).map(Item::Rule);
+        let starts = (0..program.starts.len()).map(Item::Start);
+        let properties = (0..program.properties.len()).map(Item::Property);
+        functions
+            .chain(rules)
+            .chain(starts)
+            .chain(properties)
+            .collect()
+    }
+
+    /// The number of a part.
+    pub(crate) fn number(&self, item: Item) -> u32 {
+        let program = self.program;
+        let n_functions = program.functions.len();
+        let n_rules = program.rules.len();
+        let number = match item {
+            Item::Function(index) => index,
+            Item::Rule(index) => n_functions + index,
+            Item::Start(index) => n_functions + n_rules + index,
+            Item::Property(index) => n_functions + n_rules + program.starts.len() + index,
+        };
+        number as u32
+    }
+
+    pub(crate) fn parts(&self, ty: TypeId) -> &Parts {
+        &self.parts[ty.index()]
+    }
+
+    pub(crate) fn bits(&self, ty: TypeId) -> u64 {
+        self.program.types.bits(ty)
+    }
+
+    /// A type that is known to be simple.
+    pub(crate) fn simple(&self, ty: TypeId) -> Simple {
+        match self.parts(ty) {
+            Parts::Simple(simple) => *simple,
+            _ => unreachable!("verified: the type is simple"),
+        }
+    }
+
+    /// Words of goal bits per state.
+    pub(crate) fn goal_words(&self) -> usize {
+        let n_goals = self.first_cover_point() + self.program.cover_points.len();
+        n_goals.div_ceil(64)
+    }
+
+    /// The goal of the first cover point.
+    pub(crate) fn first_cover_point(&self) -> usize {
+        *self.first_goals.last().expect("there is one more") as usize
+    }
+
+    /// The function behind an id.
+    pub(crate) fn function(&self, id: FunctionId) -> &'p hadal_ir::program::Function {
+        self.program.function(id)
+    }
+
+    /// The bit pattern of a type whose leaves all have their least value, first bit first.
+    pub(crate) fn cleared(&self, ty: TypeId) -> Vec<bool> {
+        let mut image = vec![false; self.bits(ty) as usize];
+        self.clear(ty, 0, &mut image);
+        image
+    }
+
+    fn clear(&self, ty: TypeId, at: usize, image: &mut [bool]) {
+        match self.parts(ty) {
+            Parts::Simple(simple) => {
+                if simple.lo <= simple.hi {
+                    // The least value is stored as 1.
+                    image[at + simple.bits as usize - 1] = true;
+                }
+            }
+            Parts::Array {
+                len,
+                stride,
+                element,
+                ..
+            } => {
+                for position in 0..*len as usize {
+                    self.clear(*element, at + position * *stride as usize, image);
+                }
+            }
+            Parts::Record { fields } => {
+                for &(offset, field) in fields {
+                    self.clear(field, at + offset as usize, image);
+                }
+            }
+            Parts::Multiset { .. } => {}
+        }
+    }
+}
+
+impl Parts {
+    fn new(program: &Program, ty: TypeId) -> Self {
+        let types = &program.types;
+        match types.get(ty) {
+            Type::Simple(simple) => Parts::Simple(Simple::of(simple)),
+            Type::Array { index, element } => {
+                let (lo, len) = types
+                    .simple(*index)
+                    .map_or((0, 0), |simple| (simple.lo, simple.len()));
+                Parts::Array {
+                    lo,
+                    len,
+                    stride: types.bits(*element),
+                    element: *element,
+                }
+            }
+            Type::Record { fields } => {
+                let mut offset = 0;
+                let fields = fields.iter().map(|field| {
+                    let at = offset;
+                    offset += types.bits(field.ty);
+                    (at, field.ty)
+                });
+                Parts::Record {
+                    fields: fields.collect(),
+                }
+            }
+            Type::Multiset { capacity, element } => Parts::Multiset {
+                capacity: *capacity,
+                stride: types.bits(*element),
+                element: *element,
+            },
+        }
+    }
+}
+
+/// Number of values of a parameter's domain, present or not.
+pub(crate) fn domain_len(program: &Program, domain: &ParamDomain) -> u64 {
+    match domain {
+        ParamDomain::Type(ty) => program.types.simple(*ty).map_or(0, |simple| simple.len()),
+        ParamDomain::Span { from, to, by } => {
+            let reach = (i128::from(*to) - i128::from(*from)) * i128::from(by.signum());
+            if reach < 0 {
+                0
+            } else {
+                (reach / i128::from(by.unsigned_abs())) as u64 + 1
+            }
+        }
+        ParamDomain::Slots { capacity, .. } => u64::from(*capacity),
+    }
+}
+
+/// Collects the outermost multisets below a place.
+fn find_bags(program: &Program, ty: TypeId, first_bit: usize, bags: &mut Vec<Bag>) {
+    let types = &program.types;
+    if !types.has_multiset(ty) {
+        return;
+    }
+    match types.get(ty) {
+        Type::Simple(_) => {}
+        Type::Array { index, element } => {
+            let n = types.simple(*index).map_or(0, |simple| simple.len()) as usize;
+            let stride = types.bits(*element) as usize;
+            for position in 0..n {
+                find_bags(program, *element, first_bit + position * stride, bags);
+            }
+        }
+        Type::Record { fields } => {
+            let mut at = first_bit;
+            for field in fields {
+                find_bags(program, field.ty, at, bags);
+                at += types.bits(field.ty) as usize;
+            }
+        }
+        Type::Multiset { capacity, element } => bags.push(Bag {
+            first_bit,
+            ty,
+            capacity: *capacity,
+            width: types.bits(*element) as u32,
+            is_nested: types.has_multiset(*element),
+        }),
+    }
+}
