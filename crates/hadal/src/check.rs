@@ -56,10 +56,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     };
     if args.no_search {
         if !args.quiet {
-            print!("{}", summary::without_search(&loaded, style));
+            let text = summary::without_search(&loaded, style);
+            deliver(&mut io::stdout(), &text, "the summary")?;
         }
         return Ok(Exit::Verified);
     }
+    plan.check_budget()?;
     // Opened before the search, so that a bad path costs nothing.
     let record_file = match &args.json {
         Some(path) if path.as_os_str() != "-" => Some(create(path)?),
@@ -106,28 +108,43 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         total_seconds: begun.elapsed().as_secs_f64(),
         peak_bytes: memory::peak_bytes(),
     };
+    let exit = match outcome.verdict {
+        Verdict::Verified => Exit::Verified,
+        Verdict::Violated => Exit::Violated,
+        Verdict::Incomplete => Exit::Incomplete,
+    };
     let to_stdout = args
         .json
         .as_ref()
         .is_some_and(|path| path.as_os_str() == "-");
-    if args.json.is_some() {
-        let record = record(&summary, trace_seconds);
-        let mut text = serde_json::to_string_pretty(&record)?;
-        text.push('\n');
-        match record_file {
-            Some(mut file) => file.write_all(text.as_bytes()),
-            None => io::stdout().write_all(text.as_bytes()),
-        }
-        .context("cannot write the run record")?;
-    }
+    let mut delivered = Ok(());
     if !to_stdout {
-        io::stdout().write_all(summary.render(style).as_bytes())?;
+        delivered = deliver(&mut io::stdout(), &summary.render(style), "the summary");
     }
-    Ok(match outcome.verdict {
-        Verdict::Verified => Exit::Verified,
-        Verdict::Violated => Exit::Violated,
-        Verdict::Incomplete => Exit::Incomplete,
+    if args.json.is_some() {
+        let mut text = serde_json::to_string_pretty(&record(&summary, trace_seconds))?;
+        text.push('\n');
+        delivered = delivered.and(match record_file {
+            Some(mut file) => deliver(&mut file, &text, "the run record"),
+            None => deliver(&mut io::stdout(), &text, "the run record"),
+        });
+    }
+    Ok(match delivered {
+        Ok(()) => exit,
+        // The verdict stands, but whoever waits for it did not get it.
+        Err(error) => {
+            eprintln_lossy(&format!("{error:#}"));
+            Exit::Internal
+        }
     })
+}
+
+/// Writes a result. Whoever closes the pipe has seen enough.
+fn deliver(to: &mut dyn Write, text: &str, what: &str) -> anyhow::Result<()> {
+    match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.with_context(|| format!("cannot write {what}")),
+    }
 }
 
 fn create(path: &Path) -> anyhow::Result<File> {
@@ -237,7 +254,7 @@ fn violation_record(shown: &Shown) -> ViolationRecord {
     ViolationRecord {
         kind: violation.kind.name().to_owned(),
         name: violation.name.clone(),
-        message: violation.message.clone(),
+        message: summary::describe(violation),
         at: violation.at.clone(),
         depth: violation.depth,
         trace: trace.collect(),

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::units;
 
-/// An explicit-state model checker for state spaces larger than memory.
+/// An explicit-state model checker for protocols.
 ///
 /// Visits every reachable state of a protocol, proves its invariants, or shows the shortest run
 /// that breaks one.
@@ -47,6 +47,9 @@ pub(crate) enum Command {
     },
 }
 
+/// Recursion deeper than this would need more stack than a thread should have.
+pub(crate) const MAX_CALL_DEPTH: u32 = 100_000;
+
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// The model's file; `-` reads standard input
@@ -72,11 +75,11 @@ pub(crate) struct CheckArgs {
 
     /// Depth of recursion before it is a violation
     #[arg(long, value_name = "N", default_value_t = 1000,
-          value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Model")]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CALL_DEPTH)), help_heading = "Model")]
     pub(crate) call_limit: u32,
 
     /// Load and check the model only
-    #[arg(long, help_heading = "Model")]
+    #[arg(long, conflicts_with = "json", help_heading = "Model")]
     pub(crate) no_search: bool,
 
     /// What counts as a deadlock: no way to another state, no enabled rule, or nothing
@@ -118,7 +121,7 @@ pub(crate) struct CheckArgs {
           help_heading = "Resources")]
     pub(crate) threads: Option<u32>,
 
-    /// Stop cleanly after this long, e.g. 90s, 15m or 2h
+    /// Stop cleanly after this long, e.g. 90s, 15m or 2h; a bare number is seconds
     #[arg(long, value_name = "DURATION", value_parser = units::parse_duration,
           help_heading = "Resources")]
     pub(crate) time_limit: Option<Duration>,

@@ -46,6 +46,17 @@ pub(crate) struct Loaded {
 /// Loads a model. `None` where its text is wrong; the diagnostics were printed to standard error.
 pub(crate) fn load(request: &Request<'_>, style: Style) -> anyhow::Result<Option<Loaded>> {
     let begun = Instant::now();
+    if request.path.is_dir() {
+        bail!("`{}` is a folder, not a model", request.path.display());
+    }
+    for (position, (name, _)) in request.constants.iter().enumerate() {
+        if request.constants[..position]
+            .iter()
+            .any(|(earlier, _)| earlier == name)
+        {
+            bail!("constant `{name}` is set twice");
+        }
+    }
     let language = language(request)?;
     let source = read_source(request.path)?;
     let Language::Murphi = language;

@@ -7,7 +7,7 @@ use hadal_murphi::Dialect;
 use hadal_search::{Deadlock, Options};
 
 use crate::flags::{CheckArgs, DeadlockName, DialectName, SymmetryName};
-use crate::memory;
+use crate::{memory, units};
 
 /// What a check will do.
 #[derive(Clone, Debug)]
@@ -23,6 +23,12 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
     pub(crate) time_limit: Option<Duration>,
 }
+
+/// No budget may be smaller than this.
+const MIN_BUDGET_BYTES: u64 = 32 << 20;
+
+/// What a search holds at the least, beside the loaded model.
+const MIN_DATA_BYTES: u64 = 8 << 20;
 
 /// Stack of a worker for each level of recursion that is allowed. Generous: a level takes one
 /// frame for each level of nesting of the expressions around the call.
@@ -50,6 +56,19 @@ impl Plan {
             threads: args.threads.map_or(cores, |threads| threads as usize),
             time_limit: args.time_limit,
         }
+    }
+
+    /// Refuses a budget in which nothing could be done, once it is known what loading took.
+    pub(crate) fn check_budget(&self) -> anyhow::Result<()> {
+        let floor = (memory::resident_bytes() + MIN_DATA_BYTES).max(MIN_BUDGET_BYTES);
+        if self.budget_bytes < floor {
+            anyhow::bail!(
+                "a memory budget of {} is too small for this model; it needs at least {}",
+                units::bytes(self.budget_bytes),
+                units::bytes(floor)
+            );
+        }
+        Ok(())
     }
 
     /// The options of the search, once it is known what loading the model took.

@@ -18,9 +18,25 @@ pub(crate) struct Display {
 }
 
 enum View {
-    Live(ProgressBar),
-    Lines { next: Instant, every: Duration },
+    /// The bar appears once there is something to wait for.
+    Live(Option<ProgressBar>),
+    Lines {
+        next: Instant,
+        every: Duration,
+    },
     Nothing,
+}
+
+/// Runs shorter than this show no progress on a terminal.
+const QUIET_SECONDS: f64 = 0.5;
+
+fn new_bar() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
 }
 
 impl Display {
@@ -32,15 +48,7 @@ impl Display {
         let view = match progress {
             ProgressName::None => View::Nothing,
             ProgressName::Plain => lines(Duration::from_secs(1)),
-            ProgressName::Auto if std::io::stderr().is_terminal() => {
-                let bar = ProgressBar::new_spinner();
-                let template = "{spinner} {msg}";
-                if let Ok(style) = ProgressStyle::with_template(template) {
-                    bar.set_style(style);
-                }
-                bar.enable_steady_tick(Duration::from_millis(250));
-                View::Live(bar)
-            }
+            ProgressName::Auto if std::io::stderr().is_terminal() => View::Live(None),
             ProgressName::Auto => lines(Duration::from_secs(10)),
         };
         Display {
@@ -52,7 +60,7 @@ impl Display {
 
     /// Takes the live line away.
     pub(crate) fn finish(&mut self) {
-        if let View::Live(bar) = &self.view {
+        if let View::Live(Some(bar)) = &self.view {
             bar.finish_and_clear();
         }
     }
@@ -96,8 +104,13 @@ impl Observer for Display {
         let asked = signals::take_status_request();
         let line = self.line(progress);
         match &mut self.view {
-            View::Live(bar) if asked => bar.println(&line),
-            View::Live(bar) => bar.set_message(line),
+            View::Live(bar) if progress.seconds > QUIET_SECONDS || asked => {
+                let bar = bar.get_or_insert_with(new_bar);
+                if asked {
+                    bar.println(&line);
+                }
+                bar.set_message(line);
+            }
             View::Lines { next, every } if asked || now >= *next => {
                 *next = now + *every;
                 let _ = writeln!(std::io::stderr(), "{line}");

@@ -9,12 +9,14 @@ use hadal_search::{Trace, TraceStep};
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
-use crate::flags::{EngineName, ReplayArgs, TraceName};
+use clap::ValueEnum;
+
+use crate::flags::{EngineName, Language, MAX_CALL_DEPTH, ReplayArgs, TraceName};
 use crate::load::{self, Request};
 use crate::plan;
-use crate::record::{Record, StepRecord, ViolationRecord};
+use crate::record::{Record, StepRecord, ViolationRecord, object};
 use crate::style::Style;
-use crate::trace::{NamedTrace, quote, render_state};
+use crate::trace::{NamedTrace, render_state};
 use crate::units::counted;
 
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
@@ -26,10 +28,12 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
         .filter(|v| !v.trace.is_empty())
         .collect();
     if with_trace.is_empty() {
-        println!(
+        writeln!(
+            io::stdout(),
             "{}: the run was {}; the record holds no counterexample",
-            record.model, record.verdict
-        );
+            record.model,
+            record.verdict
+        )?;
         return Ok(Exit::Verified);
     }
     let path = model_path(args, &record)?;
@@ -39,14 +43,15 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
     let constants = record.constants.iter();
     let request = Request {
         path: &path,
-        language: None,
+        language: Language::from_str(&record.language, true).ok(),
         dialect,
         constants: constants
             .map(|(name, value)| (name.clone(), text(value)))
             .collect(),
         // A run is a run of the model itself, whatever was reduced to find it.
         symmetry: false,
-        limits: plan::limits(dialect, None, 1000),
+        // Every step of the record came to its end, whatever the limits of that run were.
+        limits: plan::limits(dialect, Some(u64::MAX), MAX_CALL_DEPTH),
         // A counterexample is replayed by what defines its meaning.
         engine: EngineName::Interpreter,
     };
@@ -74,26 +79,24 @@ fn show(
     use std::fmt::Write;
     let _ = writeln!(
         out,
-        "{}: {} {} at {}, {}\n",
+        "{}: {}: {}, after {}",
         style.bold(&record.model),
-        style.bad(&violation.kind),
-        quote(&violation.name),
-        if violation.at.is_empty() {
-            "the last state"
-        } else {
-            &violation.at
-        },
+        style.bad("violated"),
+        violation.message,
         counted(violation.depth.into(), "step"),
     );
+    if !violation.at.is_empty() {
+        let _ = writeln!(out, "  at {}", violation.at);
+    }
+    if how != TraceName::None {
+        out.push('\n');
+    }
     out.push_str(&trace.render(how, style));
     if how == TraceName::Diff && trace.steps.len() > 1 {
         let _ = writeln!(out, "\nThe state it ends in:\n");
         render_state(out, "  ", trace.last_state(), style);
     }
-    let _ = writeln!(out, "\nEvery step was run again on the model.");
-    if !violation.message.is_empty() {
-        let _ = writeln!(out, "{}", violation.message);
-    }
+    let _ = writeln!(out, "\nEvery step was run again on the model.\n");
 }
 
 fn read_record(path: &Path) -> anyhow::Result<Record> {
@@ -194,11 +197,13 @@ fn find_successor(
                 continue;
             }
             let step = model.describe_step(parent, out.index(position))?;
-            let same_parameters = step.parameters.len() == recorded.parameters.len()
-                && step.parameters.iter().all(|(name, value)| {
-                    recorded.parameters.get(name).map(text).as_ref() == Some(value)
-                });
-            if step.rule == recorded.rule && same_parameters {
+            // As an object, for a parameter may hide another one of the same name.
+            let parameters = object(
+                step.parameters
+                    .iter()
+                    .map(|(name, value)| (name, value.as_str())),
+            );
+            if step.rule == recorded.rule && parameters == recorded.parameters {
                 return Some((step, state.to_vec()));
             }
         }

@@ -86,7 +86,7 @@ impl Summary<'_> {
     fn violation(&self, out: &mut String, shown: &Shown, style: Style) {
         let violation = &shown.violation;
         out.push('\n');
-        let what = describe(violation);
+        let what = format!("{}{}", describe(violation), after(violation));
         match excerpt(&self.loaded.source, violation, &what, style) {
             Some(text) => out.push_str(&text),
             None => {
@@ -117,10 +117,11 @@ impl Summary<'_> {
             (violation.kind, violation.phase)
         {
             // The step that cannot be finished follows those that could.
-            let (number, number_len) = (n_steps + 1, trace.number_len());
+            let number_len = trace.number_len();
             let head = headline("rule", &violation.name, &violation.parameters, style);
             let indent = " ".repeat(number_len + 6);
-            let _ = writeln!(out, "  {number:>number_len$}  {head}");
+            let mark = style.bad(&format!("{:>number_len$}", "!"));
+            let _ = writeln!(out, "  {mark}  {head}");
             let _ = writeln!(out, "{indent}{}", style.bad(&violation.message));
         }
         if n_steps > 0 && self.args.trace == TraceName::Diff && !trace.last_state().is_empty() {
@@ -178,20 +179,26 @@ impl Summary<'_> {
         let per_state = match outcome.states {
             0..100_000 => String::new(),
             n => format!(
-                ", {:.1} bytes a state",
+                "  ({:.1} bytes a state)",
                 outcome.data_bytes as f64 / n as f64
             ),
         };
         let _ = writeln!(
             out,
-            "  memory       {} of {}  (states {}{per_state})",
+            "  memory       {} of {}{per_state}",
             bytes(self.peak_bytes),
             bytes(self.plan.budget_bytes),
-            bytes(outcome.data_bytes),
         );
         if outcome.verdict == Verdict::Violated && !outcome.complete {
-            let text = "the search ended at the violation; counts are of whole layers before it";
-            let _ = writeln!(out, "  {}", style.faint(text));
+            let which = if self.shown.len() == 1 {
+                "the"
+            } else {
+                "the last"
+            };
+            let text = format!(
+                "the search ended at {which} violation; counts are of whole layers up to it"
+            );
+            let _ = writeln!(out, "  {}", style.faint(&text));
         }
     }
 
@@ -370,15 +377,32 @@ fn excerpt(source: &Source, violation: &Violation, what: &str, style: Style) -> 
         Renderer::plain()
     };
     let diagnostic = Diagnostic::error(what, span);
-    Some(renderer.render(source, &diagnostic).trim_end().to_owned() + "\n")
+    let text = renderer.render(source, &diagnostic);
+    // An error is in the model's text; this is in what the model does.
+    Some(text.trim_end().replacen("error", "violation", 1) + "\n")
 }
 
-/// Length of the variable, keyword or operator at the beginning of a text.
+/// Length of the variable with its fields and indices, the keyword or the operator at the
+/// beginning of a text.
 fn token_len(text: &str) -> usize {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    match text.chars().next() {
-        Some(first) if is_word(first) => text.find(|c| !is_word(c)).unwrap_or(text.len()),
-        Some(first) => first.len_utf8(),
-        None => 0,
+    let mut depth = 0;
+    let mut end = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' if at > 0 => depth += 1,
+            ']' if depth > 0 => depth -= 1,
+            '.' if at > 0 && !text[at..].starts_with("..") => {}
+            _ if is_word(c) || depth > 0 => {}
+            _ if at == 0 => return c.len_utf8(),
+            _ => break,
+        }
+        end = at + c.len_utf8();
+    }
+    // An index that goes on in the next line is not shown.
+    if depth > 0 {
+        text.find('[').unwrap_or(end)
+    } else {
+        end
     }
 }

@@ -115,18 +115,38 @@ pub(crate) fn headline(
     head
 }
 
-/// The leaves of a state that hold a value, and how many do not.
+/// Parts of an array that are all alike are shown as one line from this many on.
+const ALIKE: usize = 6;
+
+/// The leaves of a state that hold a value, and how many do not. Where all parts of an array have
+/// the same value, one line stands for them: `sealed[*][*] = false`.
 pub(crate) fn render_state(
     out: &mut String,
     indent: &str,
     state: &[(String, String)],
     style: Style,
 ) {
-    let defined = state.iter().filter(|(_, value)| value != "undefined");
+    let mut shapes: BTreeMap<String, (usize, Option<&str>)> = BTreeMap::new();
+    for (name, value) in pairs(state) {
+        let (n, common) = shapes.entry(shape(name)).or_insert((0, Some(value)));
+        *n += 1;
+        if *common != Some(value) {
+            *common = None;
+        }
+    }
     let mut n_defined = 0;
-    for (name, value) in defined {
+    for (name, value) in pairs(state).filter(|(_, value)| *value != "undefined") {
         n_defined += 1;
-        let _ = writeln!(out, "{indent}{name} = {value}");
+        match shapes.get_mut(&shape(name)) {
+            Some((n, Some(_))) if *n >= ALIKE => {
+                let _ = writeln!(out, "{indent}{} = {value}", shape(name));
+                *n = 0;
+            }
+            Some((0, Some(_))) => {}
+            _ => {
+                let _ = writeln!(out, "{indent}{name} = {value}");
+            }
+        }
     }
     let n_undefined = state.len() - n_defined;
     if n_undefined > 0 {
@@ -140,6 +160,25 @@ pub(crate) fn render_state(
         };
         let _ = writeln!(out, "{indent}{}", style.faint(&text));
     }
+}
+
+/// A leaf's name with its indices left open: `x[*].y`.
+fn shape(name: &str) -> String {
+    let mut shape = String::with_capacity(name.len());
+    let mut depth = 0;
+    for c in name.chars() {
+        depth -= usize::from(c == ']' && depth > 0);
+        if depth == 0 {
+            shape.push(c);
+        }
+        if c == '[' {
+            if depth == 0 {
+                shape.push('*');
+            }
+            depth += 1;
+        }
+    }
+    shape
 }
 
 fn render_changes(out: &mut String, indent: &str, changes: &[Change], style: Style) {

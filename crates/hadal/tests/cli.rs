@@ -67,38 +67,38 @@ fn a_violated_model_shows_a_run_that_can_be_followed() {
         &[],
         1,
         expect![[r#"
-        <stdin>: violated: invariant "mutual exclusion" is false, after 2 steps
+            <stdin>: violated: invariant "mutual exclusion" is false, after 2 steps
 
-        error: invariant "mutual exclusion" is false
-         --> <stdin>:8:1
-          |
-        8 | invariant "mutual exclusion"
-          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            violation: invariant "mutual exclusion" is false, after 2 steps
+             --> <stdin>:8:1
+              |
+            8 | invariant "mutual exclusion"
+              | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
-        The shortest run that shows it, 2 steps from a startstate; what each step changes:
+            The shortest run that shows it, 2 steps from a startstate; what each step changes:
 
-          0  startstate "free"
-               busy = false
-               inside[Proc_1] = false
-               inside[Proc_2] = false
-          1  rule "enter"  p = Proc_1
-               busy: false → true
-               inside[Proc_1]: false → true
-          2  rule "enter"  p = Proc_2
-               inside[Proc_2]: false → true
+              0  startstate "free"
+                   busy = false
+                   inside[Proc_1] = false
+                   inside[Proc_2] = false
+              1  rule "enter"  p = Proc_1
+                   busy: false → true
+                   inside[Proc_1]: false → true
+              2  rule "enter"  p = Proc_2
+                   inside[Proc_2]: false → true
 
-        The state it ends in:
+            The state it ends in:
 
-          busy = true
-          inside[Proc_1] = true
-          inside[Proc_2] = true
+              busy = true
+              inside[Proc_1] = true
+              inside[Proc_2] = true
 
-          checked      1 invariant, deadlock, run-time errors
-          states       3  (up to symmetry: Proc(2): 2 permutations)
-          transitions  4
-          depth        2
-          the search ended at the violation; counts are of whole layers before it
-    "#]],
+              checked      1 invariant, deadlock, run-time errors
+              states       3  (up to symmetry: Proc(2): 2 permutations)
+              transitions  4
+              depth        2
+              the search ended at the violation; counts are of whole layers up to it
+        "#]],
     );
 }
 
@@ -109,35 +109,35 @@ fn full_states_on_request() {
         &["--trace", "full"],
         1,
         expect![[r#"
-        <stdin>: violated: invariant "mutual exclusion" is false, after 2 steps
+            <stdin>: violated: invariant "mutual exclusion" is false, after 2 steps
 
-        error: invariant "mutual exclusion" is false
-         --> <stdin>:8:1
-          |
-        8 | invariant "mutual exclusion"
-          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            violation: invariant "mutual exclusion" is false, after 2 steps
+             --> <stdin>:8:1
+              |
+            8 | invariant "mutual exclusion"
+              | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
-        The shortest run that shows it, 2 steps from a startstate; the whole state after each step:
+            The shortest run that shows it, 2 steps from a startstate; the whole state after each step:
 
-          0  startstate "free"
-               busy = false
-               inside[Proc_1] = false
-               inside[Proc_2] = false
-          1  rule "enter"  p = Proc_1
-               busy = true
-               inside[Proc_1] = true
-               inside[Proc_2] = false
-          2  rule "enter"  p = Proc_2
-               busy = true
-               inside[Proc_1] = true
-               inside[Proc_2] = true
+              0  startstate "free"
+                   busy = false
+                   inside[Proc_1] = false
+                   inside[Proc_2] = false
+              1  rule "enter"  p = Proc_1
+                   busy = true
+                   inside[Proc_1] = true
+                   inside[Proc_2] = false
+              2  rule "enter"  p = Proc_2
+                   busy = true
+                   inside[Proc_1] = true
+                   inside[Proc_2] = true
 
-          checked      1 invariant, deadlock, run-time errors
-          states       3  (up to symmetry: Proc(2): 2 permutations)
-          transitions  4
-          depth        2
-          the search ended at the violation; counts are of whole layers before it
-    "#]],
+              checked      1 invariant, deadlock, run-time errors
+              states       3  (up to symmetry: Proc(2): 2 permutations)
+              transitions  4
+              depth        2
+              the search ended at the violation; counts are of whole layers up to it
+        "#]],
     );
 }
 
@@ -162,7 +162,7 @@ fn an_undefined_read_names_the_variable_the_rule_and_the_place() {
         expect![[r#"
             <stdin>: violated: `y` is undefined in rule "copy", the first step
 
-            error: `y` is undefined in rule "copy"
+            violation: `y` is undefined in rule "copy", the first step
              --> <stdin>:3:28
               |
             3 | rule "copy" x < 2 ==> x := y + 1 end;
@@ -173,14 +173,14 @@ fn an_undefined_read_names_the_variable_the_rule_and_the_place() {
               0  startstate 1
                    x = 0
                    y is undefined
-              1  rule "copy"
+              !  rule "copy"
                    `y` is undefined
 
               checked      deadlock, run-time errors
               states       1
               transitions  0
               depth        0
-              the search ended at the violation; counts are of whole layers before it
+              the search ended at the violation; counts are of whole layers up to it
         "#]],
     );
 }
@@ -194,7 +194,7 @@ fn a_deadlock_shows_the_state_nothing_leaves() {
         expect![[r#"
             <stdin>: violated: deadlock: no rule leads to another state, after 2 steps
 
-            violation: deadlock: no rule leads to another state
+            violation: deadlock: no rule leads to another state, after 2 steps
 
             The shortest run that shows it, 2 steps from a startstate; what each step changes:
 
@@ -213,7 +213,7 @@ fn a_deadlock_shows_the_state_nothing_leaves() {
               states       3
               transitions  2
               depth        2
-              the search ended at the violation; counts are of whole layers before it
+              the search ended at the violation; counts are of whole layers up to it
         "#]],
     );
 }
@@ -575,6 +575,102 @@ ruleset p: Proc do rule \"mark\" !isundefined(winner) & winner = p ==> seen[p] :
     let run = check_text(text, &[]);
     assert_eq!(run.code, 2, "{}", run.stderr);
     assert!(run.stderr.contains("clear"), "{}", run.stderr);
+}
+
+/// What depends on the order of interchangeable elements must not hide in the state that is kept.
+#[test]
+fn symmetry_hides_no_undefined_read_behind_a_quantifier() {
+    let model = |property: &str| {
+        format!(
+            "const LAST: 2000;
+type Proc: scalarset(2);
+var flag: array [Proc] of 0..1; time: 0..LAST;
+startstate time := 0; for p: Proc do flag[p] := 0 end end;
+rule \"tick\" time < LAST - 1 ==> time := time + 1 end;
+ruleset p: Proc do
+  rule \"forget\" time = LAST - 1 ==> undefine flag; flag[p] := 1; time := LAST end;
+end;
+rule \"again\" time = LAST ==> time := 0; for p: Proc do flag[p] := 0 end end;
+{property}"
+        )
+    };
+    for property in [
+        "invariant \"someone\" time = LAST -> exists p: Proc do flag[p] = 1 end;",
+        "invariant \"not all\" time = LAST -> !forall p: Proc do flag[p] = 0 end;",
+        "rule \"guarded\" time = LAST & exists p: Proc do flag[p] = 1 end ==> time := 0 end;",
+        "ruleset p: Proc do assume time = LAST -> flag[p] = 0 end;",
+    ] {
+        for symmetry in ["full", "off"] {
+            for engine in ["native", "interpreter"] {
+                let flags = ["--symmetry", symmetry, "--engine", engine, "--json", "-"];
+                let record = check_text(model(property), &flags).record();
+                let kind = &record["violations"][0]["kind"];
+                assert_eq!(*kind, "undefined", "{property} {symmetry} {engine}");
+            }
+        }
+    }
+}
+
+#[test]
+fn goals_of_elements_need_symmetric_startstates() {
+    let text = "type Proc: scalarset(3);
+var turn: Proc; on: boolean;
+startstate for p: Proc do turn := p end; on := false end;
+rule on := !on end;
+ruleset p: Proc do cover \"a turn for each\" turn = p end;";
+    let run = check_text(text, &[]);
+    assert_eq!(run.code, 2, "{}", run.stdout);
+    assert!(run.stderr.contains("startstate"), "{}", run.stderr);
+    assert_eq!(check_text(text, &["--symmetry", "off"]).code, 1);
+}
+
+#[test]
+fn a_run_after_a_fault_is_not_complete() {
+    let text = "var x: 0..2; startstate \"a\" x := 0 end; startstate \"b\" error \"no\" end;
+startstate \"c\" x := 2 end; rule x := x end; invariant \"small\" x < 2;";
+    let run = check_text(
+        text,
+        &["--max-errors", "9", "--deadlock", "off", "--json", "-"],
+    );
+    assert_eq!(run.record()["complete"], false);
+}
+
+#[test]
+fn a_budget_that_is_too_small_is_refused_with_the_figure() {
+    let run = check_text(lock(false), &["--memory", "1M"]);
+    assert_eq!(run.code, 2, "{}", run.stdout);
+    assert!(run.stderr.contains("32.0 MiB"), "{}", run.stderr);
+}
+
+#[test]
+fn a_verdict_that_cannot_be_delivered_is_still_printed() {
+    let run = check_text(lock(true), &["--json", "/dev/full"]);
+    assert_eq!(run.code, 4, "{}", run.stderr);
+    assert!(run.stdout.contains("violated"), "{}", run.stdout);
+    assert!(run.stderr.contains("the run record"), "{}", run.stderr);
+}
+
+#[test]
+fn records_of_other_languages_limits_and_hidden_parameters_replay() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let model = folder.path().join("model.txt").display().to_string();
+    let record = folder.path().join("run.json").display().to_string();
+    let text = "var x: 0..9; startstate x := 0 end;
+function deep(n: 0..3000): 0..3000; begin if n = 0 then return 0 end; return deep(n - 1) end;
+ruleset i: 1..2 do ruleset i: 3..4 do
+  rule \"r\" x < 9 ==> x := deep(2000); x := 9 end
+end end;
+invariant \"x stays\" x = 0;";
+    std::fs::write(&model, text).expect("the model can be written");
+    let flags = ["--language", "murphi", "--call-limit", "3000", "--json"];
+    let args: Vec<&str> = ["check", &model]
+        .into_iter()
+        .chain(flags)
+        .chain([record.as_str()])
+        .collect();
+    assert_eq!(hadal(&args).code, 1);
+    let replayed = hadal(&["replay", &record]);
+    assert_eq!(replayed.code, 0, "{}", replayed.stderr);
 }
 
 #[test]

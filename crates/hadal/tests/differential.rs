@@ -128,6 +128,67 @@ fn searches_agree_with_the_oracle_on_random_programs() {
 }
 
 #[test]
+fn symmetry_changes_no_verdict() {
+    let config = Config {
+        symmetric: true,
+        faults: 0.05,
+        ..Config::default()
+    };
+    let modes = [
+        (Deadlock::Stuttering, oracle::Deadlock::Stuttering),
+        (Deadlock::Stuck, oracle::Deadlock::Stuck),
+        (Deadlock::Off, oracle::Deadlock::Off),
+    ];
+    let (mut n_compared, mut n_violated) = (0, 0);
+    for seed in 1000..1600u64 {
+        let program = program_from_seed(seed, &config);
+        if program.types.scalarsets.iter().all(|set| set.size < 2) {
+            continue;
+        }
+        let plain = interpreter(&program);
+        let (deadlock, oracle_deadlock) = modes[(seed % 3) as usize];
+        let oracle_options = oracle::Options {
+            deadlock: oracle_deadlock,
+            max_states: MAX_STATES,
+        };
+        let report = oracle::search(&plain, &oracle_options);
+        if report.gave_up {
+            continue;
+        }
+        let options = Options {
+            deadlock,
+            threads: 2,
+            ..Options::default()
+        };
+        let symmetric = Symmetric::new(&plain, &program);
+        let found = match hadal_search::check(&symmetric, &options, &Stop::new(), &mut Silent) {
+            Ok(outcome) => outcome,
+            // Nothing is left to search, or the startstates are not symmetric enough for goals.
+            Err(Error::NoStartstate | Error::BrokenSymmetry { .. }) => continue,
+            Err(error) => panic!("seed {seed}: {error}"),
+        };
+        let safety = found
+            .violations
+            .iter()
+            .find(|v| !matches!(v.kind, ViolationKind::Cover | ViolationKind::Liveness));
+        let expected = report.violation.as_ref().map(|violation| violation.depth);
+        let depth = safety.map(|violation| violation.depth as usize);
+        assert_eq!(
+            depth, expected,
+            "seed {seed}: {safety:?} {:?}",
+            report.violation
+        );
+        n_compared += 1;
+        n_violated += usize::from(expected.is_some());
+    }
+    assert!(n_compared > 150, "only {n_compared} programs were compared");
+    assert!(
+        n_violated > 50,
+        "only {n_violated} violations were compared"
+    );
+}
+
+#[test]
 fn symmetry_leaves_one_state_an_orbit() {
     let config = Config {
         symmetric: true,

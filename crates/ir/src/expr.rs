@@ -45,6 +45,7 @@ pub enum Expr {
     /// Whether the place of simple type holds no value.
     IsUndefined(Place),
     /// Whether two places of the same layout hold the same bits, undefined being equal to itself.
+    /// Both are found before they are compared.
     SameBits(Place, Place),
     /// The value a function returns; it must return a simple type. May be undefined.
     Call {

@@ -26,7 +26,8 @@ pub enum StmtKind {
         /// May be undefined.
         value: ExprId,
     },
-    /// Copies an aggregate between places of the same layout, undefined parts included.
+    /// Copies an aggregate between places of the same layout, undefined parts included. Both places
+    /// are found, `from` first, before anything is copied.
     Copy {
         /// Where to.
         to: Place,
@@ -99,7 +100,8 @@ pub enum StmtKind {
     },
     /// Prints, when a trace is replayed.
     Put(PutItem),
-    /// Adds an element in the first free slot; a multiset-full fault where there is none.
+    /// Adds an element in the first free slot; a multiset-full fault where there is none. A simple
+    /// element is evaluated, an aggregate one found, before the multiset is.
     MultisetAdd {
         /// The multiset.
         multiset: Place,

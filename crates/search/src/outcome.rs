@@ -12,8 +12,8 @@ use hadal_model::{FaultKind, Phase, PropertyKind, Remark, Step};
 pub struct Outcome {
     /// Whether the properties hold.
     pub verdict: Verdict,
-    /// Whether the search came to its end: no state was left to expand (a fault ends the expansion
-    /// of its state) and nothing was left to decide.
+    /// Whether the search came to its end: no state was left to expand and nothing was left to
+    /// decide. Never so after a fault, which cuts off what would have come after it.
     pub complete: bool,
     /// What stopped the search before its end; `None` also where violations did.
     pub reason: Option<Reason>,

@@ -3,7 +3,8 @@
 //! The instances of a property with scalarset parameters are renamed like anything else: after the
 //! exchange of `p` and `q`, what was said of `p` is said of `q`.
 //!
-//! The reachable states are closed under renamings, so instances that a renaming turns into each
+//! Where the startstates are closed under renamings (which is checked where it matters), so are
+//! the reachable states, so instances that a renaming turns into each
 //! other are covered together; but a search sees only one state of each orbit, and may so see
 //! only one of the instances reached. Hence a representative that reaches one covers them all.
 //! Instances fall into orbits by which of their parameters are equal: `(p, p)` is never renamed to
@@ -69,6 +70,12 @@ impl GoalAction {
             cover_orbits: cover_orbits.collect(),
             moved: properties,
         }
+    }
+
+    /// Whether goals are said of single elements. They can be judged by representatives only if
+    /// the startstates, and so the reachable states, are closed under renamings.
+    pub(crate) fn needs_symmetric_starts(&self) -> bool {
+        !self.moved.is_empty()
     }
 
     /// Whether following liveness goals through renamings makes a difference.

@@ -10,8 +10,10 @@
 //! same for any number of threads; besides, the states nearest to the startstates are checked before
 //! the search begins, so that small models are checked as a whole.
 //!
-//! Startstates need no check: a search visits the orbits of the startstates there are, and if the
+//! Startstates need no check as a rule: a search visits the orbits of the startstates there are, and if the
 //! rules are symmetric, all states of an orbit lead to the same orbits, whichever of them started.
+//! They are checked where goals are said of single elements, which representatives can tell only of
+//! a set of states that is closed under renamings.
 //! Of goals it is only compared how many a property reaches: those of one parameter may well become
 //! those of another.
 
@@ -118,6 +120,52 @@ impl<'a> Sampler<'a> {
         for state in block.iter() {
             let hash = rapidhash_v3(state);
             if hash.is_multiple_of(RATE) && !self.check(inner, state, hash, u64::MAX) {
+                return;
+            }
+        }
+    }
+
+    /// Checks that exchanging elements turns startstates into startstates.
+    ///
+    /// Any two neighbours of a scalarset are exchanged, which generates all renamings.
+    pub(crate) fn check_starts(&mut self, inner: &mut dyn Expander) {
+        if self.is_over {
+            return;
+        }
+        let mut starts = HashSet::new();
+        let mut from = Cursor::default();
+        self.out.reset(1);
+        loop {
+            let flow = inner.starts(from, &mut self.out);
+            starts.extend(self.out.states().iter().map(<[u8]>::to_vec));
+            self.out.drain();
+            match flow {
+                Flow::Full(cursor) => from = cursor,
+                Flow::Done => break,
+                Flow::Stopped => return,
+            }
+        }
+        let canonicaliser = self.canonicaliser;
+        let types = canonicaliser.types();
+        for (scalarset, set) in types.scalarsets.iter().enumerate() {
+            for b in 1..set.size.min(MAX_ELEMENTS) {
+                let a = b - 1;
+                let renaming = self.renaming([Exchange { scalarset, a, b }]);
+                let is_start =
+                    |state: &Vec<u8>| starts.contains(&canonicaliser.apply(state, &renaming));
+                if starts.iter().all(is_start) {
+                    continue;
+                }
+                let message = format!(
+                    "{} turns a startstate into a state that is none, so what a cover or liveness \
+                     property says of single elements cannot be decided",
+                    renaming.describe(types)
+                );
+                self.finding = Some(Remark::BrokenSymmetry {
+                    rule: "startstate".to_owned(),
+                    message,
+                });
+                self.is_over = true;
                 return;
             }
         }

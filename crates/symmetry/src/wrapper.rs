@@ -109,6 +109,9 @@ impl Expander for SymmetricExpander<'_> {
     fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
         if from == Cursor::default() && !self.is_checked.swap(true, Ordering::Relaxed) {
             self.sampler.check_first(&mut *self.inner);
+            if self.goals.needs_symmetric_starts() {
+                self.sampler.check_starts(&mut *self.inner);
+            }
         }
         self.inner.starts(from, out)
     }

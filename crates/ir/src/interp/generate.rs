@@ -178,7 +178,12 @@ impl<'p> Generator<'p> {
         let outer = std::mem::take(&mut self.odometer);
         let mut holds = true;
         for &property in &code.assumptions {
-            holds = self.for_each_instance(property, &mut |_, holds| holds)?;
+            // Every instance is looked at, for one that cannot be evaluated must not hide behind
+            // one that is false: which comes first may be a matter of names.
+            self.for_each_instance(property, &mut |_, instance_holds| {
+                holds &= instance_holds;
+                true
+            })?;
             if !holds {
                 break;
             }
@@ -331,7 +336,7 @@ impl<'p> Generator<'p> {
         Some(Step {
             rule: name.clone(),
             parameters,
-            output: output.lines().map(str::to_owned).collect(),
+            output: output.trim_end().lines().map(str::to_owned).collect(),
         })
     }
 }

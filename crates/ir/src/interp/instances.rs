@@ -37,18 +37,17 @@ impl Odometer {
         self.done = rest > 0;
     }
 
-    /// Moves on to the next instance. Returns the first parameter that changed.
-    pub(super) fn advance(&mut self) -> usize {
+    /// Moves on to the next instance.
+    pub(super) fn advance(&mut self) {
         self.instance += 1;
         for position in (0..self.digits.len()).rev() {
             self.digits[position] += 1;
             if self.digits[position] < self.lens[position] {
-                return position;
+                return;
             }
             self.digits[position] = 0;
         }
         self.done = true;
-        0
     }
 }
 

@@ -834,8 +834,13 @@ impl<'a, 'p> Lower<'a, 'p> {
             false,
         );
         self.open_frame();
+        let verdict = self.b.declare_var(I64);
+        let holds = self.iconst(Status::DONE);
+        self.b.def_var(verdict, holds);
         let nest = self.nest(&property.params, first);
         let is_goal = matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness);
+        // All instances of an assumption are looked at, as the interpreter does.
+        let is_assumption = property.kind == PropertyKind::Assume;
         let (yes, no) = (self.b.create_block(), self.b.create_block());
         self.open_levels_to(&nest, &plan, no);
         self.jump(yes);
@@ -846,13 +851,17 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
         self.jump(next);
         self.start(no);
-        if is_goal {
+        if is_assumption {
+            let is_false = self.iconst(Status::FALSE);
+            self.b.def_var(verdict, is_false);
+        }
+        if is_goal || is_assumption {
             self.jump(next);
         } else {
             self.leave_at(&nest, Status::FALSE);
         }
         self.close_levels(&nest);
-        let status = self.iconst(Status::DONE);
+        let status = self.b.use_var(verdict);
         self.b.ins().return_(&[status]);
         self.exits(&nest, None);
         self.finish(config)

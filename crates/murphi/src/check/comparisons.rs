@@ -96,7 +96,7 @@ impl Checker<'_> {
                     );
                     return Operand::Error;
                 }
-                Operand::Slot { .. } => {
+                Operand::Slot(_) => {
                     self.strict(operand.clone(), span);
                     return Operand::Error;
                 }

@@ -4,7 +4,8 @@
 //! all others, but what is certain to fail in them is no mistake, and they are not lowered.
 
 use hadal_ir::{
-    BinaryOp as IrOp, Expr as Ir, ExprId, Quantifier as IrQuantifier, UnaryOp as IrUnary,
+    BinaryOp as IrOp, Domain as IrDomain, Expr as Ir, ExprId, LocalId, Quantifier as IrQuantifier,
+    ScalarsetId, SimpleKind, UnaryOp as IrUnary, UnionPart,
 };
 use hadal_syntax::{Diagnostic, Span};
 
@@ -353,7 +354,7 @@ impl Checker<'_> {
         let yes = self.in_dead_code(known == Some(0), |this| this.expr(then));
         let no = self.in_dead_code(known.is_some_and(|v| v != 0), |this| this.expr(otherwise));
         for (operand, branch) in [(&yes, then), (&no, otherwise)] {
-            let is_value = !matches!(operand, Operand::Undefined | Operand::Slot { .. });
+            let is_value = !matches!(operand, Operand::Undefined | Operand::Slot(_));
             if is_value && self.types.is_simple(operand.ty()) {
                 continue;
             }
@@ -447,15 +448,64 @@ impl Checker<'_> {
             let Some((var, domain)) = bound else {
                 return Operand::Error;
             };
-            let expr = Ir::Quantified {
-                quantifier,
-                var,
-                domain,
-                body,
+            body = if self.is_unordered(&domain) {
+                self.quantified_over_all(kind, var, domain, body, written.span)
+            } else {
+                let expr = Ir::Quantified {
+                    quantifier,
+                    var,
+                    domain,
+                    body,
+                };
+                self.emit(expr, written.span)
             };
-            body = self.emit(expr, written.span);
         }
         computed(body, Ty::BOOLEAN)
+    }
+
+    /// A quantifier over interchangeable elements has no first element to stop at: were it to stop
+    /// early, whether it meets an undefined value would depend on the names of the elements, and
+    /// of a class of states only the one that is kept would tell. So every element is looked at.
+    fn quantified_over_all(
+        &mut self,
+        kind: QuantifiedKind,
+        var: LocalId,
+        domain: IrDomain,
+        body: ExprId,
+        span: Span,
+    ) -> ExprId {
+        let (body, decided) = match kind {
+            QuantifiedKind::Exists => (body, IrOp::Ne),
+            QuantifiedKind::Forall => {
+                let counterexample = Ir::Unary(IrUnary::Not, body);
+                (self.emit(counterexample, span), IrOp::Eq)
+            }
+        };
+        let count = Ir::Quantified {
+            quantifier: IrQuantifier::Count,
+            var,
+            domain,
+            body,
+        };
+        let count = self.emit(count, span);
+        let none = self.emit(Ir::Int(0), span);
+        self.emit(Ir::Binary(decided, count, none), span)
+    }
+
+    /// Whether a domain has elements that a renaming exchanges.
+    fn is_unordered(&self, domain: &IrDomain) -> bool {
+        let IrDomain::Type(ty) = domain else {
+            return false;
+        };
+        let types = &self.program.types;
+        let is_many = |set: &ScalarsetId| types.scalarsets[set.index()].size > 1;
+        types.simple(*ty).is_some_and(|simple| match &simple.kind {
+            SimpleKind::Scalarset(set) => is_many(set),
+            SimpleKind::Union(parts) => parts
+                .iter()
+                .any(|part| matches!(part, UnionPart::Scalarset(set) if is_many(set))),
+            _ => false,
+        })
     }
 
     fn is_undefined(&mut self, value: &Expr, span: Span) -> Operand {

@@ -1,23 +1,34 @@
 //! Multisets: indices of their elements, and the expressions and statements that only they have.
 
-use hadal_ir::{Arg, Domain, Expr, ExprId, LocalId, LocalKind, Place, Quantifier, Stmt, StmtKind};
+use hadal_ir::{
+    Arg, Domain, Expr, ExprId, LocalId, LocalKind, Place, Quantifier, Root, Stmt, StmtKind,
+};
 use hadal_syntax::{Diagnostic, Span};
 
 use super::Checker;
 use super::operand::{Lvalue, Operand, Purpose, Undefined};
-use super::scope::Def;
+use super::scope::{Def, Slot};
 use super::types::{Kind, Ty};
 use crate::ast::{self, Designator, Name};
 
 impl Checker<'_> {
-    /// An index of an element, to be used on a multiset of this type.
-    pub(super) fn slot(&mut self, operand: Operand, multiset: Ty, span: Span) -> Option<ExprId> {
+    /// An index of an element, to be used on this multiset. One of another multiset is refused
+    /// where that can be seen: the number of a slot says nothing about the element in it.
+    pub(super) fn slot(
+        &mut self,
+        operand: Operand,
+        multiset: &Lvalue,
+        span: Span,
+    ) -> Option<ExprId> {
         match operand {
             Operand::Error => None,
-            Operand::Slot {
-                local,
-                multiset: own,
-            } if self.types.same(own, multiset) => Some(self.read_slot(local, span)),
+            Operand::Slot(slot)
+                if self.types.same(slot.multiset, multiset.ty)
+                    && !matches!((slot.var, &multiset.place.root),
+                        (Some(own), Root::Var(var)) if own != *var) =>
+            {
+                Some(self.read_slot(slot.local, span))
+            }
             _ => {
                 self.report(
                     Diagnostic::error("this is not an index of this multiset", span).help(
@@ -71,11 +82,19 @@ impl Checker<'_> {
     }
 
     /// Declares the index of an element in the innermost scope.
-    pub(super) fn declare_slot(&mut self, name: &Name, multiset: Ty) -> (LocalId, Ty) {
-        let (slot_ty, _) = self.slot_type(multiset);
+    pub(super) fn declare_slot(&mut self, name: &Name, multiset: &Lvalue) -> (LocalId, Ty) {
+        let (slot_ty, _) = self.slot_type(multiset.ty);
         let kind = LocalKind::Value(self.types.ir(slot_ty));
         let local = self.unit.add_local(name, kind);
-        self.declare(name, Def::Slot { local, multiset });
+        let slot = Slot {
+            local,
+            multiset: multiset.ty,
+            var: match multiset.place.root {
+                Root::Var(var) => Some(var),
+                _ => None,
+            },
+        };
+        self.declare(name, Def::Slot(slot));
         (local, slot_ty)
     }
 
@@ -92,7 +111,7 @@ impl Checker<'_> {
             return Operand::Error;
         };
         self.scopes.push();
-        let (var, slot_ty) = self.declare_slot(name, lvalue.ty);
+        let (var, slot_ty) = self.declare_slot(name, &lvalue);
         let holds = self.condition(condition, "the condition of `multisetcount`");
         self.scopes.pop();
         let Some(holds) = holds else {
@@ -182,7 +201,7 @@ impl Checker<'_> {
         let operand = self.expr(index);
         let target = self.target(multiset, "cannot remove from")?;
         let target = self.as_multiset(Operand::Place(target), multiset.span)?;
-        let slot = self.slot(operand, target.ty, index.span)?;
+        let slot = self.slot(operand, &target, index.span)?;
         Some(StmtKind::MultisetRemove {
             multiset: target.place,
             slot,
@@ -204,7 +223,7 @@ impl Checker<'_> {
             return None;
         };
         self.scopes.push();
-        let (var, slot_ty) = self.declare_slot(name, target.ty);
+        let (var, slot_ty) = self.declare_slot(name, &target);
         let holds = self.condition(condition, "the condition of `multisetremovepred`");
         self.scopes.pop();
         let holds = holds?;

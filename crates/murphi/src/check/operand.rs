@@ -4,10 +4,11 @@
 //! Constants stay numbers until they are needed, so that what was folded leaves nothing behind in
 //! the program.
 
-use hadal_ir::{Expr, ExprId, LocalId, MapId, Place, Segment, ValueMap};
+use hadal_ir::{Expr, ExprId, MapId, Place, Segment, ValueMap};
 use hadal_syntax::{Diagnostic, Span};
 
 use super::Checker;
+use super::scope::Slot;
 use super::types::{Kind, Ty};
 use crate::TypeEquivalence;
 
@@ -30,7 +31,7 @@ pub(super) enum Operand {
     /// A place, of any type.
     Place(Lvalue),
     /// The index of an element of a multiset.
-    Slot { local: LocalId, multiset: Ty },
+    Slot(Slot),
 }
 
 /// A place, and what may be done with it.
@@ -106,7 +107,7 @@ impl Operand {
     /// The type; an error type for what has none.
     pub(super) fn ty(&self) -> Ty {
         match self {
-            Operand::Error | Operand::Undefined | Operand::Slot { .. } => Ty::ERROR,
+            Operand::Error | Operand::Undefined | Operand::Slot(_) => Ty::ERROR,
             Operand::Const { ty, .. } | Operand::Value { ty, .. } => *ty,
             Operand::Place(lvalue) => lvalue.ty,
         }
@@ -142,7 +143,7 @@ impl Checker<'_> {
                 );
                 None
             }
-            Operand::Slot { .. } => {
+            Operand::Slot(_) => {
                 self.report(slot_misused(span));
                 None
             }
@@ -210,7 +211,7 @@ impl Checker<'_> {
             }
             return self.strict(operand, span);
         }
-        if let Operand::Slot { .. } = operand {
+        if let Operand::Slot(_) = operand {
             self.report(slot_misused(span));
             return None;
         }

@@ -31,7 +31,7 @@ impl Checker<'_> {
             other => {
                 let name = &designator.base;
                 let what = match &other {
-                    Operand::Slot { .. } => "the index of an element".to_owned(),
+                    Operand::Slot(_) => "the index of an element".to_owned(),
                     other => self.types.described(other.ty()),
                 };
                 self.report(
@@ -68,7 +68,7 @@ impl Checker<'_> {
         let wrong = match def {
             Def::Error => return None,
             Def::Const { value, ty } => return Some(Operand::Const { value, ty }),
-            Def::Slot { local, multiset } => return Some(Operand::Slot { local, multiset }),
+            Def::Slot(slot) => return Some(Operand::Slot(slot)),
             Def::Object(object) => {
                 if self.expands_aliases
                     && let Some(expansion) = object.expansion
@@ -140,7 +140,7 @@ impl Checker<'_> {
                 let slot = self.convert(operand, index.span, ty, Undefined::Fault, &purpose);
                 (slot, element)
             }
-            Kind::Multiset { element, .. } => (self.slot(operand, lvalue.ty, index.span), element),
+            Kind::Multiset { element, .. } => (self.slot(operand, lvalue, index.span), element),
             _ => {
                 let (text, ty) = (self.quote(passed), self.types.described(lvalue.ty));
                 self.report(
@@ -180,7 +180,7 @@ impl Checker<'_> {
                 self.report(Diagnostic::error(message, span).label("this is a constant"));
                 return None;
             }
-            Operand::Slot { .. } => {
+            Operand::Slot(_) => {
                 let label = "this is the index of an element of a multiset";
                 self.report(Diagnostic::error(message, span).label(label));
                 return None;
@@ -232,7 +232,7 @@ impl Checker<'_> {
     ) -> Option<Lvalue> {
         match operand {
             Operand::Place(lvalue) if self.types.same(lvalue.ty, ty) => Some(lvalue),
-            Operand::Undefined | Operand::Slot { .. } => self.strict(operand, span).and(None),
+            Operand::Undefined | Operand::Slot(_) => self.strict(operand, span).and(None),
             other => {
                 let from = other.ty();
                 if from != Ty::ERROR && ty != Ty::ERROR {

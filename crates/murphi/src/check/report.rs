@@ -130,7 +130,7 @@ impl Wanted {
 
     fn fits(self, def: &Def) -> bool {
         match self {
-            Wanted::Value => matches!(def, Def::Const { .. } | Def::Object(_) | Def::Slot { .. }),
+            Wanted::Value => matches!(def, Def::Const { .. } | Def::Object(_) | Def::Slot(_)),
             Wanted::Type => matches!(def, Def::Type(_)),
             Wanted::Function => matches!(def, Def::Function(_)),
         }

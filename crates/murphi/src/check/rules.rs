@@ -189,7 +189,7 @@ impl Checker<'_> {
                 return;
             }
             let (_, capacity) = this.slot_type(lvalue.ty);
-            let (local, _) = this.declare_slot(name, lvalue.ty);
+            let (local, _) = this.declare_slot(name, &lvalue);
             let domain = ParamDomain::Slots {
                 multiset: lvalue.place,
                 capacity,

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hadal_ir::{LocalId, Place};
+use hadal_ir::{LocalId, Place, VarId};
 use hadal_syntax::Span;
 use rustc_hash::FxHashMap;
 
@@ -24,9 +24,19 @@ pub(super) enum Def {
     /// A variable, parameter or alias.
     Object(Object),
     /// The index of an element of a multiset, bound by `choose` and its kin.
-    Slot { local: LocalId, multiset: Ty },
+    Slot(Slot),
     /// A function or procedure, by its number.
     Function(usize),
+}
+
+/// The index of an element of a multiset.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slot {
+    pub(super) local: LocalId,
+    /// The type of the multiset.
+    pub(super) multiset: Ty,
+    /// The state variable that the multiset is part of, where that is known.
+    pub(super) var: Option<VarId>,
 }
 
 /// A variable, parameter or alias.

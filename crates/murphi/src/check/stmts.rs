@@ -377,7 +377,7 @@ impl Checker<'_> {
                 Def::Error
             }
             Operand::Const { value, ty } => Def::Const { value, ty },
-            Operand::Slot { local, multiset } => Def::Slot { local, multiset },
+            Operand::Slot(slot) => Def::Slot(slot),
             Operand::Value { ty, .. } => match self.strict(operand, span) {
                 Some(value) => {
                     let local = self.keep(value, ty, span, name, out);
@@ -533,7 +533,7 @@ impl Checker<'_> {
 
     fn clear(&mut self, designator: &Designator) -> Option<IrKind> {
         let target = self.target(designator, "cannot clear")?;
-        if self.types.has_scalarset(target.ty) && !self.muted {
+        if self.types.clears_to_element(target.ty) && !self.muted {
             let found = self.types.described(target.ty);
             let message = "`clear` gives elements of a scalarset a value, and so tells them apart";
             self.symmetry_breaks.push(

@@ -81,8 +81,8 @@ struct TypeInfo {
     ir: TypeId,
     /// How deep types are nested in it, itself included.
     depth: u32,
-    /// Whether it holds values of a scalarset.
-    has_scalarset: bool,
+    /// Whether `clear` picks elements of a scalarset.
+    clears_to_element: bool,
     has_multiset: bool,
     /// Values and aggregates in it, itself included.
     n_parts: u64,
@@ -133,7 +133,7 @@ impl TypeTable {
                 class,
                 ir,
                 depth: 1,
-                has_scalarset: false,
+                clears_to_element: false,
                 has_multiset: false,
                 n_parts: 1,
             });
@@ -174,7 +174,8 @@ impl TypeTable {
         let size = i64::from(size);
         let ty = self.ir_type(ir, Type::Simple(simple));
         let class = self.fresh_class();
-        self.add(Kind::Scalarset { id, size }, class, ty, true)
+        // A single element is told apart from no other.
+        self.add(Kind::Scalarset { id, size }, class, ty, size > 1)
     }
 
     /// A union of enumerations and scalarsets.
@@ -186,7 +187,7 @@ impl TypeTable {
             ranges.insert(self.class_of(member), (n_values, n_values + n - 1));
             n_values += n;
         }
-        let has_scalarset = members.iter().any(|&ty| self.has_scalarset(ty));
+        let clears_to_element = members.iter().any(|&ty| self.clears_to_element(ty));
         let parts = members
             .iter()
             .filter_map(|&ty| match self.kind(ty) {
@@ -210,7 +211,7 @@ impl TypeTable {
             ranges,
             n_values,
         };
-        self.add(Kind::Union(Arc::new(union)), class, id, has_scalarset)
+        self.add(Kind::Union(Arc::new(union)), class, id, clears_to_element)
     }
 
     /// An array; the index is simple.
@@ -225,9 +226,9 @@ impl TypeTable {
         let class =
             self.class(|table| Shape::Array(table.class_of(index), table.class_of(element)));
         // The index itself is no value of the array.
-        let has_scalarset = self.has_scalarset(element);
+        let clears_to_element = self.clears_to_element(element);
         let kind = Kind::Array { index, element };
-        self.add(kind, class, id, has_scalarset)
+        self.add(kind, class, id, clears_to_element)
     }
 
     /// A record whose fields have different names.
@@ -252,14 +253,14 @@ impl TypeTable {
                     .collect(),
             )
         });
-        let has_scalarset = fields.iter().any(|(_, ty)| self.has_scalarset(*ty));
+        let clears_to_element = fields.iter().any(|(_, ty)| self.clears_to_element(*ty));
         let by_name = fields
             .iter()
             .enumerate()
             .map(|(idx, (name, _))| (name.clone(), idx as u32))
             .collect();
         let kind = Kind::Record(Arc::new(Record { fields, by_name }));
-        self.add(kind, class, id, has_scalarset)
+        self.add(kind, class, id, clears_to_element)
     }
 
     /// A multiset.
@@ -272,9 +273,9 @@ impl TypeTable {
             },
         );
         let class = self.class(|table| Shape::Multiset(capacity, table.class_of(element)));
-        let has_scalarset = self.has_scalarset(element);
         let kind = Kind::Multiset { capacity, element };
-        self.add(kind, class, id, has_scalarset)
+        // It is cleared by being emptied.
+        self.add(kind, class, id, false)
     }
 
     /// Gives a new type its name. Where names decide, it is then equal to nothing else.
@@ -303,9 +304,9 @@ impl TypeTable {
         self.infos[ty.index()].depth
     }
 
-    /// Whether values of a scalarset are part of its values.
-    pub(super) fn has_scalarset(&self, ty: Ty) -> bool {
-        self.infos[ty.index()].has_scalarset
+    /// Whether `clear` gives a part of it an element of a scalarset for a value.
+    pub(super) fn clears_to_element(&self, ty: Ty) -> bool {
+        self.infos[ty.index()].clears_to_element
     }
 
     /// Whether a multiset is part of it.
@@ -461,7 +462,7 @@ impl TypeTable {
         }
     }
 
-    fn add(&mut self, kind: Kind, class: u32, ir: TypeId, has_scalarset: bool) -> Ty {
+    fn add(&mut self, kind: Kind, class: u32, ir: TypeId, clears_to_element: bool) -> Ty {
         let (mut depth, mut n_parts) = (1, 1u64);
         let mut has_multiset = matches!(kind, Kind::Multiset { .. });
         let mut part = |ty: Ty, n: u64| {
@@ -485,7 +486,7 @@ impl TypeTable {
             class,
             ir,
             depth,
-            has_scalarset,
+            clears_to_element,
             has_multiset,
             n_parts,
         });

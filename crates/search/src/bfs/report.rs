@@ -89,7 +89,8 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
             holds[property as usize] = Some(false);
         }
     }
-    let complete = is_exhausted && reason.is_none();
+    // A fault cuts off what would have come after it, so something may be left unvisited.
+    let complete = is_exhausted && reason.is_none() && !faulted;
     rounds.seconds.search = gauge.seconds();
     Ok(Outcome {
         verdict: match (violations.is_empty(), complete) {

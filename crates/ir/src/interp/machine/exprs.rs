@@ -74,8 +74,6 @@ impl<'p> Machine<'p> {
                 Ok(i64::from(self.load(at, ty) == UNDEFINED))
             }
             Expr::SameBits(a, b) => {
-                // Resolving the right side may call a function, but that can only write locals
-                // made for it: the left address stays good.
                 let (a, ty) = self.resolve(a)?;
                 let (b, _) = self.resolve(b)?;
                 let n_bits = code.program.types.bits(ty) as usize;

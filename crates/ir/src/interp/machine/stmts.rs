@@ -206,7 +206,7 @@ impl<'p> Machine<'p> {
         value: &'p Arg,
         site: SiteId,
     ) -> Result<(), Halt> {
-        // The element is evaluated first, as the value of an assignment is.
+        // Evaluated or found before the multiset is, as an assignment does with its value.
         enum Element {
             Value(i64),
             At(usize),
