@@ -247,6 +247,18 @@ impl<'s> Lexer<'s> {
     fn symbol(&mut self, start: u32) {
         match self.symbol_here() {
             Some((len, kind)) => {
+                let is_short_arrow = self.rest.starts_with("=>");
+                if is_short_arrow {
+                    // Nothing is written so; it is taken for what was meant.
+                    self.take("=>".len());
+                    self.push(TokenKind::LongArrow, start);
+                    self.error(start, |span| {
+                        Diagnostic::error("`=>` is no operator", span).help(
+                            "`==>` separates a guard from its rule; `->` implies; `>=` compares",
+                        )
+                    });
+                    return;
+                }
                 self.take(len);
                 self.push(kind, start);
             }

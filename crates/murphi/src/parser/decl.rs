@@ -153,7 +153,7 @@ impl Parser<'_> {
                 TokenKind::Colon => first,
                 TokenKind::Else | TokenKind::End => false,
                 // A reserved word where a name should be.
-                kind => kind.is_keyword() && declares && !self.at_item_word(),
+                kind => kind.is_keyword() && declares,
             };
             if !goes_on {
                 return;
@@ -221,7 +221,7 @@ impl Parser<'_> {
             self.nth(1),
             TokenKind::Colon | TokenKind::Comma | TokenKind::RBrace
         );
-        if self.peek().is_keyword() && is_name_place && !self.at_item_word() {
+        if self.peek().is_keyword() && is_name_place {
             let text = self.text().to_owned();
             let span = self.span();
             self.report(
@@ -348,7 +348,7 @@ impl Parser<'_> {
             let is_field = match self.peek() {
                 TokenKind::Ident => true,
                 TokenKind::End => false,
-                kind => kind.is_keyword() && declares && !self.at_item_word(),
+                kind => kind.is_keyword() && declares,
             };
             if !is_field {
                 break;

@@ -118,9 +118,15 @@ invariant "enough" count <= N & forall i: pid; j: pid do i = j | s[i] != s[j] en
               (expr e38 @32 (defined e37))
               (expr e39 @33 (ne e36 e38))
               (expr e40 @26 (or e30 e39))
-              (expr e41 @34 (forall l1 (type t2) e40))
-              (expr e42 @35 (forall l0 (type t2) e41))
-              (expr e43 @23 (and e25 e42))
+              (expr e41 @34 (not e40))
+              (expr e42 @34 (count l1 (type t2) e41))
+              (expr e43 @34 (int 0))
+              (expr e44 @34 (eq e42 e43))
+              (expr e45 @35 (not e44))
+              (expr e46 @35 (count l0 (type t2) e45))
+              (expr e47 @35 (int 0))
+              (expr e48 @35 (eq e46 e47))
+              (expr e49 @23 (and e25 e48))
               (start "init" @7
                 (params)
                 (locals (l0 "i" value t2))
@@ -145,7 +151,7 @@ invariant "enough" count <= N & forall i: pid; j: pid do i = j | s[i] != s[j] en
                 (params)
                 (locals (l0 "i" value t2) (l1 "j" value t2))
                 (prologue)
-                (condition e43)) ; (count <= 2) & forall i: t2 do forall j: t2 do ((... = ...) | (... != ...)) end end
+                (condition e49)) ; (count <= 2) & (count i: t2 do !(count j: t2 do ... end = 0) end = 0)
             )
         "#]],
     );
