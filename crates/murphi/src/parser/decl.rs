@@ -153,7 +153,7 @@ impl Parser<'_> {
                 TokenKind::Colon => first,
                 TokenKind::Else | TokenKind::End => false,
                 // A reserved word where a name should be.
-                kind => kind.is_keyword() && declares,
+                kind => kind.is_keyword() && declares && !opens_section(kind),
             };
             if !goes_on {
                 return;
@@ -221,7 +221,7 @@ impl Parser<'_> {
             self.nth(1),
             TokenKind::Colon | TokenKind::Comma | TokenKind::RBrace
         );
-        if self.peek().is_keyword() && is_name_place {
+        if self.peek().is_keyword() && is_name_place && !opens_section(self.peek()) {
             let text = self.text().to_owned();
             let span = self.span();
             self.report(
@@ -348,7 +348,7 @@ impl Parser<'_> {
             let is_field = match self.peek() {
                 TokenKind::Ident => true,
                 TokenKind::End => false,
-                kind => kind.is_keyword() && declares,
+                kind => kind.is_keyword() && declares && !opens_section(kind),
             };
             if !is_field {
                 break;
@@ -457,4 +457,9 @@ impl Parser<'_> {
         }
         params
     }
+}
+
+/// Whether a word opens a section even before a colon: then a name is missing behind it.
+fn opens_section(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::Const | TokenKind::Type | TokenKind::Var)
 }
