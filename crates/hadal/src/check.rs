@@ -6,18 +6,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use hadal_model::Model;
-use hadal_search::{Error, Outcome, TraceError, Verdict, Violation};
+use hadal_search::{Error, TraceError, Verdict, Violation};
 
 use crate::exit::Exit;
-use crate::flags::{CheckArgs, name_of};
+use crate::flags::CheckArgs;
 use crate::load::{self, Internal, Loaded, Request};
 use crate::plan::Plan;
 use crate::progress::Display;
-use crate::record::{
-    DiskRecord, DuplicatesRecord, MemoryRecord, PropertyRecord, Record, RuleRecord, SecondsRecord,
-    StepRecord, ViolationRecord, object,
-};
+use crate::record::Record;
 use crate::style::Style;
 use crate::summary::Summary;
 use crate::trace::NamedTrace;
@@ -122,7 +118,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         delivered = deliver(&mut io::stdout(), &summary.render(style), "the summary");
     }
     if args.json.is_some() {
-        let mut text = serde_json::to_string_pretty(&record(&summary, trace_seconds))?;
+        let mut text = serde_json::to_string_pretty(&Record::new(&summary, trace_seconds))?;
         text.push('\n');
         delivered = delivered.and(match record_file {
             Some(mut file) => deliver(&mut file, &text, "the run record"),
@@ -168,117 +164,4 @@ fn search_error(error: &Error, loaded: &Loaded) -> Exit {
 
 fn eprintln_lossy(text: &str) {
     let _ = writeln!(io::stderr(), "error: {text}");
-}
-
-fn record(summary: &Summary<'_>, trace_seconds: f64) -> Record {
-    let Summary {
-        args,
-        plan,
-        loaded,
-        outcome,
-        ..
-    } = summary;
-    let shape = loaded.model.shape();
-    Record {
-        hadal: env!("CARGO_PKG_VERSION").to_owned(),
-        model: loaded.source.name().to_owned(),
-        language: name_of(loaded.language),
-        dialect: plan.dialect.name().to_owned(),
-        verdict: outcome.verdict.name().to_owned(),
-        complete: outcome.complete,
-        reason: outcome.reason.map(|reason| reason.name().to_owned()),
-        states: outcome.states,
-        states_exact: true,
-        visited: outcome.visited,
-        transitions: outcome.transitions,
-        depth: Some(outcome.depth),
-        layers: Some(outcome.layers.clone()),
-        violations: summary.shown.iter().map(violation_record).collect(),
-        rules: rule_records(&*loaded.model, outcome),
-        properties: property_records(&*loaded.model, outcome),
-        strategy: name_of(args.strategy),
-        store: name_of(args.store),
-        engine: name_of(args.engine),
-        symmetry: name_of(args.symmetry),
-        threads: plan.threads,
-        seed: 0,
-        state_bits: shape.state_bits,
-        constants: object(
-            loaded
-                .constants
-                .iter()
-                .map(|(name, value)| (name, value.as_str())),
-        ),
-        duplicates: DuplicatesRecord {
-            memory: outcome.duplicates.memory,
-            ..DuplicatesRecord::default()
-        },
-        strategy_stats: serde_json::Map::new(),
-        memory: MemoryRecord {
-            budget_bytes: plan.budget_bytes,
-            peak_bytes: summary.peak_bytes,
-            data_bytes: outcome.data_bytes,
-        },
-        disk: DiskRecord::default(),
-        omission: None,
-        seconds: SecondsRecord {
-            total: summary.total_seconds,
-            load: loaded.load_seconds,
-            compile: loaded.compile_seconds,
-            search: outcome.seconds.search,
-            expand: outcome.seconds.expand,
-            merge: outcome.seconds.insert,
-            io_wait: 0.0,
-            trace: trace_seconds,
-        },
-    }
-}
-
-fn violation_record(shown: &Shown) -> ViolationRecord {
-    let violation = &shown.violation;
-    let steps = shown.trace.as_ref().map_or(&[][..], |trace| &trace.steps);
-    let trace = steps.iter().map(|step| StepRecord {
-        rule: step.rule.clone(),
-        parameters: object(
-            step.parameters
-                .iter()
-                .map(|(name, value)| (name, value.as_str())),
-        ),
-        // What is gone has no value; `undefined` says so in the record's terms.
-        changes: object(step.changes.iter().map(|change| {
-            let after = change.after.as_deref().unwrap_or("undefined");
-            (&change.name, after)
-        })),
-    });
-    let state = shown.trace.as_ref().map_or(&[][..], NamedTrace::last_state);
-    ViolationRecord {
-        kind: violation.kind.name().to_owned(),
-        name: violation.name.clone(),
-        message: summary::describe(violation),
-        at: violation.at.clone(),
-        depth: violation.depth,
-        trace: trace.collect(),
-        state: object(state.iter().map(|(name, value)| (name, value.as_str()))),
-    }
-}
-
-fn rule_records(model: &dyn Model, outcome: &Outcome) -> Vec<RuleRecord> {
-    let rules = model.shape().rules.iter().zip(&outcome.fired_by_rule);
-    rules
-        .map(|(rule, &fired)| RuleRecord {
-            name: rule.name.clone(),
-            fired,
-        })
-        .collect()
-}
-
-fn property_records(model: &dyn Model, outcome: &Outcome) -> Vec<PropertyRecord> {
-    let properties = model.shape().properties.iter().zip(&outcome.holds);
-    properties
-        .map(|(property, &holds)| PropertyRecord {
-            name: property.name.clone(),
-            kind: property.kind.name().to_owned(),
-            holds,
-        })
-        .collect()
 }

@@ -2,8 +2,15 @@
 //!
 //! Names and order of the fields are a contract.
 
+use hadal_model::Model;
+use hadal_search::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::check::Shown;
+use crate::flags::name_of;
+use crate::summary::{self, Summary};
+use crate::trace::NamedTrace;
 
 /// The record of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,6 +45,73 @@ pub(crate) struct Record {
     pub(crate) disk: DiskRecord,
     pub(crate) omission: Option<OmissionRecord>,
     pub(crate) seconds: SecondsRecord,
+}
+
+impl Record {
+    /// The record of a finished run.
+    pub(crate) fn new(summary: &Summary<'_>, trace_seconds: f64) -> Self {
+        let Summary {
+            args,
+            plan,
+            loaded,
+            outcome,
+            ..
+        } = summary;
+        let shape = loaded.model.shape();
+        Record {
+            hadal: env!("CARGO_PKG_VERSION").to_owned(),
+            model: loaded.source.name().to_owned(),
+            language: name_of(loaded.language),
+            dialect: plan.dialect.name().to_owned(),
+            verdict: outcome.verdict.name().to_owned(),
+            complete: outcome.complete,
+            reason: outcome.reason.map(|reason| reason.name().to_owned()),
+            states: outcome.states,
+            states_exact: true,
+            visited: outcome.visited,
+            transitions: outcome.transitions,
+            depth: Some(outcome.depth),
+            layers: Some(outcome.layers.clone()),
+            violations: summary.shown.iter().map(violation_record).collect(),
+            rules: rule_records(&*loaded.model, outcome),
+            properties: property_records(&*loaded.model, outcome),
+            strategy: name_of(args.strategy),
+            store: name_of(args.store),
+            engine: name_of(args.engine),
+            symmetry: name_of(args.symmetry),
+            threads: plan.threads,
+            seed: 0,
+            state_bits: shape.state_bits,
+            constants: object(
+                loaded
+                    .constants
+                    .iter()
+                    .map(|(name, value)| (name, value.as_str())),
+            ),
+            duplicates: DuplicatesRecord {
+                memory: outcome.duplicates.memory,
+                ..DuplicatesRecord::default()
+            },
+            strategy_stats: serde_json::Map::new(),
+            memory: MemoryRecord {
+                budget_bytes: plan.budget_bytes,
+                peak_bytes: summary.peak_bytes,
+                data_bytes: outcome.data_bytes,
+            },
+            disk: DiskRecord::default(),
+            omission: None,
+            seconds: SecondsRecord {
+                total: summary.total_seconds,
+                load: loaded.load_seconds,
+                compile: loaded.compile_seconds,
+                search: outcome.seconds.search,
+                expand: outcome.seconds.expand,
+                merge: outcome.seconds.insert,
+                io_wait: 0.0,
+                trace: trace_seconds,
+            },
+        }
+    }
 }
 
 /// A violation with its counterexample.
@@ -128,5 +202,54 @@ pub(crate) fn object<'a>(
     pairs
         .into_iter()
         .map(|(name, value)| (name.clone(), Value::from(value)))
+        .collect()
+}
+
+fn violation_record(shown: &Shown) -> ViolationRecord {
+    let violation = &shown.violation;
+    let steps = shown.trace.as_ref().map_or(&[][..], |trace| &trace.steps);
+    let trace = steps.iter().map(|step| StepRecord {
+        rule: step.rule.clone(),
+        parameters: object(
+            step.parameters
+                .iter()
+                .map(|(name, value)| (name, value.as_str())),
+        ),
+        // What is gone has no value; `undefined` says so in the record's terms.
+        changes: object(step.changes.iter().map(|change| {
+            let after = change.after.as_deref().unwrap_or("undefined");
+            (&change.name, after)
+        })),
+    });
+    let state = shown.trace.as_ref().map_or(&[][..], NamedTrace::last_state);
+    ViolationRecord {
+        kind: violation.kind.name().to_owned(),
+        name: violation.name.clone(),
+        message: summary::describe(violation),
+        at: violation.at.clone(),
+        depth: violation.depth,
+        trace: trace.collect(),
+        state: object(state.iter().map(|(name, value)| (name, value.as_str()))),
+    }
+}
+
+fn rule_records(model: &dyn Model, outcome: &Outcome) -> Vec<RuleRecord> {
+    let rules = model.shape().rules.iter().zip(&outcome.fired_by_rule);
+    rules
+        .map(|(rule, &fired)| RuleRecord {
+            name: rule.name.clone(),
+            fired,
+        })
+        .collect()
+}
+
+fn property_records(model: &dyn Model, outcome: &Outcome) -> Vec<PropertyRecord> {
+    let properties = model.shape().properties.iter().zip(&outcome.holds);
+    properties
+        .map(|(property, &holds)| PropertyRecord {
+            name: property.name.clone(),
+            kind: property.kind.name().to_owned(),
+            holds,
+        })
         .collect()
 }
