@@ -70,7 +70,7 @@ impl<'a> Rounds<'a> {
     pub(crate) fn data_bytes(&self) -> u64 {
         read(&self.shared.arena).data_bytes()
             + self.parents.data_bytes()
-            + self.shared.table.data_bytes()
+            + self.shared.visited.data_bytes()
             + self.n_buffers as u64 * self.sizes.buffer_bytes
             + self.other_bytes
     }
@@ -175,9 +175,7 @@ impl<'a> Rounds<'a> {
             let mut n = 0;
             for &slot in &round.active {
                 let task = read(&self.shared.tasks[slot]);
-                for (partition, count) in n_candidates.iter_mut().enumerate() {
-                    *count += task.in_partition(partition).len();
-                }
+                task.count_by_partition(&self.shared.visited, &mut n_candidates);
                 n += 1;
                 if task.is_full() {
                     break;
@@ -192,7 +190,7 @@ impl<'a> Rounds<'a> {
         };
         let growth_bytes = self
             .shared
-            .table
+            .visited
             .growth_bytes(&n_candidates, self.sizes.n_threads);
         if !self.fits(growth_bytes) {
             return Ok(Some(Halt::Memory));
