@@ -16,6 +16,7 @@ use hadal_store::{Arena, N_PARTITIONS, Parents};
 use crate::crew::Crew;
 use crate::shared::{Job, Shared, read, write};
 use crate::task::{Block, Task};
+use crate::visited::Visited;
 use crate::{Error, Options, Seconds};
 
 /// The coordinator's side of rounds.
@@ -133,6 +134,9 @@ impl<'a> Rounds<'a> {
                 write(&self.shared.round).n_inserting = n_active;
             }
             let go_on = self.hand_over(each);
+            if matches!(job, Job::Expand) {
+                self.forget_expanded(&supply);
+            }
             self.shared
                 .gauge
                 .note_round(self.n_states(), self.data_bytes());
@@ -222,9 +226,13 @@ impl<'a> Rounds<'a> {
             parents,
             ..
         } = self;
+        let n_unsettled = match shared.visited {
+            Visited::Numbers(_) => n_partitions,
+            Visited::States(_) => 0,
+        };
         crew.run(
             Job::Settle,
-            n_partitions,
+            n_unsettled,
             alone,
             || {
                 let tasks = shared.inserting(&read(&shared.round));
@@ -281,6 +289,22 @@ impl<'a> Rounds<'a> {
             self.block_len = (self.block_len * 2).min(self.sizes.block_len);
         }
         go_on
+    }
+
+    /// Gives up the states that were expanded, where nothing else reads them: a set has its own
+    /// copy of all states, and paths are replayed.
+    fn forget_expanded(&self, supply: &Supply) {
+        if matches!(self.shared.visited, Visited::Numbers(_)) {
+            return;
+        }
+        let first_active = read(&self.shared.round).active.first().copied();
+        let block = first_active.map(|slot| read(&self.shared.tasks[slot]).block);
+        let first = match (block, supply) {
+            (Some(Block::States { first, .. }), _) => first,
+            (None, Supply::States(range)) => range.start,
+            _ => return,
+        };
+        write(&self.shared.arena).forget_before(first);
     }
 
     fn phase(&mut self, job: Job, n_items: usize, alone: bool) {

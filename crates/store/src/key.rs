@@ -65,12 +65,12 @@ impl Encoding {
             _ => 0,
         };
         let mut others = last;
-        for word in 1..N {
-            key[word] = load(bytes, word * WORD_BYTES);
-            if word + 1 == N {
-                key[word] &= self.last_mask;
+        for (number, word) in key.iter_mut().enumerate().skip(1) {
+            *word = load(bytes, number * WORD_BYTES);
+            if number + 1 == N {
+                *word &= self.last_mask;
             }
-            others = (others ^ key[word]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            others = (others ^ *word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             others ^= others >> 32;
         }
         others = others.wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -84,10 +84,10 @@ impl Encoding {
     pub(crate) fn load_cell<const N: usize>(&self, cell: &[u8]) -> [u64; N] {
         let mut key = [0; N];
         key[0] = load(cell, self.cell_len - WORD_BYTES);
-        for word in 1..N {
-            key[word] = load(cell, (word - 1) * WORD_BYTES);
-            if word + 1 == N {
-                key[word] &= self.last_mask;
+        for (number, word) in key.iter_mut().enumerate().skip(1) {
+            *word = load(cell, (number - 1) * WORD_BYTES);
+            if number + 1 == N {
+                *word &= self.last_mask;
             }
         }
         key
