@@ -416,7 +416,7 @@ pub(crate) struct Sizes {
 }
 
 /// A task's buffers take about this much where memory is plentiful.
-const TASK_BYTES: u64 = 512 << 10;
+const TASK_BYTES: u64 = 256 << 10;
 /// Share of the budget that all buffers may take.
 const BUFFER_SHARE: u64 = 8;
 /// Blocks are not made smaller than this to give every thread some.

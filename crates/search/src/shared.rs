@@ -115,7 +115,7 @@ impl<'a> Shared<'a> {
             }
             Job::Check => {
                 let mut task = write(&self.tasks[round.active[item]]);
-                task.check_survivors(expander, self.shape);
+                task.check_survivors(expander, self.shape, &self.visited);
             }
             Job::Insert => {
                 let partition = round.partitions[item];

@@ -213,17 +213,23 @@ impl Task {
     }
 
     /// Collects the new candidates and evaluates the properties on them.
-    pub(crate) fn check_survivors(&mut self, expander: &mut dyn Expander, shape: &Shape) {
+    pub(crate) fn check_survivors(
+        &mut self,
+        expander: &mut dyn Expander,
+        shape: &Shape,
+        visited: &Visited,
+    ) {
         self.survivors.clear();
         self.survivor_states.clear();
-        self.ranks.clear();
         for (position, is_new) in self.is_new.iter_mut().enumerate() {
-            self.ranks.push(self.survivors.len() as u32);
             if *is_new.get_mut() {
                 self.survivors.push(position as u32);
                 self.survivor_states
                     .extend_from_slice(self.successors.state(position));
             }
+        }
+        if matches!(visited, Visited::Numbers(_)) {
+            self.rank_candidates();
         }
         self.survivor_states
             .resize(self.survivor_states.len() + PAD_BYTES, 0);
@@ -257,6 +263,15 @@ impl Task {
                 .sort_by_key(|failure| (failure.state, failure.property));
         }
         self.remarks.append(&mut expander.take_remarks());
+    }
+
+    fn rank_candidates(&mut self) {
+        self.ranks.clear();
+        let mut rank = 0;
+        for is_new in &mut self.is_new {
+            self.ranks.push(rank);
+            rank += u32::from(*is_new.get_mut());
+        }
     }
 
     /// The states of the survivors, densely packed, and their number.
