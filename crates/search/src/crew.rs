@@ -6,7 +6,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The meeting point of a coordinator and its workers.
@@ -16,6 +16,24 @@ pub(crate) struct Crew<J> {
     begin: Condvar,
     end: Condvar,
     next_item: AtomicUsize,
+    /// What a sleeper looks at before it lies down: the number of the phase, and how many workers
+    /// have not ended it.
+    number: AtomicU64,
+    n_working: AtomicUsize,
+}
+
+/// Looks at the clock are dear; so many pauses take some ten microseconds, about as long as it
+/// takes to fall asleep and be woken.
+const PAUSES: usize = 300;
+
+/// Waits for a condition a little while, awake.
+fn pause_until(is_met: impl Fn() -> bool) {
+    for _ in 0..PAUSES {
+        if is_met() {
+            return;
+        }
+        std::hint::spin_loop();
+    }
 }
 
 struct Phase<J> {
@@ -23,7 +41,6 @@ struct Phase<J> {
     number: u64,
     job: Option<J>,
     n_items: usize,
-    n_working: usize,
     dismissed: bool,
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -37,13 +54,14 @@ impl<J: Copy> Crew<J> {
                 number: 0,
                 job: None,
                 n_items: 0,
-                n_working: 0,
                 dismissed: false,
                 panic: None,
             }),
             begin: Condvar::new(),
             end: Condvar::new(),
             next_item: AtomicUsize::new(0),
+            number: AtomicU64::new(0),
+            n_working: AtomicUsize::new(0),
         }
     }
 
@@ -51,6 +69,7 @@ impl<J: Copy> Crew<J> {
     pub(crate) fn help(&self, mut work: impl FnMut(J, usize)) {
         let mut seen = 0;
         loop {
+            pause_until(|| self.number.load(Ordering::Relaxed) != seen);
             let (job, n_items) = {
                 let mut phase = self.lock();
                 while phase.number == seen && !phase.dismissed {
@@ -75,8 +94,7 @@ impl<J: Copy> Crew<J> {
             if let Err(panic) = result {
                 phase.panic.get_or_insert(panic);
             }
-            phase.n_working -= 1;
-            if phase.n_working == 0 {
+            if self.n_working.fetch_sub(1, Ordering::Relaxed) == 1 {
                 self.end.notify_one();
             }
         }
@@ -103,13 +121,17 @@ impl<J: Copy> Crew<J> {
             phase.number += 1;
             phase.job = Some(job);
             phase.n_items = n_items;
-            phase.n_working = self.n_workers;
+            self.n_working.store(self.n_workers, Ordering::Relaxed);
+            self.number.store(phase.number, Ordering::Relaxed);
             self.begin.notify_all();
         }
         meanwhile();
         self.take_items(n_items, |item| work(job, item));
+        let is_over = || self.n_working.load(Ordering::Relaxed) == 0;
+        pause_until(is_over);
+        // The lock orders what the workers did before what comes now.
         let mut phase = self.lock();
-        while phase.n_working > 0 {
+        while !is_over() {
             phase = self.end.wait(phase).unwrap_or_else(PoisonError::into_inner);
         }
         if let Some(panic) = phase.panic.take() {

@@ -41,6 +41,7 @@ mod round;
 mod shared;
 mod task;
 mod trace;
+mod visited;
 
 pub use bfs::check;
 pub use error::Error;

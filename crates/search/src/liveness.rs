@@ -24,6 +24,7 @@ use crate::Error;
 use crate::round::{Rounds, Supply};
 use crate::shared::{Job, Shared, read, write};
 use crate::task::{Block, Task};
+use crate::visited::Visited;
 use graph::Graph;
 use maps::{IDENTITY, Maps};
 
@@ -101,6 +102,9 @@ impl Edges {
             maps: Maps::new(shape),
             ..Edges::default()
         };
+        let Visited::Numbers(table) = &shared.visited else {
+            unreachable!("states have numbers where there is liveness");
+        };
         let arena = read(&shared.arena);
         // Targets and maps of the state that is being expanded.
         let mut found = Vec::new();
@@ -125,7 +129,7 @@ impl Edges {
                     }
                     let state = task.successors.state(position);
                     let hash = hash_state(state);
-                    let target = read(shared.table.partition(partition_of(hash)))
+                    let target = read(table.partition(partition_of(hash)))
                         .find(hash, |ordinal| arena.get(ordinal) == state);
                     let Some(target) = target else {
                         self.unrepeatable.get_or_insert(first + source as u64);

@@ -32,16 +32,19 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
         Options {
             deadlock: Deadlock::default(),
             bound: None,
             max_errors: 1,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads,
             stack_bytes: 16 << 20,
             memory_bytes: u64::MAX,
             time_limit: None,
-            block_len: 256,
-            window_blocks: 64,
+            // Of a block's successors a partition should get more than a few, and of a window's
+            // blocks every thread.
+            block_len: 1024,
+            window_blocks: (4 * threads).max(16),
             buffer_len: None,
         }
     }

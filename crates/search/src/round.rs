@@ -16,6 +16,7 @@ use hadal_store::{Arena, N_PARTITIONS, Parents};
 use crate::crew::Crew;
 use crate::shared::{Job, Shared, read, write};
 use crate::task::{Block, Task};
+use crate::visited::Visited;
 use crate::{Error, Options, Seconds};
 
 /// The coordinator's side of rounds.
@@ -70,7 +71,7 @@ impl<'a> Rounds<'a> {
     pub(crate) fn data_bytes(&self) -> u64 {
         read(&self.shared.arena).data_bytes()
             + self.parents.data_bytes()
-            + self.shared.table.data_bytes()
+            + self.shared.visited.data_bytes()
             + self.n_buffers as u64 * self.sizes.buffer_bytes
             + self.other_bytes
     }
@@ -133,6 +134,9 @@ impl<'a> Rounds<'a> {
                 write(&self.shared.round).n_inserting = n_active;
             }
             let go_on = self.hand_over(each);
+            if matches!(job, Job::Expand) {
+                self.forget_expanded(&supply);
+            }
             self.shared
                 .gauge
                 .note_round(self.n_states(), self.data_bytes());
@@ -175,9 +179,7 @@ impl<'a> Rounds<'a> {
             let mut n = 0;
             for &slot in &round.active {
                 let task = read(&self.shared.tasks[slot]);
-                for (partition, count) in n_candidates.iter_mut().enumerate() {
-                    *count += task.in_partition(partition).len();
-                }
+                task.count_by_partition(&self.shared.visited, &mut n_candidates);
                 n += 1;
                 if task.is_full() {
                     break;
@@ -192,7 +194,7 @@ impl<'a> Rounds<'a> {
         };
         let growth_bytes = self
             .shared
-            .table
+            .visited
             .growth_bytes(&n_candidates, self.sizes.n_threads);
         if !self.fits(growth_bytes) {
             return Ok(Some(Halt::Memory));
@@ -224,9 +226,13 @@ impl<'a> Rounds<'a> {
             parents,
             ..
         } = self;
+        let n_unsettled = match shared.visited {
+            Visited::Numbers(_) => n_partitions,
+            Visited::States(_) => 0,
+        };
         crew.run(
             Job::Settle,
-            n_partitions,
+            n_unsettled,
             alone,
             || {
                 let tasks = shared.inserting(&read(&shared.round));
@@ -283,6 +289,22 @@ impl<'a> Rounds<'a> {
             self.block_len = (self.block_len * 2).min(self.sizes.block_len);
         }
         go_on
+    }
+
+    /// Gives up the states that were expanded, where nothing else reads them: a set has its own
+    /// copy of all states, and paths are replayed.
+    fn forget_expanded(&self, supply: &Supply) {
+        if matches!(self.shared.visited, Visited::Numbers(_)) {
+            return;
+        }
+        let first_active = read(&self.shared.round).active.first().copied();
+        let block = first_active.map(|slot| read(&self.shared.tasks[slot]).block);
+        let first = match (block, supply) {
+            (Some(Block::States { first, .. }), _) => first,
+            (None, Supply::States(range)) => range.start,
+            _ => return,
+        };
+        write(&self.shared.arena).forget_before(first);
     }
 
     fn phase(&mut self, job: Job, n_items: usize, alone: bool) {
@@ -394,7 +416,7 @@ pub(crate) struct Sizes {
 }
 
 /// A task's buffers take about this much where memory is plentiful.
-const TASK_BYTES: u64 = 512 << 10;
+const TASK_BYTES: u64 = 256 << 10;
 /// Share of the budget that all buffers may take.
 const BUFFER_SHARE: u64 = 8;
 /// Blocks are not made smaller than this to give every thread some.

@@ -7,11 +7,12 @@ use std::hint::black_box;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hadal_model::{Expander, PAD_BYTES, Shape, Stop};
-use hadal_store::{Arena, Cell, Table, hash_state};
+use hadal_store::{Arena, Cell, Set, Table, hash_state};
 
 use crate::liveness::Edges;
 use crate::progress::Gauge;
 use crate::task::Task;
+use crate::visited::Visited;
 
 /// What all threads of a search share.
 pub(crate) struct Shared<'a> {
@@ -19,7 +20,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) stop: &'a Stop,
     pub(crate) gauge: &'a Gauge,
     pub(crate) arena: RwLock<Arena>,
-    pub(crate) table: Table,
+    pub(crate) visited: Visited,
     pub(crate) tasks: Vec<RwLock<Task>>,
     /// What the liveness pass collects, a place per task.
     pub(crate) edges: Vec<RwLock<Edges>>,
@@ -83,7 +84,7 @@ impl<'a> Shared<'a> {
             stop,
             gauge,
             arena: RwLock::new(Arena::new(shape.state_len, block_len, PAD_BYTES)),
-            table: Table::new(),
+            visited: Visited::new(shape),
             tasks: (0..window_blocks)
                 .map(|_| RwLock::new(Task::new(shape)))
                 .collect(),
@@ -98,7 +99,7 @@ impl<'a> Shared<'a> {
         match job {
             Job::Expand => {
                 let mut task = write(&self.tasks[round.expanding[item]]);
-                task.make_candidates(expander, &read(&self.arena));
+                task.make_candidates(expander, &read(&self.arena), &self.visited);
             }
             Job::Probe => {
                 let mut task = write(&self.tasks[round.expanding[item]]);
@@ -114,12 +115,21 @@ impl<'a> Shared<'a> {
             }
             Job::Check => {
                 let mut task = write(&self.tasks[round.active[item]]);
-                task.check_survivors(expander, self.shape);
+                task.check_survivors(expander, self.shape, &self.visited);
             }
-            Job::Insert => self.insert(&round, round.partitions[item]),
+            Job::Insert => {
+                let partition = round.partitions[item];
+                match &self.visited {
+                    Visited::Numbers(table) => self.insert_numbers(table, &round, partition),
+                    Visited::States(set) => self.insert_states(set, &round, partition),
+                }
+            }
             Job::Settle => {
+                let Visited::Numbers(table) = &self.visited else {
+                    return;
+                };
                 let tasks = self.inserting(&round);
-                write(self.table.partition(round.partitions[item])).settle(|name| {
+                write(table.partition(round.partitions[item])).settle(|name| {
                     let (task, position) = split(name);
                     tasks[task].ordinal_of(position)
                 });
@@ -127,14 +137,23 @@ impl<'a> Shared<'a> {
         }
     }
 
-    fn insert(&self, round: &Round, partition: usize) {
+    fn insert_states(&self, set: &Set, round: &Round, partition: usize) {
+        let tasks = self.inserting(round);
+        let batches = tasks.iter().map(|task| task.keys.words(partition));
+        write(set.partition(partition)).add_all(batches, |task, at| {
+            let task = &tasks[task];
+            task.mark_new(task.keys.positions(partition)[at]);
+        });
+    }
+
+    fn insert_numbers(&self, table: &Table, round: &Round, partition: usize) {
         let tasks = self.inserting(round);
         let n = tasks
             .iter()
             .map(|task| task.in_partition(partition).len())
             .sum();
         let arena = read(&self.arena);
-        let mut table = write(self.table.partition(partition));
+        let mut table = write(table.partition(partition));
         table.reserve(n, |ordinal| hash_state(arena.get(ordinal)));
         for (number, task) in tasks.iter().enumerate() {
             for positions in task.in_partition(partition).chunks(LOOKAHEAD) {

@@ -7,7 +7,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_model::{Cursor, Expander, Failure, Flow, PAD_BYTES, Remark, Shape, States, Successors};
-use hadal_store::{Arena, N_PARTITIONS, Parent, hash_state, partition_of};
+use hadal_store::{Arena, Keys, N_PARTITIONS, Parent, hash_state, partition_of};
+
+use crate::visited::{Visited, encoding};
 
 /// A block of states and what has become of it so far.
 pub(crate) struct Task {
@@ -19,6 +21,9 @@ pub(crate) struct Task {
     pub(crate) flow: Flow,
     /// Successors and facts about the sources.
     pub(crate) successors: Successors,
+    /// The candidates for a set of states.
+    pub(crate) keys: Keys,
+    /// Their hashes, for a table of numbers.
     hashes: Vec<u64>,
     /// Positions of the candidates, by partition and then in order.
     by_partition: Vec<u32>,
@@ -64,6 +69,7 @@ impl Task {
             cursor: Cursor::default(),
             flow: Flow::Done,
             successors: Successors::new(shape, 1),
+            keys: Keys::default(),
             hashes: Vec::new(),
             by_partition: Vec::new(),
             begins: [0; N_PARTITIONS + 1],
@@ -81,8 +87,10 @@ impl Task {
 
     /// Memory held by a task with a buffer of this capacity, in bytes.
     pub(crate) fn bytes_for(shape: &Shape, capacity: usize) -> u64 {
-        // Hashes, positions, marks, survivors and ranks, the survivors' states, their goals.
-        let columns = 8 + 4 + 1 + 4 + 4 + shape.state_len + 8 * shape.goal_words();
+        // Hashes and positions, or keys.
+        let names = encoding(shape).map_or(8 + 4, Keys::bytes_for_state);
+        // Marks, survivors and ranks, the survivors' states, their goals.
+        let columns = names + 1 + 4 + 4 + shape.state_len + 8 * shape.goal_words();
         (Successors::bytes_for(shape, capacity) + capacity * columns) as u64
     }
 
@@ -128,7 +136,12 @@ impl Task {
 
     /// Fills the buffer with candidates: canonical successors, their hashes, and their order by
     /// partition.
-    pub(crate) fn make_candidates(&mut self, expander: &mut dyn Expander, arena: &Arena) {
+    pub(crate) fn make_candidates(
+        &mut self,
+        expander: &mut dyn Expander,
+        arena: &Arena,
+        visited: &Visited,
+    ) {
         self.expand(expander, arena);
         if self.flow == Flow::Stopped {
             return;
@@ -137,10 +150,18 @@ impl Task {
         self.remarks.append(&mut expander.take_remarks());
 
         let n = self.n_candidates();
-        self.hashes.clear();
-        self.hashes
-            .extend(self.successors.states().iter().map(hash_state));
-        self.sort_by_partition();
+        match visited {
+            Visited::States(set) => {
+                let states = self.successors.states();
+                self.keys.fill(set.encoding(), states.bytes(), n);
+            }
+            Visited::Numbers(_) => {
+                self.hashes.clear();
+                self.hashes
+                    .extend(self.successors.states().iter().map(hash_state));
+                self.sort_by_partition();
+            }
+        }
         self.is_new.clear();
         self.is_new.resize_with(n, AtomicBool::default);
     }
@@ -164,6 +185,16 @@ impl Task {
         }
     }
 
+    /// Number of candidates that belong to each partition, added to `counts`.
+    pub(crate) fn count_by_partition(&self, visited: &Visited, counts: &mut [usize; N_PARTITIONS]) {
+        for (partition, count) in counts.iter_mut().enumerate() {
+            *count += match visited {
+                Visited::States(_) => self.keys.positions(partition).len(),
+                Visited::Numbers(_) => self.in_partition(partition).len(),
+            };
+        }
+    }
+
     /// Positions of the candidates that belong to `partition`, in order.
     pub(crate) fn in_partition(&self, partition: usize) -> &[u32] {
         let (from, to) = (self.begins[partition], self.begins[partition + 1]);
@@ -182,17 +213,23 @@ impl Task {
     }
 
     /// Collects the new candidates and evaluates the properties on them.
-    pub(crate) fn check_survivors(&mut self, expander: &mut dyn Expander, shape: &Shape) {
+    pub(crate) fn check_survivors(
+        &mut self,
+        expander: &mut dyn Expander,
+        shape: &Shape,
+        visited: &Visited,
+    ) {
         self.survivors.clear();
         self.survivor_states.clear();
-        self.ranks.clear();
         for (position, is_new) in self.is_new.iter_mut().enumerate() {
-            self.ranks.push(self.survivors.len() as u32);
             if *is_new.get_mut() {
                 self.survivors.push(position as u32);
                 self.survivor_states
                     .extend_from_slice(self.successors.state(position));
             }
+        }
+        if matches!(visited, Visited::Numbers(_)) {
+            self.rank_candidates();
         }
         self.survivor_states
             .resize(self.survivor_states.len() + PAD_BYTES, 0);
@@ -226,6 +263,15 @@ impl Task {
                 .sort_by_key(|failure| (failure.state, failure.property));
         }
         self.remarks.append(&mut expander.take_remarks());
+    }
+
+    fn rank_candidates(&mut self) {
+        self.ranks.clear();
+        let mut rank = 0;
+        for is_new in &mut self.is_new {
+            self.ranks.push(rank);
+            rank += u32::from(*is_new.get_mut());
+        }
     }
 
     /// The states of the survivors, densely packed, and their number.

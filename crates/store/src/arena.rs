@@ -2,6 +2,7 @@
 //!
 //! The states lie in chunks of equal size, so growth never copies, and a range of ordinals within
 //! one chunk is one slice that can be handed to an expander as it is.
+//! States that no one will read again can be forgotten; their chunks are used again.
 
 /// An append-only sequence of states of one length.
 #[derive(Debug)]
@@ -11,7 +12,11 @@ pub struct Arena {
     chunk_shift: u32,
     /// Readable bytes behind the last state of a chunk.
     pad_bytes: usize,
+    /// Without bytes where forgotten.
     chunks: Vec<Box<[u8]>>,
+    n_forgotten: usize,
+    /// Chunks for later, of states that were forgotten.
+    spare: Vec<Box<[u8]>>,
     n_states: u64,
 }
 
@@ -28,6 +33,8 @@ impl Arena {
             chunk_shift: n_states.next_power_of_two().ilog2(),
             pad_bytes,
             chunks: Vec::new(),
+            n_forgotten: 0,
+            spare: Vec::new(),
             n_states: 0,
         }
     }
@@ -70,8 +77,9 @@ impl Arena {
         while n > 0 {
             let (chunk, at) = self.place(self.n_states);
             if chunk == self.chunks.len() {
-                self.chunks
-                    .push(vec![0; self.chunk_bytes()].into_boxed_slice());
+                let spare = self.spare.pop();
+                let new = || vec![0; self.chunk_bytes()].into_boxed_slice();
+                self.chunks.push(spare.unwrap_or_else(new));
             }
             let now = self.contiguous(self.n_states, n);
             let (head, tail) = states.split_at(now * self.state_len);
@@ -82,15 +90,28 @@ impl Arena {
         }
     }
 
+    /// Gives up the states before `ordinal`, as far as they fill chunks; they cannot be read
+    /// again.
+    pub fn forget_before(&mut self, ordinal: u64) {
+        let end = (ordinal.min(self.n_states) >> self.chunk_shift) as usize;
+        while self.n_forgotten < end {
+            let chunk = std::mem::take(&mut self.chunks[self.n_forgotten]);
+            self.spare.push(chunk);
+            self.n_forgotten += 1;
+        }
+    }
+
     /// Memory held, in bytes.
     pub fn data_bytes(&self) -> u64 {
-        (self.chunks.len() * self.chunk_bytes()) as u64
+        let n_chunks = self.chunks.len() - self.n_forgotten + self.spare.len();
+        (n_chunks * self.chunk_bytes()) as u64
     }
 
     /// Memory that appending `n` more states would add, in bytes.
     pub fn growth_bytes(&self, n: u64) -> u64 {
         let needed = (self.n_states + n).div_ceil(self.chunk_len() as u64);
-        needed.saturating_sub(self.chunks.len() as u64) * self.chunk_bytes() as u64
+        let there = (self.chunks.len() + self.spare.len()) as u64;
+        needed.saturating_sub(there) * self.chunk_bytes() as u64
     }
 
     fn chunk_len(&self) -> usize {
@@ -152,6 +173,26 @@ mod tests {
     }
 
     const CHUNK_PLUS: usize = super::CHUNK_BYTES + 1;
+
+    #[test]
+    fn chunks_of_forgotten_states_are_used_again() {
+        let mut arena = Arena::new(8, 4, 16);
+        let (mut most, mut ordinal) = (0, 0u64);
+        while ordinal < 1_000_000 {
+            let bytes: Vec<u8> = (ordinal..ordinal + 1000)
+                .flat_map(u64::to_le_bytes)
+                .collect();
+            let expected = arena.data_bytes() + arena.growth_bytes(1000);
+            arena.append(&bytes, 1000);
+            assert_eq!(arena.data_bytes(), expected);
+            ordinal += 1000;
+            let kept = ordinal.saturating_sub(50_000);
+            arena.forget_before(kept);
+            assert_eq!(arena.get(kept), kept.to_le_bytes());
+            most = most.max(arena.data_bytes());
+        }
+        assert!(most < 1 << 20);
+    }
 
     #[test]
     fn states_without_bytes_are_counted() {

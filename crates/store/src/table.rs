@@ -15,7 +15,7 @@ use std::sync::RwLock;
 
 /// Number of partitions. It is independent of the number of threads, like everything that lays
 /// out data.
-pub const N_PARTITIONS: usize = 64;
+pub const N_PARTITIONS: usize = 256;
 
 const PARTITION_BITS: u32 = N_PARTITIONS.ilog2();
 

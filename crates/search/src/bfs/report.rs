@@ -3,11 +3,14 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use hadal_model::{GoalKind, PropertyKind, Shape};
+use hadal_model::{
+    Cursor, Expander, Flow, GoalKind, Model, PAD_BYTES, PropertyKind, Shape, States, Stop,
+    Successors,
+};
+use hadal_store::Parent;
 
 use super::{End, Search};
 use crate::round::Rounds;
-use crate::shared::read;
 use crate::{
     Error, Outcome, Path, PathStep, Reason, Verdict, Violation, ViolationKind, liveness, naming,
 };
@@ -68,7 +71,7 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
                     if violations.len() < max_errors && told.insert(shape.goals[goal].property) {
                         let depth = depth_of(least, &layers);
                         let mut violation = of_goal(shape, goal, depth, Some(least));
-                        violation.path = Some(path_to(least, &rounds, &layers));
+                        violation.path = Some(path_to(least, &rounds, &layers, model)?);
                         naming::rename(model, &mut violation, Some(goal));
                         violations.push(violation);
                     }
@@ -82,7 +85,7 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
 
     for violation in &mut violations {
         if let (Some(ordinal), None) = (violation.ordinal, &violation.path) {
-            violation.path = Some(path_to(ordinal, &rounds, &layers));
+            violation.path = Some(path_to(ordinal, &rounds, &layers, model)?);
             naming::rename(model, violation, None);
         }
         if let Some(property) = violation.property {
@@ -180,28 +183,86 @@ fn depth_of(ordinal: u64, layers: &[u64]) -> u32 {
     layers.iter().take_while(is_before).count() as u32
 }
 
-/// The stored states from a startstate to the one numbered `ordinal`.
-fn path_to(mut ordinal: u64, rounds: &Rounds<'_>, layers: &[u64]) -> Path {
-    let arena = read(&rounds.shared.arena);
+/// The stored states from a startstate to the one numbered `ordinal`. They are found again by
+/// their indices, for those that were expanded may be forgotten.
+fn path_to(
+    ordinal: u64,
+    rounds: &Rounds<'_>,
+    layers: &[u64],
+    model: &dyn Model,
+) -> Result<Path, Error> {
     let n_starts = layers.first().copied().unwrap_or(0);
-    let mut steps = Vec::new();
+    let mut ancestors = Vec::new();
+    let mut next = ordinal;
     loop {
         let parent = rounds
             .parents
-            .get(ordinal)
+            .get(next)
             .expect("every stored state has an entry in the parent log");
-        steps.push(PathStep {
-            index: parent.index,
-            state: arena.get(ordinal).to_vec(),
-        });
-        if ordinal < n_starts {
+        ancestors.push(parent);
+        if next < n_starts {
             break;
         }
-        ordinal = parent.ordinal;
+        next = parent.ordinal;
     }
-    steps.reverse();
-    Path {
+    // What was found before a search was stopped is told all the same.
+    let never = Stop::new();
+    let mut replay = Replay {
+        shape: model.shape(),
+        expander: model.expander(&never),
+        out: Successors::new(model.shape(), BUFFER_LEN),
+    };
+    let mut steps: Vec<PathStep> = Vec::with_capacity(ancestors.len());
+    for Parent { ordinal, index } in ancestors.into_iter().rev() {
+        let current = steps.last().map(|step| &step.state[..]);
+        let state = replay
+            .stored_successor(current, index)
+            .ok_or(Error::Unrepeatable { ordinal })?;
+        steps.push(PathStep { index, state });
+    }
+    Ok(Path {
         steps,
         faulty_start: None,
+    })
+}
+
+/// Finds states again by their indices.
+struct Replay<'a> {
+    shape: &'a Shape,
+    expander: Box<dyn Expander + 'a>,
+    out: Successors,
+}
+
+impl Replay<'_> {
+    /// The canonical form of the successor of `current` (of the startstate, if there is none) that
+    /// has this index.
+    fn stored_successor(&mut self, current: Option<&[u8]>, index: u32) -> Option<Vec<u8>> {
+        let Replay {
+            shape,
+            expander,
+            out,
+        } = self;
+        let mut block = current.unwrap_or_default().to_vec();
+        block.resize(block.len() + PAD_BYTES, 0);
+        out.reset(1);
+        let mut from = Cursor::default();
+        loop {
+            let flow = match current {
+                None => expander.starts(from, out),
+                Some(_) => expander.expand(States::new(&block, shape.state_len, 1), from, out),
+            };
+            if let Some(at) = (0..out.len()).find(|&at| out.index(at) == index) {
+                expander.canonicalise(out.states_mut());
+                return Some(out.state(at).to_vec());
+            }
+            let Flow::Full(cursor) = flow else {
+                return None;
+            };
+            out.drain();
+            from = cursor;
+        }
     }
 }
+
+/// One step may have more successors than this; they come in several buffers.
+const BUFFER_LEN: usize = 256;
