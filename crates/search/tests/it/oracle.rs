@@ -271,7 +271,9 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
             violation.path = Some(Vec::new());
         }
     }
-    let complete = is_exhausted && !is_full;
+    // A fault cuts off what would have come after it.
+    let faulted = violations.iter().any(|found| found.kind == "range");
+    let complete = is_exhausted && !is_full && !faulted;
     Expected {
         verdict: match (violations.is_empty(), complete) {
             (false, _) => "violated",
