@@ -42,6 +42,21 @@ pub fn set(bytes: &mut [u8], first: usize, n_bits: u32, value: u64) {
     }
 }
 
+/// Sets the bits from bit `first` on that are set among the `n_bits` (at most 64) of `value`, which
+/// has no others. Where the field was zero, this is a cheaper [`set`].
+pub fn add(bytes: &mut [u8], first: usize, n_bits: u32, value: u64) {
+    if n_bits == 0 {
+        return;
+    }
+    let (byte, shift) = (first / 8, (first % 8) as u32);
+    let chunk: &mut [u8; 8] = bytes[byte..].first_chunk_mut().expect("states are padded");
+    let aligned = value << (64 - n_bits);
+    *chunk = (u64::from_be_bytes(*chunk) | aligned >> shift).to_be_bytes();
+    if shift + n_bits > 64 {
+        bytes[byte + 8] |= (aligned << (64 - shift) >> 56) as u8;
+    }
+}
+
 /// Copies `n_bits` bits within one byte string; the ranges may overlap.
 pub fn copy_within(bytes: &mut [u8], from: usize, to: usize, n_bits: usize) {
     const STEP: usize = 56;
@@ -129,6 +144,10 @@ mod tests {
                 value & (u64::MAX >> (64 - n))
             };
             assert_eq!(get(&bytes, first, n), expected);
+            let mut added = before;
+            zero(&mut added, first, n as usize);
+            add(&mut added, first, n, expected);
+            assert_eq!(added, bytes);
         }
     }
 

@@ -1,9 +1,10 @@
 //! Where a program's states hold anything that a renaming moves, laid out flat.
 //!
 //! The types are walked once per program.
-//! What comes out are lists of [`Cell`]s: columns (plain bits below one scalarset index), tables
-//! (plain bits below several), pointers (values that may be elements) and bags.
-//! Bits that no renaming moves appear nowhere, so a state costs only what symmetry can change.
+//! What comes out are lists of [`Cell`]s: up to 64 adjacent bits that move together, with the
+//! [`Field`]s among them that may hold elements; and bags.
+//! Bits that no renaming moves hardly appear, so a state costs only what symmetry can change; and
+//! where states are mostly undefined, most cells are zero and are done with after one look.
 //!
 //! The elements of all scalarsets are numbered through as *vertices*.
 //! A cell knows the vertices it stands below and by how many bits each moves it, so its place
@@ -16,10 +17,14 @@
 
 use std::collections::HashMap;
 
-use hadal_ir::{ScalarsetId, Simple, SimpleKind, Type, TypeId, UnionPart};
+use hadal_ir::{ScalarsetId, Simple, SimpleKind, Type, TypeId, UnionPart, bits};
+use hadal_model::PAD_BYTES;
 
 use crate::action::Action;
 use crate::hash;
+
+/// What a cell can hold.
+const MAX_CELL_BITS: usize = 64;
 
 /// The flat layout of one program's states.
 #[derive(Clone, Debug)]
@@ -36,8 +41,10 @@ pub(crate) struct Plan {
     pub(crate) codings: Vec<Coding>,
     /// By cell, the vertices it stands below.
     pub(crate) axes: Vec<Axis>,
-    /// By vertex, where its columns in the state end; they begin where those of the one before end.
-    column_ends: Vec<u32>,
+    /// By cell, the places in it that may hold elements.
+    pub(crate) fields: Vec<Field>,
+    /// A state with ones where no cell stands, padded like a state.
+    pub(crate) fixed: Vec<u8>,
 }
 
 /// A scalarset that occurs in a state.
@@ -60,15 +67,11 @@ pub(crate) struct Domain {
 /// A place in the state, or in an element of a bag, with what moves below it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Body {
-    /// Plain bits that stay where they are. Listed for elements of bags only, where they tell
-    /// elements apart.
-    pub(crate) labels: Vec<Cell>,
-    /// Plain bits below one vertex.
-    pub(crate) columns: Vec<Cell>,
-    /// Plain bits below several vertices.
-    pub(crate) tables: Vec<Cell>,
-    /// Values that may be elements; `detail` is the coding.
-    pub(crate) pointers: Vec<Cell>,
+    /// The cells, those below at most one vertex first. Bits that stay where they are and hold no
+    /// elements are listed for elements of bags only, where they tell elements apart.
+    pub(crate) cells: Vec<Cell>,
+    /// How many cells stand below at most one vertex.
+    pub(crate) n_near: usize,
     /// Bags of elements that may move or be renamed.
     pub(crate) bags: Vec<(Cell, Bag)>,
 }
@@ -85,10 +88,24 @@ pub(crate) struct Cell {
     /// Its axes, as a range of the plan's.
     first_axis: u32,
     end_axis: u32,
+    /// Its fields, as a range of the plan's.
+    first_field: u32,
+    end_field: u32,
     /// What kind of cell it is, as a hash. Renamings turn cells only into cells of their kind.
     pub(crate) kind: u64,
-    /// Index of the coding of a pointer.
-    pub(crate) detail: u32,
+}
+
+/// A value in a cell that may be an element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    /// How many bits of the cell stand to its right.
+    pub(crate) shift: u32,
+    /// Ones for its bits, shifted to the right end.
+    pub(crate) mask: u64,
+    /// How it spells elements.
+    pub(crate) coding: u32,
+    /// Which field of its cell it is, as a hash.
+    pub(crate) kind: u64,
 }
 
 /// A vertex that a cell stands below.
@@ -142,7 +159,8 @@ impl Plan {
             bodies: vec![Body::default()],
             codings: Vec::new(),
             axes: Vec::new(),
-            column_ends: Vec::new(),
+            fields: Vec::new(),
+            fixed: vec![0xff; action.state_len + PAD_BYTES],
         };
         let domain_of = plan.number_vertices(action);
         let mut builder = Builder {
@@ -150,41 +168,36 @@ impl Plan {
             domain_of,
             codings: HashMap::new(),
             n_emissions: 0,
-            run: None,
+            run: Run::default(),
             plan,
         };
         let mut body = Body::default();
         for &(ty, first_bit) in &action.vars {
             builder.walk(ty, first_bit, &mut Vec::new(), true, &mut body);
         }
+        builder.end_run(&[], true, &mut body);
         let mut plan = builder.plan;
-        body.columns
-            .sort_by_key(|cell| (plan.axes(cell)[0].vertex, cell.first_bit));
-        let mut end = 0;
-        for vertex in 0..plan.n_vertices as u32 {
-            let columns = body.columns[end..].iter();
-            end += columns
-                .take_while(|cell| plan.axes(cell)[0].vertex == vertex)
-                .count();
-            plan.column_ends.push(end as u32);
+        plan.sort_cells(&mut body);
+        for cell in &body.cells {
+            bits::zero(
+                &mut plan.fixed,
+                cell.first_bit as usize,
+                cell.n_bits as usize,
+            );
         }
         plan.bodies[0] = body;
         plan
     }
 
-    /// The columns of a vertex in the state.
-    pub(crate) fn columns(&self, vertex: u32) -> &[Cell] {
-        let first = match vertex {
-            0 => 0,
-            _ => self.column_ends[vertex as usize - 1],
-        };
-        &self.bodies[0].columns[first as usize..self.column_ends[vertex as usize] as usize]
+    fn sort_cells(&self, body: &mut Body) {
+        let is_far = |cell: &Cell| self.axes(cell).len() > 1;
+        body.cells.sort_by_key(is_far);
+        body.n_near = body.cells.iter().filter(|cell| !is_far(cell)).count();
     }
 
-    /// Whether a state says nothing about elements but what stands in their columns.
-    pub(crate) fn has_columns_only(&self) -> bool {
-        let state = &self.bodies[0];
-        state.tables.is_empty() && state.pointers.is_empty() && state.bags.is_empty()
+    /// The fields of a cell.
+    pub(crate) fn fields(&self, cell: &Cell) -> &[Field] {
+        &self.fields[cell.first_field as usize..cell.end_field as usize]
     }
 
     /// The vertices a cell stands below.
@@ -346,16 +359,31 @@ struct Builder<'a> {
     codings: HashMap<TypeId, u32>,
     /// Cells that come from one place in the types share an emission.
     n_emissions: u64,
-    /// Plain bits (first, number) seen last, to which adjacent ones are added.
-    run: Option<(usize, usize)>,
+    /// What was seen last, to which adjacent bits are added.
+    run: Run,
     plan: Plan,
+}
+
+/// Adjacent bits that will be one cell, or several where they are too many for one.
+#[derive(Default)]
+struct Run {
+    first: usize,
+    n_bits: usize,
+    /// First bit, width and coding of the fields.
+    fields: Vec<(usize, usize, u32)>,
 }
 
 #[derive(Clone, Copy)]
 enum Content {
     Plain,
-    Pointer(u32),
     Bag(Bag),
+}
+
+impl Run {
+    /// The first bit after it.
+    fn end(&self) -> usize {
+        self.first + self.n_bits
+    }
 }
 
 impl Builder<'_> {
@@ -373,20 +401,24 @@ impl Builder<'_> {
             return;
         }
         if !action.moves(ty) {
-            match &mut self.run {
-                Some((first, n)) if *first + *n == at => *n += width,
-                _ => {
-                    self.end_run(dimensions, is_state, body);
-                    self.run = Some((at, width));
-                }
+            let mut done = 0;
+            while done < width {
+                // Plain bits are cut where a cell is full; values that may be elements are not.
+                let room = match self.run.end() == at + done {
+                    true => MAX_CELL_BITS - self.run.n_bits,
+                    false => 0,
+                };
+                let n = (width - done).min(if room == 0 { MAX_CELL_BITS } else { room });
+                self.extend_run(at + done, n, dimensions, is_state, body);
+                done += n;
             }
             return;
         }
         match action.types.get(ty) {
             Type::Simple(simple) => {
-                self.end_run(dimensions, is_state, body);
                 let coding = self.coding(ty, simple);
-                self.emit(at, width, Content::Pointer(coding), dimensions, body);
+                self.extend_run(at, width, dimensions, is_state, body);
+                self.run.fields.push((at, width, coding));
             }
             Type::Array { index, element } => {
                 let Some(simple) = action.types.simple(*index) else {
@@ -425,31 +457,45 @@ impl Builder<'_> {
                 let mut slot = Body::default();
                 self.walk(*element, 0, &mut Vec::new(), false, &mut slot);
                 self.end_run(&[], false, &mut slot);
+                self.plan.sort_cells(&mut slot);
                 self.plan.bodies.push(slot);
                 let bag = Bag {
                     capacity: *capacity,
                     width: action.types.bits(*element) as u32,
                     body: self.plan.bodies.len() as u32 - 1,
                 };
-                self.emit(at, width, Content::Bag(bag), dimensions, body);
+                self.emit(at, width, Content::Bag(bag), &[], dimensions, body);
             }
         }
     }
 
-    /// Emits the plain bits seen last.
-    fn end_run(&mut self, dimensions: &[Dimension], is_state: bool, body: &mut Body) {
-        let Some((first, n)) = self.run.take() else {
-            return;
-        };
-        // No renaming moves these.
-        if dimensions.is_empty() && is_state {
-            return;
+    /// Adds bits to the run, or begins another one with them.
+    fn extend_run(
+        &mut self,
+        at: usize,
+        width: usize,
+        dimensions: &[Dimension],
+        is_state: bool,
+        body: &mut Body,
+    ) {
+        if self.run.end() != at || self.run.n_bits + width > MAX_CELL_BITS {
+            self.end_run(dimensions, is_state, body);
+            self.run.first = at;
         }
-        let mut done = 0;
-        while done < n {
-            let width = 64.min(n - done);
-            self.emit(first + done, width, Content::Plain, dimensions, body);
-            done += width;
+        self.run.n_bits += width;
+    }
+
+    /// Emits what was seen last.
+    fn end_run(&mut self, dimensions: &[Dimension], is_state: bool, body: &mut Body) {
+        let Run {
+            first,
+            n_bits,
+            fields,
+        } = std::mem::take(&mut self.run);
+        // No renaming moves or changes bits of the state that stand below nothing.
+        let is_idle = dimensions.is_empty() && is_state && fields.is_empty();
+        if n_bits > 0 && !is_idle {
+            self.emit(first, n_bits, Content::Plain, &fields, dimensions, body);
         }
     }
 
@@ -479,11 +525,21 @@ impl Builder<'_> {
         at: usize,
         width: usize,
         content: Content,
+        fields: &[(usize, usize, u32)],
         dimensions: &[Dimension],
         body: &mut Body,
     ) {
         let emission = self.n_emissions;
         self.n_emissions += 1;
+        let first_field = self.plan.fields.len();
+        for (position, &(first, n_bits, coding)) in fields.iter().enumerate() {
+            self.plan.fields.push(Field {
+                shift: (at + width - first - n_bits) as u32,
+                mask: u64::MAX >> (64 - n_bits),
+                coding,
+                kind: hash::mix(position as u64, 3),
+            });
+        }
         let domains: Vec<Domain> = dimensions
             .iter()
             .map(|dimension| self.plan.domains[dimension.domain as usize].clone())
@@ -514,26 +570,18 @@ impl Builder<'_> {
                     }
                 }
             }
-            let n_axes = self.plan.axes.len() - first_axis;
             let cell = Cell {
                 first_bit: first_bit as u32,
                 n_bits: width as u32,
                 origin,
                 first_axis: first_axis as u32,
                 end_axis: self.plan.axes.len() as u32,
+                first_field: first_field as u32,
+                end_field: self.plan.fields.len() as u32,
                 kind,
-                detail: match content {
-                    Content::Pointer(coding) => coding,
-                    Content::Plain | Content::Bag(_) => 0,
-                },
             };
             match content {
-                Content::Plain => match n_axes {
-                    0 => body.labels.push(cell),
-                    1 => body.columns.push(cell),
-                    _ => body.tables.push(cell),
-                },
-                Content::Pointer(_) => body.pointers.push(cell),
+                Content::Plain => body.cells.push(cell),
                 Content::Bag(bag) => body.bags.push((cell, bag)),
             }
             // The next choice of indices, the last one fastest.

@@ -126,12 +126,12 @@ impl Searcher {
         } = self;
         let partition = &mut levels[0].partition;
         names.clear();
-        instance.read_columns(plan, source);
+        instance.read_near(plan, source, names);
         if plan.is_indexed {
-            // Most often the columns differ and nothing else need be looked at.
+            // Most often elements differ by now and nothing else need be looked at.
             partition.reset(plan, names);
             refiner.split_by_signature(instance, partition);
-            if partition.n_open == 0 || plan.has_columns_only() {
+            if partition.n_open == 0 {
                 return;
             }
             instance.read_rest(plan, source, names);
