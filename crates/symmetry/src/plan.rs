@@ -114,7 +114,7 @@ pub(crate) struct Axis {
     /// The vertex.
     pub(crate) vertex: u32,
     /// How far in bits the cell moves for each step of the vertex.
-    stride: u32,
+    pub(crate) stride: u32,
 }
 
 /// The bag in a cell.

@@ -35,7 +35,7 @@ pub(crate) struct Searcher {
     twin: Vec<u32>,
     /// By vertex, the vertex it is renamed to at the present leaf; after a run, the vertex whose
     /// number within its domain is that of the element it became.
-    image: Vec<u32>,
+    pub(crate) image: Vec<u32>,
     /// The state as it is, but for bags, which are written with vertices for elements.
     plain: Vec<u8>,
     /// Where a candidate is written.
@@ -45,7 +45,8 @@ pub(crate) struct Searcher {
     /// The best leaf so far, then others that may reveal automorphisms.
     leaves: Vec<Leaf>,
     n_leaves: usize,
-    keys: Vec<u64>,
+    /// Memory for what is to be sorted.
+    pub(crate) keys: Vec<u64>,
     /// Candidate states written for the present state.
     pub(crate) candidates: u64,
 }
