@@ -18,6 +18,8 @@ use crate::plan::{Body, Cell, Plan};
 pub(crate) struct Instance {
     /// By vertex, what is known about it alone.
     pub(crate) signatures: Vec<u64>,
+    /// By vertex, how many things said name it, those that stand below it alone left out.
+    pub(crate) n_mentions: Vec<u32>,
     /// The edges outside of bags, then those of each slot.
     pub(crate) edges: Vec<Edge>,
     /// The vertices of edges and slots.
@@ -65,6 +67,8 @@ impl Instance {
     pub(crate) fn read_near(&mut self, plan: &Plan, state: &[u8], names: &mut Names) {
         self.signatures.clear();
         self.signatures.resize(plan.n_vertices, 0);
+        self.n_mentions.clear();
+        self.n_mentions.resize(plan.n_vertices, 0);
         self.edges.clear();
         self.vertices.clear();
         self.slots.clear();
@@ -106,16 +110,25 @@ impl Instance {
             }
             for field in plan.fields(cell) {
                 let raw = rest >> field.shift & field.mask;
-                if let Some((domain, element, first_raw)) = plan.decode(field.coding, raw) {
+                if let Some((segment, element)) = plan.decode(field, raw) {
                     rest ^= raw << field.shift;
-                    let vertex = names.vertex(plan, domain, element);
+                    let vertex = names.vertex(segment, element);
                     // The first raw value names the part of a union.
-                    let label = mix(cell.kind ^ field.kind, !first_raw);
+                    let label = (cell.kind ^ field.kind).wrapping_mul(2 * segment.first_raw + 1);
                     self.add_edge(plan, cell, label, Some(vertex), slot);
                 }
             }
-            if rest != 0 {
-                self.add_edge(plan, cell, mix(cell.kind, rest), None, slot);
+            if rest == 0 {
+                continue;
+            }
+            match (plan.axes(cell), slot) {
+                ([], OUTSIDE) => {}
+                ([axis], OUTSIDE) => {
+                    // A sum of small multiples of random words is as good as any hash of them.
+                    let signature = &mut self.signatures[axis.vertex as usize];
+                    *signature = signature.wrapping_add(cell.kind.wrapping_mul(rest));
+                }
+                _ => self.add_edge(plan, cell, mix(cell.kind, rest), None, slot),
             }
         }
     }
@@ -137,7 +150,10 @@ impl Instance {
                 }
                 let first = self.vertices.len() as u32;
                 let axes = plan.axes(cell);
-                self.vertices.extend(axes.iter().map(|axis| axis.vertex));
+                for axis in axes {
+                    self.vertices.push(axis.vertex);
+                    self.n_mentions[axis.vertex as usize] += 1;
+                }
                 let inner = self.slots.len() as u32;
                 self.slots.push(Slot {
                     parent: slot,
@@ -169,9 +185,7 @@ impl Instance {
         if slot == OUTSIDE {
             // What concerns a single vertex goes to its signature at once.
             let only = match (axes, target) {
-                ([], None) => return,
                 ([], Some(vertex)) => Some(vertex),
-                ([axis], None) => Some(axis.vertex),
                 ([axis], Some(vertex)) if axis.vertex == vertex => {
                     label = mix(label, 1);
                     Some(vertex)
@@ -181,6 +195,7 @@ impl Instance {
             if let Some(vertex) = only {
                 let signature = &mut self.signatures[vertex as usize];
                 *signature = signature.wrapping_add(label);
+                self.n_mentions[vertex as usize] += 1;
                 return;
             }
         }
@@ -194,6 +209,10 @@ impl Instance {
             }
         }
         let end = self.vertices.len();
+        let is_own = axes.len() == 1 && slot == OUTSIDE;
+        for &vertex in &self.vertices[first + usize::from(is_own)..end] {
+            self.n_mentions[vertex as usize] += 1;
+        }
         // So is naming, inside a bag, an element that the bag stands below.
         let mut outer = slot;
         let mut depth = 1u64 << 32;
@@ -213,11 +232,6 @@ impl Instance {
                 if let Some(slot) = self.slots.get_mut(slot as usize) {
                     slot.label = slot.label.wrapping_add(label);
                 }
-            }
-            1 if slot == OUTSIDE => {
-                let vertex = self.vertices[first] as usize;
-                self.signatures[vertex] = self.signatures[vertex].wrapping_add(label);
-                self.vertices.truncate(first);
             }
             _ => self.edges.push(Edge {
                 label,

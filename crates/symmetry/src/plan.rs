@@ -38,13 +38,16 @@ pub(crate) struct Plan {
     /// The state comes first, then the elements of bags.
     pub(crate) bodies: Vec<Body>,
     /// How simple types spell elements.
-    pub(crate) codings: Vec<Coding>,
+    codings: Vec<Coding>,
     /// By cell, the vertices it stands below.
     pub(crate) axes: Vec<Axis>,
     /// By cell, the places in it that may hold elements.
     pub(crate) fields: Vec<Field>,
     /// A state with ones where no cell stands, padded like a state.
     pub(crate) fixed: Vec<u8>,
+    /// By vertex, first bit and width of the cells of the state that stand below it alone, those
+    /// of one kind in the same position for all vertices of a domain.
+    pub(crate) own: Vec<Vec<(usize, u32)>>,
 }
 
 /// A scalarset that occurs in a state.
@@ -102,8 +105,10 @@ pub(crate) struct Field {
     pub(crate) shift: u32,
     /// Ones for its bits, shifted to the right end.
     pub(crate) mask: u64,
-    /// How it spells elements.
-    pub(crate) coding: u32,
+    /// How it spells elements: the first run of raw values, which most often is the only one.
+    first: Segment,
+    /// Where there are others, all of them.
+    coding: Option<u32>,
     /// Which field of its cell it is, as a hash.
     pub(crate) kind: u64,
 }
@@ -128,17 +133,22 @@ pub(crate) struct Bag {
     pub(crate) body: u32,
 }
 
-/// How a simple type spells elements: raw values from `first_raw` on are those of `domain`.
+/// How a simple type spells elements.
 #[derive(Clone, Debug)]
-pub(crate) struct Coding {
+struct Coding {
     segments: Vec<Segment>,
 }
 
+/// A run of raw values that spell the elements of a domain.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
-    first_raw: u64,
+pub(crate) struct Segment {
+    pub(crate) first_raw: u64,
     n: u64,
-    domain: u32,
+    pub(crate) domain: u32,
+    /// The first vertex of the domain.
+    pub(crate) base: u32,
+    /// Whether vertices of the domain are elements.
+    pub(crate) is_index: bool,
 }
 
 /// A run of values of a simple type that a renaming treats alike.
@@ -161,6 +171,7 @@ impl Plan {
             axes: Vec::new(),
             fields: Vec::new(),
             fixed: vec![0xff; action.state_len + PAD_BYTES],
+            own: Vec::new(),
         };
         let domain_of = plan.number_vertices(action);
         let mut builder = Builder {
@@ -185,8 +196,27 @@ impl Plan {
                 cell.n_bits as usize,
             );
         }
+        plan.own = vec![Vec::new(); plan.n_vertices];
+        for cell in &body.cells[..body.n_near] {
+            if let &[Axis { vertex, .. }] = plan.axes(cell) {
+                plan.own[vertex as usize].push((cell.first_bit as usize, cell.n_bits));
+            }
+        }
         plan.bodies[0] = body;
         plan
+    }
+
+    /// Whether there is more in a state than cells below one vertex at most.
+    pub(crate) fn has_rest(&self) -> bool {
+        let state = &self.bodies[0];
+        state.n_near < state.cells.len() || !state.bags.is_empty()
+    }
+
+    /// Whether what stands below two vertices of a domain alone is the same.
+    pub(crate) fn own_equal(&self, state: &[u8], a: u32, b: u32) -> bool {
+        let (a, b) = (&self.own[a as usize], &self.own[b as usize]);
+        let mut pairs = a.iter().zip(b);
+        pairs.all(|(a, b)| bits::get(state, a.0, a.1) == bits::get(state, b.0, b.1))
     }
 
     fn sort_cells(&self, body: &mut Body) {
@@ -214,16 +244,17 @@ impl Plan {
         (cell.origin + shift) as usize
     }
 
-    /// The domain and the element that a raw value spells, and the segment's first raw value.
-    pub(crate) fn decode(&self, coding: u32, raw: u64) -> Option<(u32, u32, u64)> {
-        let segments = self.codings[coding as usize].segments.iter();
-        for segment in segments {
-            let number = raw.wrapping_sub(segment.first_raw);
-            if number < segment.n {
-                return Some((segment.domain, number as u32, segment.first_raw));
-            }
+    /// The element that the raw value of a field spells, and the segment it is in.
+    pub(crate) fn decode<'a>(&'a self, field: &'a Field, raw: u64) -> Option<(&'a Segment, u32)> {
+        let number = raw.wrapping_sub(field.first.first_raw);
+        if number < field.first.n {
+            return Some((&field.first, number as u32));
         }
-        None
+        let segments = self.codings[field.coding? as usize].segments.iter();
+        segments
+            .map(|segment| (segment, raw.wrapping_sub(segment.first_raw)))
+            .find(|(segment, number)| *number < segment.n)
+            .map(|(segment, number)| (segment, number as u32))
     }
 
     /// Gives each scalarset that occurs its vertices; returns the domains by scalarset.
@@ -506,10 +537,13 @@ impl Builder<'_> {
         let mut segments = Vec::new();
         for span in spans(self.action, simple) {
             if let Some(domain) = span.scalarset.and_then(|id| self.domain_of[id.index()]) {
+                let Domain { base, is_index, .. } = self.plan.domains[domain as usize];
                 segments.push(Segment {
                     first_raw: span.first + 1,
                     n: span.n,
                     domain,
+                    base,
+                    is_index,
                 });
             }
         }
@@ -533,10 +567,12 @@ impl Builder<'_> {
         self.n_emissions += 1;
         let first_field = self.plan.fields.len();
         for (position, &(first, n_bits, coding)) in fields.iter().enumerate() {
+            let segments = &self.plan.codings[coding as usize].segments;
             self.plan.fields.push(Field {
                 shift: (at + width - first - n_bits) as u32,
                 mask: u64::MAX >> (64 - n_bits),
-                coding,
+                first: segments[0],
+                coding: (segments.len() > 1).then_some(coding),
                 kind: hash::mix(position as u64, 3),
             });
         }

@@ -57,10 +57,11 @@ impl Relabelling<'_> {
             }
             for field in plan.fields(cell) {
                 let old = raw >> field.shift & field.mask;
-                if let Some((domain, element, first_raw)) = plan.decode(field.coding, old) {
-                    let vertex = self.names.vertex(plan, domain, element);
+                if let Some((segment, element)) = plan.decode(field, old) {
+                    let vertex = self.names.vertex(segment, element);
                     let renamed = image[vertex as usize];
-                    let new = first_raw + u64::from(self.names.element(plan, domain, renamed));
+                    let renamed = self.names.element(plan, segment.domain, renamed);
+                    let new = segment.first_raw + u64::from(renamed);
                     raw ^= (old ^ new) << field.shift;
                 }
             }
@@ -83,10 +84,9 @@ impl Relabelling<'_> {
             }
             for field in plan.fields(cell) {
                 let old = raw >> field.shift & field.mask;
-                if let Some((domain, element, first_raw)) = plan.decode(field.coding, old) {
-                    let vertex = self.names.vertex(plan, domain, element);
-                    let base = plan.domains[domain as usize].base;
-                    let new = first_raw + u64::from(image[vertex as usize] - base);
+                if let Some((segment, element)) = plan.decode(field, old) {
+                    let vertex = self.names.vertex(segment, element);
+                    let new = segment.first_raw + u64::from(image[vertex as usize] - segment.base);
                     raw ^= (old ^ new) << field.shift;
                 }
             }

@@ -143,8 +143,8 @@ impl Sorting {
             *n_key_bits += 1;
             for raw in 0..=field.mask {
                 let vertex = plan
-                    .decode(field.coding, raw)
-                    .map(|(domain, element, _)| plan.domains[domain as usize].base + element);
+                    .decode(field, raw)
+                    .map(|(segment, element)| segment.base + element);
                 self.tables
                     .push(vertex.unwrap_or(plan.n_vertices as u32) as u8);
             }
