@@ -5,6 +5,7 @@
 
 /// Reads `n_bits` (at most 64) from bit `first` on. Reads up to 8 bytes beyond the field's first
 /// byte, and one more for fields that straddle nine bytes.
+#[inline]
 pub fn get(bytes: &[u8], first: usize, n_bits: u32) -> u64 {
     if n_bits == 0 {
         return 0;
@@ -21,6 +22,7 @@ pub fn get(bytes: &[u8], first: usize, n_bits: u32) -> u64 {
 }
 
 /// Writes the `n_bits` (at most 64) low bits of `value` from bit `first` on.
+#[inline]
 pub fn set(bytes: &mut [u8], first: usize, n_bits: u32, value: u64) {
     if n_bits == 0 {
         return;
@@ -44,6 +46,7 @@ pub fn set(bytes: &mut [u8], first: usize, n_bits: u32, value: u64) {
 
 /// Sets the bits from bit `first` on that are set among the `n_bits` (at most 64) of `value`, which
 /// has no others. Where the field was zero, this is a cheaper [`set`].
+#[inline]
 pub fn add(bytes: &mut [u8], first: usize, n_bits: u32, value: u64) {
     if n_bits == 0 {
         return;

@@ -121,13 +121,13 @@ impl Instance {
             if rest == 0 {
                 continue;
             }
-            match (plan.axes(cell), slot) {
-                ([], OUTSIDE) => {}
-                ([axis], OUTSIDE) => {
+            match (cell.only_axis, slot) {
+                (Some(axis), OUTSIDE) => {
                     // A sum of small multiples of random words is as good as any hash of them.
                     let signature = &mut self.signatures[axis.vertex as usize];
                     *signature = signature.wrapping_add(cell.kind.wrapping_mul(rest));
                 }
+                _ if slot == OUTSIDE && plan.axes(cell).is_empty() => {}
                 _ => self.add_edge(plan, cell, mix(cell.kind, rest), None, slot),
             }
         }

@@ -91,6 +91,8 @@ pub(crate) struct Cell {
     /// Its axes, as a range of the plan's.
     first_axis: u32,
     end_axis: u32,
+    /// Its axis where there is just one, which most cells have.
+    pub(crate) only_axis: Option<Axis>,
     /// Its fields, as a range of the plan's.
     first_field: u32,
     end_field: u32,
@@ -237,10 +239,11 @@ impl Plan {
 
     /// Where a cell stands after a renaming, counted like its first bit.
     pub(crate) fn moved_bit(&self, cell: &Cell, image: &[u32]) -> usize {
-        let axes = self.axes(cell).iter();
-        let shift: i64 = axes
-            .map(|axis| i64::from(axis.stride) * i64::from(image[axis.vertex as usize]))
-            .sum();
+        let shift = |axis: &Axis| i64::from(axis.stride) * i64::from(image[axis.vertex as usize]);
+        let shift = match &cell.only_axis {
+            Some(axis) => shift(axis),
+            None => self.axes(cell).iter().map(shift).sum(),
+        };
         (cell.origin + shift) as usize
     }
 
@@ -612,6 +615,10 @@ impl Builder<'_> {
                 origin,
                 first_axis: first_axis as u32,
                 end_axis: self.plan.axes.len() as u32,
+                only_axis: match &self.plan.axes[first_axis..] {
+                    [axis] => Some(*axis),
+                    _ => None,
+                },
                 first_field: first_field as u32,
                 end_field: self.plan.fields.len() as u32,
                 kind,

@@ -43,7 +43,8 @@ struct Strip {
     key_shift: u32,
     base: usize,
     n: usize,
-    /// Bits of the whole strip if it is without gaps and fits into a word, otherwise 0.
+    /// Bits of the whole strip if it is without gaps and fits into a word, otherwise 0. A domain
+    /// has two elements at least, so that the width is then half a word at most.
     span: u32,
 }
 
@@ -188,7 +189,7 @@ impl Sorting {
                 let mut word = bits::get(state, strip.first_bit, strip.span);
                 for key in keys.iter_mut().rev() {
                     *key |= (word & strip.mask) << strip.key_shift;
-                    word = word.checked_shr(strip.width).unwrap_or(0);
+                    word >>= strip.width;
                 }
             } else {
                 let mut at = strip.first_bit;
@@ -213,8 +214,7 @@ impl Sorting {
             if strip.span > 0 {
                 let mut word = 0u64;
                 for key in keys {
-                    word = word.checked_shl(strip.width).unwrap_or(0);
-                    word |= key >> strip.key_shift & strip.mask;
+                    word = word << strip.width | key >> strip.key_shift & strip.mask;
                 }
                 bits::set(state, strip.first_bit, strip.span, word);
             } else {
