@@ -5,6 +5,7 @@
 
 /// Reads `n_bits` (at most 64) from bit `first` on. Reads up to 8 bytes beyond the field's first
 /// byte, and one more for fields that straddle nine bytes.
+#[inline]
 pub fn get(bytes: &[u8], first: usize, n_bits: u32) -> u64 {
     if n_bits == 0 {
         return 0;
@@ -21,6 +22,7 @@ pub fn get(bytes: &[u8], first: usize, n_bits: u32) -> u64 {
 }
 
 /// Writes the `n_bits` (at most 64) low bits of `value` from bit `first` on.
+#[inline]
 pub fn set(bytes: &mut [u8], first: usize, n_bits: u32, value: u64) {
     if n_bits == 0 {
         return;
@@ -39,6 +41,22 @@ pub fn set(bytes: &mut [u8], first: usize, n_bits: u32, value: u64) {
         let last = &mut bytes[byte + 8];
         let up = 8 - down;
         *last = (*last & (0xff >> down)) | ((value << up) as u8);
+    }
+}
+
+/// Sets the bits from bit `first` on that are set among the `n_bits` (at most 64) of `value`, which
+/// has no others. Where the field was zero, this is a cheaper [`set`].
+#[inline]
+pub fn add(bytes: &mut [u8], first: usize, n_bits: u32, value: u64) {
+    if n_bits == 0 {
+        return;
+    }
+    let (byte, shift) = (first / 8, (first % 8) as u32);
+    let chunk: &mut [u8; 8] = bytes[byte..].first_chunk_mut().expect("states are padded");
+    let aligned = value << (64 - n_bits);
+    *chunk = (u64::from_be_bytes(*chunk) | aligned >> shift).to_be_bytes();
+    if shift + n_bits > 64 {
+        bytes[byte + 8] |= (aligned << (64 - shift) >> 56) as u8;
     }
 }
 
@@ -129,6 +147,10 @@ mod tests {
                 value & (u64::MAX >> (64 - n))
             };
             assert_eq!(get(&bytes, first, n), expected);
+            let mut added = before;
+            zero(&mut added, first, n as usize);
+            add(&mut added, first, n, expected);
+            assert_eq!(added, bytes);
         }
     }
 

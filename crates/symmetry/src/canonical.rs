@@ -9,12 +9,15 @@ use crate::Permutation;
 use crate::action::Action;
 use crate::plan::Plan;
 use crate::search::Searcher;
+use crate::sorting::Sorting;
 
 /// Finds the representative of a state's orbit, for the states of one program.
 #[derive(Clone, Debug)]
 pub struct Canonicaliser {
     action: Action,
     plan: Plan,
+    /// Where a sort will do.
+    sorting: Option<Sorting>,
 }
 
 /// Memory that one thread reuses from state to state.
@@ -64,7 +67,11 @@ impl Canonicaliser {
     pub fn new(program: &Program) -> Self {
         let action = Action::new(program);
         let plan = Plan::new(&action);
-        Canonicaliser { action, plan }
+        Canonicaliser {
+            sorting: Sorting::new(&plan),
+            action,
+            plan,
+        }
     }
 
     /// Scratch memory for one thread.
@@ -90,6 +97,14 @@ impl Canonicaliser {
             worst,
         } = scratch;
         source[..state.len()].copy_from_slice(state);
+        if let Some(sorting) = &self.sorting {
+            if sorting.run(source, &mut searcher.image, &mut searcher.keys) {
+                state.copy_from_slice(&source[..state.len()]);
+            }
+            searcher.candidates = 1;
+            *worst = (*worst).max(1);
+            return;
+        }
         searcher.run(&self.plan, source, state);
         *worst = (*worst).max(searcher.candidates);
     }

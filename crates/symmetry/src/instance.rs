@@ -11,13 +11,15 @@ use hadal_ir::bits;
 
 use crate::hash::mix;
 use crate::names::Names;
-use crate::plan::{Cell, Plan};
+use crate::plan::{Body, Cell, Plan};
 
 /// A state as a hypergraph. The memory is reused from state to state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Instance {
     /// By vertex, what is known about it alone.
     pub(crate) signatures: Vec<u64>,
+    /// By vertex, how many things said name it, those that stand below it alone left out.
+    pub(crate) n_mentions: Vec<u32>,
     /// The edges outside of bags, then those of each slot.
     pub(crate) edges: Vec<Edge>,
     /// The vertices of edges and slots.
@@ -60,23 +62,25 @@ pub(crate) struct Slot {
 pub(crate) const OUTSIDE: u32 = u32::MAX;
 
 impl Instance {
-    /// Starts on a new state with what its columns say. That alone tells most elements apart.
-    pub(crate) fn read_columns(&mut self, plan: &Plan, state: &[u8]) {
+    /// Starts on a new state with what stands below one element at most. That alone tells most
+    /// elements apart.
+    pub(crate) fn read_near(&mut self, plan: &Plan, state: &[u8], names: &mut Names) {
         self.signatures.clear();
         self.signatures.resize(plan.n_vertices, 0);
+        self.n_mentions.clear();
+        self.n_mentions.resize(plan.n_vertices, 0);
         self.edges.clear();
         self.vertices.clear();
         self.slots.clear();
-        for cell in &plan.bodies[0].columns {
-            let raw = bits::get(state, cell.first_bit as usize, cell.n_bits);
-            let vertex = plan.axes(cell)[0].vertex as usize;
-            self.signatures[vertex] = self.signatures[vertex].wrapping_add(mix(cell.kind, raw));
-        }
+        let body = &plan.bodies[0];
+        self.read_cells(plan, &body.cells[..body.n_near], state, 0, OUTSIDE, names);
     }
 
     /// Adds everything else.
     pub(crate) fn read_rest(&mut self, plan: &Plan, state: &[u8], names: &mut Names) {
-        self.read_body(plan, 0, state, 0, OUTSIDE, names);
+        let body = &plan.bodies[0];
+        self.read_cells(plan, &body.cells[body.n_near..], state, 0, OUTSIDE, names);
+        self.read_bags(plan, body, state, 0, OUTSIDE, names);
     }
 
     /// Whether one of two vertices is named inside a bag or has one below it that is not empty.
@@ -89,39 +93,55 @@ impl Instance {
         vertices.any(|&vertex| vertex == a || vertex == b)
     }
 
-    fn read_body(
+    fn read_cells(
         &mut self,
         plan: &Plan,
-        body: usize,
+        cells: &[Cell],
         state: &[u8],
         at: usize,
         slot: u32,
         names: &mut Names,
     ) {
-        let body = &plan.bodies[body];
-        if slot != OUTSIDE {
-            // Labels and columns of the state itself are read already or do not matter.
-            for cell in body.labels.iter().chain(&body.columns) {
-                let raw = bits::get(state, at + cell.first_bit as usize, cell.n_bits);
-                self.add_edge(plan, cell, mix(cell.kind, raw), None, slot);
+        for cell in cells {
+            let mut rest = bits::get(state, at + cell.first_bit as usize, cell.n_bits);
+            // What is undefined throughout says nothing, which is as good as anything else.
+            if rest == 0 {
+                continue;
             }
-        }
-        for cell in &body.tables {
-            let raw = bits::get(state, at + cell.first_bit as usize, cell.n_bits);
-            self.add_edge(plan, cell, mix(cell.kind, raw), None, slot);
-        }
-        for cell in &body.pointers {
-            let raw = bits::get(state, at + cell.first_bit as usize, cell.n_bits);
-            match plan.decode(cell.detail, raw) {
-                None => self.add_edge(plan, cell, mix(cell.kind, raw), None, slot),
-                Some((domain, element, first_raw)) => {
-                    let vertex = names.vertex(plan, domain, element);
+            for field in plan.fields(cell) {
+                let raw = rest >> field.shift & field.mask;
+                if let Some((segment, element)) = plan.decode(field, raw) {
+                    rest ^= raw << field.shift;
+                    let vertex = names.vertex(segment, element);
                     // The first raw value names the part of a union.
-                    let label = mix(cell.kind, !first_raw);
+                    let label = (cell.kind ^ field.kind).wrapping_mul(2 * segment.first_raw + 1);
                     self.add_edge(plan, cell, label, Some(vertex), slot);
                 }
             }
+            if rest == 0 {
+                continue;
+            }
+            match (cell.only_axis, slot) {
+                (Some(axis), OUTSIDE) => {
+                    // A sum of small multiples of random words is as good as any hash of them.
+                    let signature = &mut self.signatures[axis.vertex as usize];
+                    *signature = signature.wrapping_add(cell.kind.wrapping_mul(rest));
+                }
+                _ if slot == OUTSIDE && plan.axes(cell).is_empty() => {}
+                _ => self.add_edge(plan, cell, mix(cell.kind, rest), None, slot),
+            }
         }
+    }
+
+    fn read_bags(
+        &mut self,
+        plan: &Plan,
+        body: &Body,
+        state: &[u8],
+        at: usize,
+        slot: u32,
+        names: &mut Names,
+    ) {
         for (cell, bag) in &body.bags {
             let at = at + cell.first_bit as usize;
             for position in 0..bag.capacity {
@@ -130,7 +150,10 @@ impl Instance {
                 }
                 let first = self.vertices.len() as u32;
                 let axes = plan.axes(cell);
-                self.vertices.extend(axes.iter().map(|axis| axis.vertex));
+                for axis in axes {
+                    self.vertices.push(axis.vertex);
+                    self.n_mentions[axis.vertex as usize] += 1;
+                }
                 let inner = self.slots.len() as u32;
                 self.slots.push(Slot {
                     parent: slot,
@@ -142,7 +165,9 @@ impl Instance {
                     context: 0,
                 });
                 let at = at + bag.slot_bit(position);
-                self.read_body(plan, bag.body as usize, state, at, inner, names);
+                let body = &plan.bodies[bag.body as usize];
+                self.read_cells(plan, &body.cells, state, at, inner, names);
+                self.read_bags(plan, body, state, at, inner, names);
             }
         }
     }
@@ -156,8 +181,25 @@ impl Instance {
         target: Option<u32>,
         slot: u32,
     ) {
-        let first = self.vertices.len();
         let axes = plan.axes(cell);
+        if slot == OUTSIDE {
+            // What concerns a single vertex goes to its signature at once.
+            let only = match (axes, target) {
+                ([], Some(vertex)) => Some(vertex),
+                ([axis], Some(vertex)) if axis.vertex == vertex => {
+                    label = mix(label, 1);
+                    Some(vertex)
+                }
+                _ => None,
+            };
+            if let Some(vertex) = only {
+                let signature = &mut self.signatures[vertex as usize];
+                *signature = signature.wrapping_add(label);
+                self.n_mentions[vertex as usize] += 1;
+                return;
+            }
+        }
+        let first = self.vertices.len();
         self.vertices.extend(axes.iter().map(|axis| axis.vertex));
         if let Some(target) = target {
             // Pointing to an element one stands below is a fact of its own.
@@ -167,6 +209,10 @@ impl Instance {
             }
         }
         let end = self.vertices.len();
+        let is_own = axes.len() == 1 && slot == OUTSIDE;
+        for &vertex in &self.vertices[first + usize::from(is_own)..end] {
+            self.n_mentions[vertex as usize] += 1;
+        }
         // So is naming, inside a bag, an element that the bag stands below.
         let mut outer = slot;
         let mut depth = 1u64 << 32;
@@ -186,11 +232,6 @@ impl Instance {
                 if let Some(slot) = self.slots.get_mut(slot as usize) {
                     slot.label = slot.label.wrapping_add(label);
                 }
-            }
-            1 if slot == OUTSIDE => {
-                let vertex = self.vertices[first] as usize;
-                self.signatures[vertex] = self.signatures[vertex].wrapping_add(label);
-                self.vertices.truncate(first);
             }
             _ => self.edges.push(Edge {
                 label,

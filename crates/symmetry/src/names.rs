@@ -5,7 +5,7 @@
 //! that do not occur cost nothing. Which element gets which vertex is then an accident of the
 //! state at hand; the canonical form forgets it.
 
-use crate::plan::{Domain, Plan};
+use crate::plan::{Domain, Plan, Segment};
 
 /// Scalarsets up to this size have a table from element to vertex; larger ones are searched.
 const TABLE_LIMIT: u32 = 1 << 16;
@@ -53,32 +53,13 @@ impl Names {
     }
 
     /// The vertex of an element, a fresh one where it is met for the first time.
-    pub(crate) fn vertex(&mut self, plan: &Plan, domain: u32, element: u32) -> u32 {
-        let Domain { base, is_index, .. } = plan.domains[domain as usize];
-        if is_index {
-            return base + element;
+    #[inline]
+    pub(crate) fn vertex(&mut self, segment: &Segment, element: u32) -> u32 {
+        match segment.is_index {
+            true => segment.base + element,
+            false => segment.base + self.domains[segment.domain as usize].position(element),
         }
-        let met = &mut self.domains[domain as usize];
-        let known = match met.table.get(element as usize) {
-            Some(0) => None,
-            Some(&position) => Some(position - 1),
-            None => met
-                .elements
-                .iter()
-                .position(|&other| other == element)
-                .map(|position| position as u32),
-        };
-        let position = known.unwrap_or_else(|| {
-            met.elements.push(element);
-            let position = met.elements.len() as u32 - 1;
-            if let Some(entry) = met.table.get_mut(element as usize) {
-                *entry = position + 1;
-            }
-            position
-        });
-        base + position
     }
-
     /// The element that a vertex in use stands for.
     pub(crate) fn element(&self, plan: &Plan, domain: u32, vertex: u32) -> u32 {
         let Domain { base, is_index, .. } = plan.domains[domain as usize];
@@ -98,5 +79,28 @@ impl Names {
             } => *n_vertices,
             _ => self.domains[domain].elements.len() as u32,
         }
+    }
+}
+
+impl Met {
+    /// The position of an element among those met, of which it is one from now on.
+    fn position(&mut self, element: u32) -> u32 {
+        let known = match self.table.get(element as usize) {
+            Some(0) => None,
+            Some(&position) => Some(position - 1),
+            None => self
+                .elements
+                .iter()
+                .position(|&other| other == element)
+                .map(|position| position as u32),
+        };
+        known.unwrap_or_else(|| {
+            self.elements.push(element);
+            let position = self.elements.len() as u32 - 1;
+            if let Some(entry) = self.table.get_mut(element as usize) {
+                *entry = position + 1;
+            }
+            position
+        })
     }
 }

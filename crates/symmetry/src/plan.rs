@@ -1,9 +1,10 @@
 //! Where a program's states hold anything that a renaming moves, laid out flat.
 //!
 //! The types are walked once per program.
-//! What comes out are lists of [`Cell`]s: columns (plain bits below one scalarset index), tables
-//! (plain bits below several), pointers (values that may be elements) and bags.
-//! Bits that no renaming moves appear nowhere, so a state costs only what symmetry can change.
+//! What comes out are lists of [`Cell`]s: up to 64 adjacent bits that move together, with the
+//! [`Field`]s among them that may hold elements; and bags.
+//! Bits that no renaming moves hardly appear, so a state costs only what symmetry can change; and
+//! where states are mostly undefined, most cells are zero and are done with after one look.
 //!
 //! The elements of all scalarsets are numbered through as *vertices*.
 //! A cell knows the vertices it stands below and by how many bits each moves it, so its place
@@ -16,10 +17,14 @@
 
 use std::collections::HashMap;
 
-use hadal_ir::{ScalarsetId, Simple, SimpleKind, Type, TypeId, UnionPart};
+use hadal_ir::{ScalarsetId, Simple, SimpleKind, Type, TypeId, UnionPart, bits};
+use hadal_model::PAD_BYTES;
 
 use crate::action::Action;
 use crate::hash;
+
+/// What a cell can hold.
+const MAX_CELL_BITS: usize = 64;
 
 /// The flat layout of one program's states.
 #[derive(Clone, Debug)]
@@ -33,11 +38,16 @@ pub(crate) struct Plan {
     /// The state comes first, then the elements of bags.
     pub(crate) bodies: Vec<Body>,
     /// How simple types spell elements.
-    pub(crate) codings: Vec<Coding>,
+    codings: Vec<Coding>,
     /// By cell, the vertices it stands below.
     pub(crate) axes: Vec<Axis>,
-    /// By vertex, where its columns in the state end; they begin where those of the one before end.
-    column_ends: Vec<u32>,
+    /// By cell, the places in it that may hold elements.
+    pub(crate) fields: Vec<Field>,
+    /// A state with ones where no cell stands, padded like a state.
+    pub(crate) fixed: Vec<u8>,
+    /// By vertex, first bit and width of the cells of the state that stand below it alone, those
+    /// of one kind in the same position for all vertices of a domain.
+    pub(crate) own: Vec<Vec<(usize, u32)>>,
 }
 
 /// A scalarset that occurs in a state.
@@ -60,15 +70,11 @@ pub(crate) struct Domain {
 /// A place in the state, or in an element of a bag, with what moves below it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Body {
-    /// Plain bits that stay where they are. Listed for elements of bags only, where they tell
-    /// elements apart.
-    pub(crate) labels: Vec<Cell>,
-    /// Plain bits below one vertex.
-    pub(crate) columns: Vec<Cell>,
-    /// Plain bits below several vertices.
-    pub(crate) tables: Vec<Cell>,
-    /// Values that may be elements; `detail` is the coding.
-    pub(crate) pointers: Vec<Cell>,
+    /// The cells, those below at most one vertex first. Bits that stay where they are and hold no
+    /// elements are listed for elements of bags only, where they tell elements apart.
+    pub(crate) cells: Vec<Cell>,
+    /// How many cells stand below at most one vertex.
+    pub(crate) n_near: usize,
     /// Bags of elements that may move or be renamed.
     pub(crate) bags: Vec<(Cell, Bag)>,
 }
@@ -85,10 +91,28 @@ pub(crate) struct Cell {
     /// Its axes, as a range of the plan's.
     first_axis: u32,
     end_axis: u32,
+    /// Its axis where there is just one, which most cells have.
+    pub(crate) only_axis: Option<Axis>,
+    /// Its fields, as a range of the plan's.
+    first_field: u32,
+    end_field: u32,
     /// What kind of cell it is, as a hash. Renamings turn cells only into cells of their kind.
     pub(crate) kind: u64,
-    /// Index of the coding of a pointer.
-    pub(crate) detail: u32,
+}
+
+/// A value in a cell that may be an element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    /// How many bits of the cell stand to its right.
+    pub(crate) shift: u32,
+    /// Ones for its bits, shifted to the right end.
+    pub(crate) mask: u64,
+    /// How it spells elements: the first run of raw values, which most often is the only one.
+    first: Segment,
+    /// Where there are others, all of them.
+    coding: Option<u32>,
+    /// Which field of its cell it is, as a hash.
+    pub(crate) kind: u64,
 }
 
 /// A vertex that a cell stands below.
@@ -97,7 +121,7 @@ pub(crate) struct Axis {
     /// The vertex.
     pub(crate) vertex: u32,
     /// How far in bits the cell moves for each step of the vertex.
-    stride: u32,
+    pub(crate) stride: u32,
 }
 
 /// The bag in a cell.
@@ -111,17 +135,22 @@ pub(crate) struct Bag {
     pub(crate) body: u32,
 }
 
-/// How a simple type spells elements: raw values from `first_raw` on are those of `domain`.
+/// How a simple type spells elements.
 #[derive(Clone, Debug)]
-pub(crate) struct Coding {
+struct Coding {
     segments: Vec<Segment>,
 }
 
+/// A run of raw values that spell the elements of a domain.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
-    first_raw: u64,
+pub(crate) struct Segment {
+    pub(crate) first_raw: u64,
     n: u64,
-    domain: u32,
+    pub(crate) domain: u32,
+    /// The first vertex of the domain.
+    pub(crate) base: u32,
+    /// Whether vertices of the domain are elements.
+    pub(crate) is_index: bool,
 }
 
 /// A run of values of a simple type that a renaming treats alike.
@@ -142,7 +171,9 @@ impl Plan {
             bodies: vec![Body::default()],
             codings: Vec::new(),
             axes: Vec::new(),
-            column_ends: Vec::new(),
+            fields: Vec::new(),
+            fixed: vec![0xff; action.state_len + PAD_BYTES],
+            own: Vec::new(),
         };
         let domain_of = plan.number_vertices(action);
         let mut builder = Builder {
@@ -150,41 +181,55 @@ impl Plan {
             domain_of,
             codings: HashMap::new(),
             n_emissions: 0,
-            run: None,
+            run: Run::default(),
             plan,
         };
         let mut body = Body::default();
         for &(ty, first_bit) in &action.vars {
             builder.walk(ty, first_bit, &mut Vec::new(), true, &mut body);
         }
+        builder.end_run(&[], true, &mut body);
         let mut plan = builder.plan;
-        body.columns
-            .sort_by_key(|cell| (plan.axes(cell)[0].vertex, cell.first_bit));
-        let mut end = 0;
-        for vertex in 0..plan.n_vertices as u32 {
-            let columns = body.columns[end..].iter();
-            end += columns
-                .take_while(|cell| plan.axes(cell)[0].vertex == vertex)
-                .count();
-            plan.column_ends.push(end as u32);
+        plan.sort_cells(&mut body);
+        for cell in &body.cells {
+            bits::zero(
+                &mut plan.fixed,
+                cell.first_bit as usize,
+                cell.n_bits as usize,
+            );
+        }
+        plan.own = vec![Vec::new(); plan.n_vertices];
+        for cell in &body.cells[..body.n_near] {
+            if let &[Axis { vertex, .. }] = plan.axes(cell) {
+                plan.own[vertex as usize].push((cell.first_bit as usize, cell.n_bits));
+            }
         }
         plan.bodies[0] = body;
         plan
     }
 
-    /// The columns of a vertex in the state.
-    pub(crate) fn columns(&self, vertex: u32) -> &[Cell] {
-        let first = match vertex {
-            0 => 0,
-            _ => self.column_ends[vertex as usize - 1],
-        };
-        &self.bodies[0].columns[first as usize..self.column_ends[vertex as usize] as usize]
+    /// Whether there is more in a state than cells below one vertex at most.
+    pub(crate) fn has_rest(&self) -> bool {
+        let state = &self.bodies[0];
+        state.n_near < state.cells.len() || !state.bags.is_empty()
     }
 
-    /// Whether a state says nothing about elements but what stands in their columns.
-    pub(crate) fn has_columns_only(&self) -> bool {
-        let state = &self.bodies[0];
-        state.tables.is_empty() && state.pointers.is_empty() && state.bags.is_empty()
+    /// Whether what stands below two vertices of a domain alone is the same.
+    pub(crate) fn own_equal(&self, state: &[u8], a: u32, b: u32) -> bool {
+        let (a, b) = (&self.own[a as usize], &self.own[b as usize]);
+        let mut pairs = a.iter().zip(b);
+        pairs.all(|(a, b)| bits::get(state, a.0, a.1) == bits::get(state, b.0, b.1))
+    }
+
+    fn sort_cells(&self, body: &mut Body) {
+        let is_far = |cell: &Cell| self.axes(cell).len() > 1;
+        body.cells.sort_by_key(is_far);
+        body.n_near = body.cells.iter().filter(|cell| !is_far(cell)).count();
+    }
+
+    /// The fields of a cell.
+    pub(crate) fn fields(&self, cell: &Cell) -> &[Field] {
+        &self.fields[cell.first_field as usize..cell.end_field as usize]
     }
 
     /// The vertices a cell stands below.
@@ -194,23 +239,25 @@ impl Plan {
 
     /// Where a cell stands after a renaming, counted like its first bit.
     pub(crate) fn moved_bit(&self, cell: &Cell, image: &[u32]) -> usize {
-        let axes = self.axes(cell).iter();
-        let shift: i64 = axes
-            .map(|axis| i64::from(axis.stride) * i64::from(image[axis.vertex as usize]))
-            .sum();
+        let shift = |axis: &Axis| i64::from(axis.stride) * i64::from(image[axis.vertex as usize]);
+        let shift = match &cell.only_axis {
+            Some(axis) => shift(axis),
+            None => self.axes(cell).iter().map(shift).sum(),
+        };
         (cell.origin + shift) as usize
     }
 
-    /// The domain and the element that a raw value spells, and the segment's first raw value.
-    pub(crate) fn decode(&self, coding: u32, raw: u64) -> Option<(u32, u32, u64)> {
-        let segments = self.codings[coding as usize].segments.iter();
-        for segment in segments {
-            let number = raw.wrapping_sub(segment.first_raw);
-            if number < segment.n {
-                return Some((segment.domain, number as u32, segment.first_raw));
-            }
+    /// The element that the raw value of a field spells, and the segment it is in.
+    pub(crate) fn decode<'a>(&'a self, field: &'a Field, raw: u64) -> Option<(&'a Segment, u32)> {
+        let number = raw.wrapping_sub(field.first.first_raw);
+        if number < field.first.n {
+            return Some((&field.first, number as u32));
         }
-        None
+        let segments = self.codings[field.coding? as usize].segments.iter();
+        segments
+            .map(|segment| (segment, raw.wrapping_sub(segment.first_raw)))
+            .find(|(segment, number)| *number < segment.n)
+            .map(|(segment, number)| (segment, number as u32))
     }
 
     /// Gives each scalarset that occurs its vertices; returns the domains by scalarset.
@@ -346,16 +393,31 @@ struct Builder<'a> {
     codings: HashMap<TypeId, u32>,
     /// Cells that come from one place in the types share an emission.
     n_emissions: u64,
-    /// Plain bits (first, number) seen last, to which adjacent ones are added.
-    run: Option<(usize, usize)>,
+    /// What was seen last, to which adjacent bits are added.
+    run: Run,
     plan: Plan,
+}
+
+/// Adjacent bits that will be one cell, or several where they are too many for one.
+#[derive(Default)]
+struct Run {
+    first: usize,
+    n_bits: usize,
+    /// First bit, width and coding of the fields.
+    fields: Vec<(usize, usize, u32)>,
 }
 
 #[derive(Clone, Copy)]
 enum Content {
     Plain,
-    Pointer(u32),
     Bag(Bag),
+}
+
+impl Run {
+    /// The first bit after it.
+    fn end(&self) -> usize {
+        self.first + self.n_bits
+    }
 }
 
 impl Builder<'_> {
@@ -373,20 +435,24 @@ impl Builder<'_> {
             return;
         }
         if !action.moves(ty) {
-            match &mut self.run {
-                Some((first, n)) if *first + *n == at => *n += width,
-                _ => {
-                    self.end_run(dimensions, is_state, body);
-                    self.run = Some((at, width));
-                }
+            let mut done = 0;
+            while done < width {
+                // Plain bits are cut where a cell is full; values that may be elements are not.
+                let room = match self.run.end() == at + done {
+                    true => MAX_CELL_BITS - self.run.n_bits,
+                    false => 0,
+                };
+                let n = (width - done).min(if room == 0 { MAX_CELL_BITS } else { room });
+                self.extend_run(at + done, n, dimensions, is_state, body);
+                done += n;
             }
             return;
         }
         match action.types.get(ty) {
             Type::Simple(simple) => {
-                self.end_run(dimensions, is_state, body);
                 let coding = self.coding(ty, simple);
-                self.emit(at, width, Content::Pointer(coding), dimensions, body);
+                self.extend_run(at, width, dimensions, is_state, body);
+                self.run.fields.push((at, width, coding));
             }
             Type::Array { index, element } => {
                 let Some(simple) = action.types.simple(*index) else {
@@ -425,31 +491,45 @@ impl Builder<'_> {
                 let mut slot = Body::default();
                 self.walk(*element, 0, &mut Vec::new(), false, &mut slot);
                 self.end_run(&[], false, &mut slot);
+                self.plan.sort_cells(&mut slot);
                 self.plan.bodies.push(slot);
                 let bag = Bag {
                     capacity: *capacity,
                     width: action.types.bits(*element) as u32,
                     body: self.plan.bodies.len() as u32 - 1,
                 };
-                self.emit(at, width, Content::Bag(bag), dimensions, body);
+                self.emit(at, width, Content::Bag(bag), &[], dimensions, body);
             }
         }
     }
 
-    /// Emits the plain bits seen last.
-    fn end_run(&mut self, dimensions: &[Dimension], is_state: bool, body: &mut Body) {
-        let Some((first, n)) = self.run.take() else {
-            return;
-        };
-        // No renaming moves these.
-        if dimensions.is_empty() && is_state {
-            return;
+    /// Adds bits to the run, or begins another one with them.
+    fn extend_run(
+        &mut self,
+        at: usize,
+        width: usize,
+        dimensions: &[Dimension],
+        is_state: bool,
+        body: &mut Body,
+    ) {
+        if self.run.end() != at || self.run.n_bits + width > MAX_CELL_BITS {
+            self.end_run(dimensions, is_state, body);
+            self.run.first = at;
         }
-        let mut done = 0;
-        while done < n {
-            let width = 64.min(n - done);
-            self.emit(first + done, width, Content::Plain, dimensions, body);
-            done += width;
+        self.run.n_bits += width;
+    }
+
+    /// Emits what was seen last.
+    fn end_run(&mut self, dimensions: &[Dimension], is_state: bool, body: &mut Body) {
+        let Run {
+            first,
+            n_bits,
+            fields,
+        } = std::mem::take(&mut self.run);
+        // No renaming moves or changes bits of the state that stand below nothing.
+        let is_idle = dimensions.is_empty() && is_state && fields.is_empty();
+        if n_bits > 0 && !is_idle {
+            self.emit(first, n_bits, Content::Plain, &fields, dimensions, body);
         }
     }
 
@@ -460,10 +540,13 @@ impl Builder<'_> {
         let mut segments = Vec::new();
         for span in spans(self.action, simple) {
             if let Some(domain) = span.scalarset.and_then(|id| self.domain_of[id.index()]) {
+                let Domain { base, is_index, .. } = self.plan.domains[domain as usize];
                 segments.push(Segment {
                     first_raw: span.first + 1,
                     n: span.n,
                     domain,
+                    base,
+                    is_index,
                 });
             }
         }
@@ -479,11 +562,23 @@ impl Builder<'_> {
         at: usize,
         width: usize,
         content: Content,
+        fields: &[(usize, usize, u32)],
         dimensions: &[Dimension],
         body: &mut Body,
     ) {
         let emission = self.n_emissions;
         self.n_emissions += 1;
+        let first_field = self.plan.fields.len();
+        for (position, &(first, n_bits, coding)) in fields.iter().enumerate() {
+            let segments = &self.plan.codings[coding as usize].segments;
+            self.plan.fields.push(Field {
+                shift: (at + width - first - n_bits) as u32,
+                mask: u64::MAX >> (64 - n_bits),
+                first: segments[0],
+                coding: (segments.len() > 1).then_some(coding),
+                kind: hash::mix(position as u64, 3),
+            });
+        }
         let domains: Vec<Domain> = dimensions
             .iter()
             .map(|dimension| self.plan.domains[dimension.domain as usize].clone())
@@ -514,26 +609,22 @@ impl Builder<'_> {
                     }
                 }
             }
-            let n_axes = self.plan.axes.len() - first_axis;
             let cell = Cell {
                 first_bit: first_bit as u32,
                 n_bits: width as u32,
                 origin,
                 first_axis: first_axis as u32,
                 end_axis: self.plan.axes.len() as u32,
-                kind,
-                detail: match content {
-                    Content::Pointer(coding) => coding,
-                    Content::Plain | Content::Bag(_) => 0,
+                only_axis: match &self.plan.axes[first_axis..] {
+                    [axis] => Some(*axis),
+                    _ => None,
                 },
+                first_field: first_field as u32,
+                end_field: self.plan.fields.len() as u32,
+                kind,
             };
             match content {
-                Content::Plain => match n_axes {
-                    0 => body.labels.push(cell),
-                    1 => body.columns.push(cell),
-                    _ => body.tables.push(cell),
-                },
-                Content::Pointer(_) => body.pointers.push(cell),
+                Content::Plain => body.cells.push(cell),
                 Content::Bag(bag) => body.bags.push((cell, bag)),
             }
             // The next choice of indices, the last one fastest.

@@ -4,7 +4,7 @@ use hadal_ir::bits;
 
 use crate::action::copy;
 use crate::names::Names;
-use crate::plan::{Bag, Body, Cell, Plan};
+use crate::plan::{Axis, Bag, Body, Cell, Plan};
 
 /// A state and the renaming of its vertices: vertex `v` becomes what `image[v]` stands for.
 pub(crate) struct Relabelling<'a> {
@@ -19,10 +19,14 @@ pub(crate) struct Relabelling<'a> {
 
 impl Relabelling<'_> {
     /// Writes the image of the state to `target`, where each vertex stands for the element of the
-    /// same number in its domain. `target` must hold the state already where nothing moves.
+    /// same number in its domain. `target` must be as long as the padded state; what it holds does
+    /// not matter.
     pub(crate) fn write(&mut self, target: &mut [u8]) {
         let plan = self.plan;
-        self.write_cells(&plan.bodies[0], 0, target, 0);
+        for ((target, source), fixed) in target.iter_mut().zip(self.source).zip(&plan.fixed) {
+            *target = source & fixed;
+        }
+        self.write_cells(&plan.bodies[0].cells, 0, target, 0);
         self.write_bags(target);
     }
 
@@ -41,48 +45,52 @@ impl Relabelling<'_> {
             image,
             ..
         } = *self;
-        let state = &plan.bodies[0];
-        let is_same = |cell: &Cell| {
-            let here = bits::get(source, cell.first_bit as usize, cell.n_bits);
-            here == bits::get(source, plan.moved_bit(cell, image), cell.n_bits)
-        };
-        let moves_table = |cell: &&Cell| {
-            let mut axes = plan.axes(cell).iter();
-            axes.any(|axis| axis.vertex == a || axis.vertex == b)
-        };
-        // A column of `b` is compared when that of `a` is.
-        plan.columns(a).iter().all(is_same)
-            && state.tables.iter().filter(moves_table).all(is_same)
-            && state.pointers.iter().all(|cell| {
-                let mut raw = bits::get(source, cell.first_bit as usize, cell.n_bits);
-                if let Some((domain, element, first_raw)) = plan.decode(cell.detail, raw) {
-                    let vertex = self.names.vertex(plan, domain, element);
+        plan.bodies[0].cells.iter().all(|cell| {
+            let moves = |axis: &Axis| axis.vertex == a || axis.vertex == b;
+            if plan.fields(cell).is_empty() && !plan.axes(cell).iter().any(moves) {
+                return true;
+            }
+            let mut raw = bits::get(source, cell.first_bit as usize, cell.n_bits);
+            // Where a cell that is zero would take the place of one that is not, the latter tells.
+            if raw == 0 {
+                return true;
+            }
+            for field in plan.fields(cell) {
+                let old = raw >> field.shift & field.mask;
+                if let Some((segment, element)) = plan.decode(field, old) {
+                    let vertex = self.names.vertex(segment, element);
                     let renamed = image[vertex as usize];
-                    raw = first_raw + u64::from(self.names.element(plan, domain, renamed));
+                    let renamed = self.names.element(plan, segment.domain, renamed);
+                    let new = segment.first_raw + u64::from(renamed);
+                    raw ^= (old ^ new) << field.shift;
                 }
-                raw == bits::get(source, plan.moved_bit(cell, image), cell.n_bits)
-            })
+            }
+            raw == bits::get(source, plan.moved_bit(cell, image), cell.n_bits)
+        })
     }
 
-    fn write_cells(&mut self, body: &Body, from: usize, target: &mut [u8], to: usize) {
+    /// Adds the image of some cells to a target that is zero there.
+    fn write_cells(&mut self, cells: &[Cell], from: usize, target: &mut [u8], to: usize) {
         let Relabelling {
             plan,
             source,
             image,
             ..
         } = *self;
-        for cell in body.columns.iter().chain(&body.tables) {
-            let raw = bits::get(source, from + cell.first_bit as usize, cell.n_bits);
-            bits::set(target, to + plan.moved_bit(cell, image), cell.n_bits, raw);
-        }
-        for cell in &body.pointers {
+        for cell in cells {
             let mut raw = bits::get(source, from + cell.first_bit as usize, cell.n_bits);
-            if let Some((domain, element, first_raw)) = plan.decode(cell.detail, raw) {
-                let vertex = self.names.vertex(plan, domain, element);
-                let base = plan.domains[domain as usize].base;
-                raw = first_raw + u64::from(image[vertex as usize] - base);
+            if raw == 0 {
+                continue;
             }
-            bits::set(target, to + plan.moved_bit(cell, image), cell.n_bits, raw);
+            for field in plan.fields(cell) {
+                let old = raw >> field.shift & field.mask;
+                if let Some((segment, element)) = plan.decode(field, old) {
+                    let vertex = self.names.vertex(segment, element);
+                    let new = segment.first_raw + u64::from(image[vertex as usize] - segment.base);
+                    raw ^= (old ^ new) << field.shift;
+                }
+            }
+            bits::add(target, to + plan.moved_bit(cell, image), cell.n_bits, raw);
         }
     }
 
@@ -96,12 +104,13 @@ impl Relabelling<'_> {
         for (cell, bag) in &body.bags {
             let from = from + cell.first_bit as usize;
             let to = to + plan.moved_bit(cell, image);
-            copy(source, from, target, to, cell.n_bits as usize);
+            bits::zero(target, to, cell.n_bits as usize);
+            copy(source, from, target, to, bag.capacity as usize);
             let element = &plan.bodies[bag.body as usize];
             let mut n_present = 0;
             while n_present < bag.capacity && bits::get(source, from + n_present as usize, 1) == 1 {
                 let offset = bag.slot_bit(n_present);
-                self.write_cells(element, from + offset, target, to + offset);
+                self.write_cells(&element.cells, from + offset, target, to + offset);
                 self.write_bags_of(element, from + offset, target, to + offset);
                 n_present += 1;
             }

@@ -28,6 +28,8 @@ pub(crate) struct Searcher {
     pub(crate) refiner: Refiner,
     pub(crate) instance: Instance,
     pub(crate) names: Names,
+    /// The partition that every state begins with, where vertices are elements.
+    coarsest: Partition,
     /// The partitions on the way from the root to the node being explored. The first one is to be
     /// refined before a search.
     pub(crate) levels: Vec<Level>,
@@ -35,7 +37,7 @@ pub(crate) struct Searcher {
     twin: Vec<u32>,
     /// By vertex, the vertex it is renamed to at the present leaf; after a run, the vertex whose
     /// number within its domain is that of the element it became.
-    image: Vec<u32>,
+    pub(crate) image: Vec<u32>,
     /// The state as it is, but for bags, which are written with vertices for elements.
     plain: Vec<u8>,
     /// Where a candidate is written.
@@ -45,7 +47,8 @@ pub(crate) struct Searcher {
     /// The best leaf so far, then others that may reveal automorphisms.
     leaves: Vec<Leaf>,
     n_leaves: usize,
-    keys: Vec<u64>,
+    /// Memory for what is to be sorted.
+    pub(crate) keys: Vec<u64>,
     /// Candidate states written for the present state.
     pub(crate) candidates: u64,
 }
@@ -78,8 +81,12 @@ const KEPT_LEAVES: usize = 16;
 impl Searcher {
     /// Scratch memory for the states of a plan.
     pub(crate) fn new(plan: &Plan) -> Self {
+        let names = Names::new(plan);
+        let mut coarsest = Partition::default();
+        coarsest.reset(plan, &names);
         Searcher {
-            names: Names::new(plan),
+            names,
+            coarsest,
             levels: vec![Level::default()],
             ..Searcher::default()
         }
@@ -88,8 +95,8 @@ impl Searcher {
     /// Writes the representative of `source`, which is padded, over `state`, which is equal to it.
     pub(crate) fn run(&mut self, plan: &Plan, source: &[u8], state: &mut [u8]) {
         self.candidates = 1;
-        self.tell_apart(plan, source);
-        if self.levels[0].partition.n_open > 0 {
+        let is_settled = self.tell_apart(plan, source);
+        if !is_settled {
             self.find_twins(plan, source);
             if self.next_class(0).is_some() {
                 self.target.clear();
@@ -115,32 +122,72 @@ impl Searcher {
         state.copy_from_slice(&self.target[..state.len()]);
     }
 
-    /// Refines the partition of the first level as far as it goes.
-    fn tell_apart(&mut self, plan: &Plan, source: &[u8]) {
+    /// Refines the partition of the first level as far as it goes. Whether what is left tied are
+    /// twins, as far as that is seen at once.
+    fn tell_apart(&mut self, plan: &Plan, source: &[u8]) -> bool {
         let Searcher {
             refiner,
             instance,
             names,
             levels,
+            coarsest,
             ..
         } = self;
         let partition = &mut levels[0].partition;
-        names.clear();
-        instance.read_columns(plan, source);
         if plan.is_indexed {
-            // Most often the columns differ and nothing else need be looked at.
+            instance.read_near(plan, source, names);
+            partition.copy_from(coarsest);
+            refiner.split_by_signature(instance, partition);
+            if plan.has_rest() {
+                // Most often elements differ by now and nothing else need be looked at.
+                if partition.n_open == 0 {
+                    return true;
+                }
+                instance.read_rest(plan, source, names);
+                refiner.split_by_signature(instance, partition);
+            }
+        } else {
+            names.clear();
+            instance.read_near(plan, source, names);
+            instance.read_rest(plan, source, names);
             partition.reset(plan, names);
             refiner.split_by_signature(instance, partition);
-            if partition.n_open == 0 || plan.has_columns_only() {
-                return;
-            }
-            instance.read_rest(plan, source, names);
-        } else {
-            instance.read_rest(plan, source, names);
-            partition.reset(plan, names);
         }
-        refiner.split_by_signature(instance, partition);
+        if Self::holds_twins_only(plan, source, instance, partition) {
+            return true;
+        }
         refiner.refine(instance, partition);
+        Self::holds_twins_only(plan, source, instance, partition)
+    }
+
+    /// Whether each class consists of vertices that nothing names and that have the same below
+    /// them. These are twins, and most twins are of this kind: elements in their first state.
+    fn holds_twins_only(
+        plan: &Plan,
+        source: &[u8],
+        instance: &Instance,
+        partition: &Partition,
+    ) -> bool {
+        let mut n_left = partition.n_open;
+        let mut start = 0;
+        while n_left > 0 {
+            let class = partition.class(start);
+            if let [first, others @ ..] = class
+                && !others.is_empty()
+            {
+                n_left -= 1;
+                let is_unnamed = |&vertex: &u32| instance.n_mentions[vertex as usize] == 0;
+                let are_twins = class.iter().all(is_unnamed)
+                    && others
+                        .iter()
+                        .all(|&other| plan.own_equal(source, *first, other));
+                if !are_twins {
+                    return false;
+                }
+            }
+            start = partition.next(start);
+        }
+        true
     }
 
     /// Finds, within each class of the first level, the vertices that can be exchanged.
@@ -187,6 +234,12 @@ impl Searcher {
 
     /// Whether exchanging two vertices leaves the state as it is. `image` must be the identity.
     fn are_twins(&mut self, plan: &Plan, source: &[u8], a: u32, b: u32) -> bool {
+        let n_mentions = [a, b].map(|vertex| self.instance.n_mentions[vertex as usize]);
+        match n_mentions {
+            [0, 0] => return plan.own_equal(source, a, b),
+            [a, b] if a != b => return false,
+            _ => {}
+        }
         self.image.swap(a as usize, b as usize);
         let mut exchange = Relabelling {
             plan,
