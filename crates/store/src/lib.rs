@@ -9,15 +9,22 @@
 //! next is the search's affair.
 
 mod arena;
+mod blocks;
+pub mod codec;
+pub mod disk;
+mod error;
 mod hash;
 mod key;
 mod parents;
 #[expect(unsafe_code, reason = "an instruction without a safe name")]
 mod prefetch;
+pub mod run;
 mod set;
 mod table;
 
 pub use arena::Arena;
+pub use blocks::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource};
+pub use error::Error;
 pub use hash::hash_state;
 pub use key::Encoding;
 pub use parents::{Parent, Parents};

@@ -1,0 +1,30 @@
+//! Blocks: how what is sorted, streamed or logged gets to a disk and back.
+//!
+//! A block is a piece of a file that is written, checked and read as a whole; blocks of a file are
+//! numbered from zero. What is in them is the business of those who fill them; that they come back
+//! as they were written, or with an [`Error`], is the business of those who implement these traits.
+
+use std::ops::Range;
+
+use crate::Error;
+
+/// Most bytes that a block holds.
+pub const BLOCK_BYTES: usize = (64 << 10) - 32;
+
+/// Takes the blocks of one file, in order.
+pub trait BlockSink: Send {
+    /// Appends a block of up to [`BLOCK_BYTES`] bytes.
+    fn put(&mut self, payload: &[u8]) -> Result<(), Error>;
+}
+
+/// Gives back the blocks of one file.
+pub trait BlockSource: Send + Sync {
+    /// Reads the blocks in `wanted`, which are ascending and do not overlap, ahead of their use.
+    fn read(&self, wanted: Vec<Range<u32>>) -> Box<dyn BlockReader + '_>;
+}
+
+/// Blocks on their way in.
+pub trait BlockReader: Send {
+    /// The next block that is wanted, with its number.
+    fn next(&mut self) -> Result<Option<(u32, &[u8])>, Error>;
+}

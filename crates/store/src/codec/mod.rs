@@ -1,0 +1,1 @@
+//! How states become keys, and keys states.

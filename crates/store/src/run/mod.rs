@@ -1,0 +1,1 @@
+//! Sorted runs of keys.
