@@ -9,7 +9,7 @@ use crate::Permutation;
 use crate::action::Action;
 use crate::plan::Plan;
 use crate::search::Searcher;
-use crate::sorting::Sorting;
+use crate::sorting::{SortMemory, Sorted, Sorting};
 
 /// Finds the representative of a state's orbit, for the states of one program.
 #[derive(Clone, Debug)]
@@ -24,6 +24,7 @@ pub struct Canonicaliser {
 #[derive(Clone, Debug)]
 pub struct Scratch {
     searcher: Searcher,
+    sorter: SortMemory,
     /// The state with padding, so that whole words can be read anywhere.
     source: Vec<u8>,
     /// The most candidates any state needed since the last [`take_worst`](Self::take_worst).
@@ -78,6 +79,7 @@ impl Canonicaliser {
     pub fn scratch(&self) -> Scratch {
         Scratch {
             searcher: Searcher::new(&self.plan),
+            sorter: SortMemory::default(),
             source: vec![0; self.action.state_len + PAD_BYTES],
             worst: 0,
         }
@@ -91,22 +93,33 @@ impl Canonicaliser {
         if self.plan.domains.is_empty() {
             return;
         }
+        scratch.source[..state.len()].copy_from_slice(state);
+        self.find(state, scratch);
+    }
+
+    /// Does what [`canonicalise`](Self::canonicalise) does for a state that has been copied.
+    /// How it was done.
+    fn find(&self, state: &mut [u8], scratch: &mut Scratch) -> Option<Sorted> {
         let Scratch {
             searcher,
+            sorter,
             source,
             worst,
         } = scratch;
-        source[..state.len()].copy_from_slice(state);
         if let Some(sorting) = &self.sorting {
-            if sorting.run(source, &mut searcher.image, &mut searcher.keys) {
+            let sorted = sorting.run(source, sorter);
+            if sorted == Sorted::Changed {
                 state.copy_from_slice(&source[..state.len()]);
             }
-            searcher.candidates = 1;
-            *worst = (*worst).max(1);
-            return;
+            if sorted != Sorted::Tied {
+                searcher.candidates = 1;
+                *worst = (*worst).max(1);
+                return Some(sorted);
+            }
         }
         searcher.run(&self.plan, source, state);
         *worst = (*worst).max(searcher.candidates);
+        None
     }
 
     /// Does what [`canonicalise`](Self::canonicalise) does and returns the renaming that turns the
@@ -137,7 +150,21 @@ impl Canonicaliser {
         if self.plan.domains.is_empty() {
             return Permutation::identity(is_wanted.len());
         }
-        self.canonicalise(state, scratch);
+        scratch.source[..state.len()].copy_from_slice(state);
+        let sorted = self.find(state, scratch);
+        let n = self.plan.n_vertices;
+        let image = &mut scratch.searcher.image;
+        match sorted {
+            Some(Sorted::Changed) => {
+                image.clear();
+                image.extend(scratch.sorter.image(n));
+            }
+            Some(_) => {
+                image.clear();
+                image.extend(0..n as u32);
+            }
+            None => {}
+        }
         scratch.searcher.renaming(&self.plan, is_wanted)
     }
 

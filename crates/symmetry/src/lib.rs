@@ -37,7 +37,7 @@
 //! - `names`, `relabel`: which elements occur in a state, and writing it out under other names.
 //! - `instance`: one state seen as a coloured hypergraph over the scalarsets' elements.
 //! - `hash`, `refine`, `search`: telling elements apart, and trying what is left.
-//! - `sorting`: the short way for states that relate no element to another.
+//! - `sorting`, `ties`: the short way for states that relate elements by pointers at most.
 //! - `canonical`: the public face of the above.
 //! - `goals`: what a renaming does to goals that have elements for parameters.
 //! - `sample`, `wrapper`: the model wrapper and its check that a model is as symmetric as declared.
@@ -55,6 +55,7 @@ mod relabel;
 mod sample;
 mod search;
 mod sorting;
+mod ties;
 mod wrapper;
 
 pub use canonical::{Canonicaliser, Description, ScalarsetSummary, Scratch};

@@ -1,34 +1,55 @@
-//! The canonical form where nothing relates one element to another: a sort.
+//! The short way to a representative, for states that speak of one element at a time, or of
+//! elements and those they point to.
 //!
-//! In many models a state says of each element only what stands below it and which places name it.
-//! Both fit into one word, the element's *key*; a renaming moves keys about and changes none.
-//! So the state with its elements in the order of their keys represents its orbit, and elements
-//! with equal keys are the same in all respects: nothing is refined, hashed or tried.
+//! Where nothing stands below two elements at once, what a state says about an element is what
+//! stands below it and which places name it. That fits into one word, the element's *record*.
+//! Without the pointers, values that name other elements, the record is the element's *key*; a
+//! renaming moves keys about and changes none. So the state with its elements in the order of
+//! their keys represents its orbit, provided that elements with equal keys are the same in all
+//! respects. Where there are no pointers they are. Otherwise `ties` tells elements with equal
+//! keys apart by what they point to and what points to them; what is tied even then goes the long
+//! way. Whether it does is the same for a whole orbit, so no orbit gets two representatives.
 //!
 //! A state whose keys are in order already is left alone after one pass, which is the fate of a
 //! large part of the successors of a canonical state.
 
 use hadal_ir::bits;
 
-use crate::plan::{Cell, Plan};
+use crate::plan::{Cell, Field, Plan};
+use crate::ties::Ties;
 
 /// The low bits of a key say whose it is.
 const VERTEX_BITS: u32 = 6;
-const MAX_VERTICES: usize = 1 << VERTEX_BITS;
+pub(crate) const MAX_VERTICES: usize = 1 << VERTEX_BITS;
+pub(crate) const VERTEX_MASK: u64 = MAX_VERTICES as u64 - 1;
 /// Values that may be elements are looked up in tables of at most this many entries.
 const MAX_TABLE_LEN: u64 = 1 << 12;
 
 /// Sorts the elements of states of one program.
 #[derive(Clone, Debug)]
 pub(crate) struct Sorting {
-    /// First vertex and end of each domain.
-    domains: Vec<(usize, usize)>,
-    n_vertices: usize,
+    pub(crate) domains: Vec<SortedDomain>,
+    pub(crate) n_vertices: usize,
     strips: Vec<Strip>,
     pins: Vec<Pin>,
+    /// By domain, the pointers in its records.
+    links: Vec<Link>,
     /// By raw value, the vertex it stands for, or the number of vertices where it stands for none;
     /// one table after another.
-    tables: Vec<u8>,
+    pub(crate) tables: Vec<u8>,
+}
+
+/// The elements of one scalarset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SortedDomain {
+    /// First vertex and end.
+    pub(crate) base: usize,
+    pub(crate) end: usize,
+    /// The bits of its records that make the keys.
+    key_mask: u64,
+    /// Its links, as a range.
+    first_link: usize,
+    end_link: usize,
 }
 
 /// A place in the types that stands below each element of a domain.
@@ -39,13 +60,22 @@ struct Strip {
     stride: u32,
     width: u32,
     mask: u64,
-    /// Where it begins in the key.
-    key_shift: u32,
+    /// Where it begins in the record.
+    shift: u32,
     base: usize,
     n: usize,
     /// Bits of the whole strip if it is without gaps and fits into a word, otherwise 0. A domain
     /// has two elements at least, so that the width is then half a word at most.
     span: u32,
+}
+
+/// A value in a record that may name an element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub(crate) shift: u32,
+    pub(crate) mask: u64,
+    /// Where its table begins.
+    pub(crate) table: usize,
 }
 
 /// A cell below no element whose fields may hold elements.
@@ -58,27 +88,61 @@ struct Pin {
 
 #[derive(Clone, Copy, Debug)]
 struct PinField {
-    shift: u32,
-    mask: u64,
-    /// Where its table begins.
-    table: usize,
-    /// The bit of the key that says that it names the element.
+    link: Link,
+    /// The bit of the record that says that it names the element.
     key_bit: u64,
 }
 
+/// What became of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sorted {
+    /// It is its own representative.
+    Same,
+    /// It was replaced.
+    Changed,
+    /// Elements are tied in a way that takes a search.
+    Tied,
+}
+
+/// Memory that one thread reuses from state to state. One entry more than there are vertices
+/// stands for values that are not elements.
+#[derive(Clone, Debug)]
+pub(crate) struct SortMemory {
+    pub(crate) records: [u64; MAX_VERTICES + 1],
+    /// By position, a key and its vertex.
+    keys: [u64; MAX_VERTICES],
+    /// By vertex, how far it moves.
+    deltas: [u64; MAX_VERTICES + 1],
+    ties: Ties,
+}
+
+impl Default for SortMemory {
+    fn default() -> Self {
+        SortMemory {
+            records: [0; MAX_VERTICES + 1],
+            keys: [0; MAX_VERTICES],
+            deltas: [0; MAX_VERTICES + 1],
+            ties: Ties::default(),
+        }
+    }
+}
+
+impl SortMemory {
+    /// What each of `n` vertices became when a state was replaced.
+    pub(crate) fn image(&self, n: usize) -> impl Iterator<Item = u32> {
+        let deltas = self.deltas[..n].iter().enumerate();
+        deltas.map(|(vertex, delta)| (vertex as u64).wrapping_add(*delta) as u32)
+    }
+}
+
 impl Sorting {
-    /// A sorter for the states of a plan; `None` where keys cannot say all there is to say.
+    /// A sorter for the states of a plan; `None` where records cannot say all there is to say.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
         let state = &plan.bodies[0];
-        let is_local = |cell: &Cell| match plan.axes(cell) {
-            [] => true,
-            [_] => plan.fields(cell).is_empty(),
-            _ => false,
-        };
         if !plan.is_indexed
             || plan.n_vertices > MAX_VERTICES
             || !state.bags.is_empty()
-            || !state.cells.iter().all(is_local)
+            || state.cells.iter().any(|cell| plan.axes(cell).len() > 1)
         {
             return None;
         }
@@ -87,68 +151,81 @@ impl Sorting {
             n_vertices: plan.n_vertices,
             strips: Vec::new(),
             pins: Vec::new(),
+            links: Vec::new(),
             tables: Vec::new(),
         };
-        let mut n_key_bits = VERTEX_BITS;
+        // By domain.
+        let mut links = vec![Vec::new(); plan.domains.len()];
+        let mut n_bits = VERTEX_BITS;
         // What is declared first weighs most.
         for cell in state.cells.iter().rev() {
-            match plan.axes(cell) {
-                [] => sorting.add_pin(plan, cell, &mut n_key_bits)?,
-                [axis, ..] => {
-                    let mut domains = plan.domains.iter();
-                    let Some(domain) = domains.find(|domain| domain.base == axis.vertex) else {
-                        // The strip is added with the first vertex of the domain.
-                        continue;
-                    };
-                    let (n, width, stride) = (domain.n_vertices, cell.n_bits, axis.stride);
-                    sorting.strips.push(Strip {
-                        first_bit: cell.first_bit as usize,
-                        stride,
-                        width,
-                        mask: u64::MAX >> (64 - width),
-                        key_shift: n_key_bits,
-                        base: domain.base as usize,
-                        n: n as usize,
-                        span: match stride == width && n * width <= 64 {
-                            true => n * width,
-                            false => 0,
-                        },
-                    });
-                    n_key_bits += width;
-                }
-            }
-            if n_key_bits > 64 {
+            let [axis] = plan.axes(cell) else {
+                sorting.add_pin(plan, cell, &mut n_bits)?;
+                continue;
+            };
+            let mut domains = plan.domains.iter();
+            let Some(number) = domains.position(|domain| domain.base == axis.vertex) else {
+                // The strip is added with the first vertex of the domain.
+                continue;
+            };
+            let domain = &plan.domains[number];
+            let (n, width, stride) = (domain.n_vertices, cell.n_bits, axis.stride);
+            if n_bits + width > 64 {
                 return None;
             }
+            sorting.strips.push(Strip {
+                first_bit: cell.first_bit as usize,
+                stride,
+                width,
+                mask: u64::MAX >> (64 - width),
+                shift: n_bits,
+                base: domain.base as usize,
+                n: n as usize,
+                span: match stride == width && n * width <= 64 {
+                    true => n * width,
+                    false => 0,
+                },
+            });
+            for field in plan.fields(cell) {
+                let table = sorting.add_table(plan, field)?;
+                links[number].push(Link {
+                    shift: n_bits + field.shift,
+                    mask: field.mask,
+                    table,
+                });
+            }
+            n_bits += width;
         }
-        for domain in &plan.domains {
+        for (domain, links) in plan.domains.iter().zip(links) {
             let base = domain.base as usize;
-            let end = base + domain.n_vertices as usize;
-            sorting.domains.push((base, end));
+            let pointers = links.iter().map(|link| link.mask << link.shift);
+            sorting.domains.push(SortedDomain {
+                base,
+                end: base + domain.n_vertices as usize,
+                key_mask: !pointers.sum::<u64>(),
+                first_link: sorting.links.len(),
+                end_link: sorting.links.len() + links.len(),
+            });
+            sorting.links.extend(links);
         }
         Some(sorting)
     }
 
-    fn add_pin(&mut self, plan: &Plan, cell: &Cell, n_key_bits: &mut u32) -> Option<()> {
+    fn add_pin(&mut self, plan: &Plan, cell: &Cell, n_bits: &mut u32) -> Option<()> {
         let mut fields = Vec::new();
         for field in plan.fields(cell) {
-            if field.mask >= MAX_TABLE_LEN || *n_key_bits >= 64 {
+            if *n_bits >= 64 {
                 return None;
             }
             fields.push(PinField {
-                shift: field.shift,
-                mask: field.mask,
-                table: self.tables.len(),
-                key_bit: 1 << *n_key_bits,
+                link: Link {
+                    shift: field.shift,
+                    mask: field.mask,
+                    table: self.add_table(plan, field)?,
+                },
+                key_bit: 1 << *n_bits,
             });
-            *n_key_bits += 1;
-            for raw in 0..=field.mask {
-                let vertex = plan
-                    .decode(field, raw)
-                    .map(|(segment, element)| segment.base + element);
-                self.tables
-                    .push(vertex.unwrap_or(plan.n_vertices as u32) as u8);
-            }
+            *n_bits += 1;
         }
         self.pins.push(Pin {
             first_bit: cell.first_bit as usize,
@@ -158,69 +235,142 @@ impl Sorting {
         Some(())
     }
 
-    /// Replaces the padded `state` by its representative and sets `image` to what each vertex
-    /// became. Whether anything changed. The memory of `keys` is used.
-    pub(crate) fn run(&self, state: &mut [u8], image: &mut Vec<u32>, keys: &mut Vec<u64>) -> bool {
-        // One more for values that are not elements.
-        keys.clear();
-        keys.extend(0..=self.n_vertices as u64);
-        self.read(state, keys);
-        image.clear();
-        image.extend(0..self.n_vertices as u32);
-        let mut moves = false;
-        for &(base, end) in &self.domains {
-            moves |= sort(&mut keys[base..end]);
+    /// Adds what the raw values of a field stand for.
+    fn add_table(&mut self, plan: &Plan, field: &Field) -> Option<usize> {
+        if field.mask >= MAX_TABLE_LEN {
+            return None;
         }
-        if !moves {
-            return false;
-        }
-        for (position, key) in keys[..self.n_vertices].iter().enumerate() {
-            image[*key as usize % MAX_VERTICES] = position as u32;
-        }
-        self.write(state, keys, image);
-        true
+        let vertices = (0..=field.mask).map(|raw| {
+            let element = plan.decode(field, raw);
+            let vertex = element.map(|(segment, element)| segment.base + element);
+            vertex.unwrap_or(plan.n_vertices as u32) as u8
+        });
+        let vertices: Vec<u8> = vertices.collect();
+        // Fields of one type share a table, which then stays in the nearest cache.
+        let mut known = self.tables.windows(vertices.len());
+        Some(known.position(|known| known == vertices).unwrap_or_else(|| {
+            self.tables.extend(&vertices);
+            self.tables.len() - vertices.len()
+        }))
     }
 
-    fn read(&self, state: &[u8], keys: &mut [u64]) {
+    /// The pointers in the records of a domain.
+    pub(crate) fn links(&self, domain: &SortedDomain) -> &[Link] {
+        &self.links[domain.first_link..domain.end_link]
+    }
+
+    /// Replaces the state at the beginning of `state`, which is padded, by its representative.
+    #[inline]
+    pub(crate) fn run(&self, state: &mut [u8], memory: &mut SortMemory) -> Sorted {
+        self.read(state, &mut memory.records);
+        let (mut moves, mut is_tied) = (false, false);
+        for domain in &self.domains {
+            let keys = &mut memory.keys[domain.base..domain.end];
+            let records = &memory.records[domain.base..domain.end];
+            for (key, record) in keys.iter_mut().zip(records) {
+                *key = record & domain.key_mask;
+            }
+            moves |= sort(keys);
+            is_tied |= keys.windows(2).any(|pair| pair[0] ^ pair[1] <= VERTEX_MASK);
+        }
+        if is_tied && !self.links.is_empty() {
+            let SortMemory {
+                records,
+                keys,
+                ties,
+                ..
+            } = memory;
+            if !ties.settle(self, records, keys) {
+                return Sorted::Tied;
+            }
+            let mut keys = keys[..self.n_vertices].iter().enumerate();
+            moves = keys.any(|(position, key)| key & VERTEX_MASK != position as u64);
+        }
+        if !moves {
+            return Sorted::Same;
+        }
+        self.write(state, memory);
+        Sorted::Changed
+    }
+
+    #[inline]
+    fn read(&self, state: &[u8], records: &mut [u64; MAX_VERTICES + 1]) {
+        for (vertex, record) in records[..self.n_vertices].iter_mut().enumerate() {
+            *record = vertex as u64;
+        }
         for strip in &self.strips {
-            let keys = &mut keys[strip.base..strip.base + strip.n];
+            let records = &mut records[strip.base..strip.base + strip.n];
             if strip.span > 0 {
                 // The last element stands at the right end.
                 let mut word = bits::get(state, strip.first_bit, strip.span);
-                for key in keys.iter_mut().rev() {
-                    *key |= (word & strip.mask) << strip.key_shift;
+                for record in records.iter_mut().rev() {
+                    *record |= (word & strip.mask) << strip.shift;
                     word >>= strip.width;
                 }
             } else {
                 let mut at = strip.first_bit;
-                for key in keys {
-                    *key |= bits::get(state, at, strip.width) << strip.key_shift;
+                for record in records {
+                    *record |= bits::get(state, at, strip.width) << strip.shift;
                     at += strip.stride as usize;
                 }
             }
         }
         for pin in &self.pins {
-            let raw = bits::get(state, pin.first_bit, pin.n_bits);
-            for field in &pin.fields {
-                let raw = (raw >> field.shift & field.mask) as usize;
-                keys[usize::from(self.tables[field.table + raw])] |= field.key_bit;
+            let word = bits::get(state, pin.first_bit, pin.n_bits);
+            for PinField { link, key_bit } in &pin.fields {
+                records[self.target(link, word)] |= key_bit;
             }
         }
     }
 
-    fn write(&self, state: &mut [u8], keys: &[u64], image: &[u32]) {
+    /// The vertex that a link names, or the number of vertices.
+    #[inline]
+    pub(crate) fn target(&self, link: &Link, word: u64) -> usize {
+        let raw = (word >> link.shift & link.mask) as usize;
+        usize::from(self.tables[link.table + raw])
+    }
+
+    fn write(&self, state: &mut [u8], memory: &mut SortMemory) {
+        let SortMemory {
+            records,
+            keys,
+            deltas,
+            ..
+        } = memory;
+        let n = self.n_vertices;
+        deltas[n] = 0;
+        for (position, key) in keys[..n].iter_mut().enumerate() {
+            let vertex = (*key & VERTEX_MASK) as usize;
+            deltas[vertex] = (position as u64).wrapping_sub(vertex as u64);
+            *key = records[vertex];
+        }
+        // Elements of a domain are numbered through in values as they are in vertices.
+        let renamed = |link: &Link, word: u64| {
+            word.wrapping_add(deltas[self.target(link, word)] << link.shift)
+        };
+        for domain in &self.domains {
+            let links = self.links(domain);
+            if links.is_empty() {
+                continue;
+            }
+            for record in &mut keys[domain.base..domain.end] {
+                for link in links {
+                    *record = renamed(link, *record);
+                }
+            }
+        }
         for strip in &self.strips {
-            let keys = &keys[strip.base..strip.base + strip.n];
+            let records = &keys[strip.base..strip.base + strip.n];
             if strip.span > 0 {
                 let mut word = 0u64;
-                for key in keys {
-                    word = word << strip.width | key >> strip.key_shift & strip.mask;
+                for record in records {
+                    word = word << strip.width | record >> strip.shift & strip.mask;
                 }
                 bits::set(state, strip.first_bit, strip.span, word);
             } else {
                 let mut at = strip.first_bit;
-                for key in keys {
-                    bits::set(state, at, strip.width, key >> strip.key_shift);
+                for record in records {
+                    bits::set(state, at, strip.width, record >> strip.shift);
                     at += strip.stride as usize;
                 }
             }
@@ -228,12 +378,7 @@ impl Sorting {
         for pin in &self.pins {
             let mut word = bits::get(state, pin.first_bit, pin.n_bits);
             for field in &pin.fields {
-                let raw = word >> field.shift & field.mask;
-                let vertex = usize::from(self.tables[field.table + raw as usize]);
-                if let Some(&image) = image.get(vertex) {
-                    let new = raw + u64::from(image) - vertex as u64;
-                    word ^= (raw ^ new) << field.shift;
-                }
+                word = renamed(&field.link, word);
             }
             bits::set(state, pin.first_bit, pin.n_bits, word);
         }
@@ -241,6 +386,7 @@ impl Sorting {
 }
 
 /// Sorts by insertion, for there are few and they are nearly in order. Whether any key moved.
+#[inline]
 fn sort(keys: &mut [u64]) -> bool {
     let mut moved = false;
     for next in 1..keys.len() {
