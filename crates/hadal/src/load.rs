@@ -9,12 +9,11 @@ use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::Native;
 use hadal_model::Model;
 use hadal_murphi::Dialect;
-use hadal_symmetry::{Description, Symmetric};
+use hadal_symmetry::Symmetric;
 use hadal_syntax::{Diagnostic, Renderer, Source};
 
 use crate::flags::{EngineName, Language};
 use crate::style::Style;
-use crate::units;
 
 /// What to load, and how.
 #[derive(Clone, Debug)]
@@ -94,7 +93,7 @@ pub(crate) fn load(request: &Request<'_>, style: Style) -> anyhow::Result<Option
     let (model, symmetry): (Box<dyn Model>, _) = match kept {
         Some(program) => {
             let symmetric = Symmetric::new(inner, &program);
-            let description = describe_symmetry(&symmetric.canonicaliser().describe());
+            let description = symmetric.canonicaliser().describe().to_string();
             (Box::new(symmetric), Some(description))
         }
         None => (inner, None),
@@ -108,19 +107,6 @@ pub(crate) fn load(request: &Request<'_>, style: Style) -> anyhow::Result<Option
         load_seconds,
         compile_seconds: begun.elapsed().as_secs_f64(),
     }))
-}
-
-/// For example `Node(3), Value(2): 12 permutations`.
-fn describe_symmetry(description: &Description) -> String {
-    let sets = description.scalarsets.iter().filter(|set| set.size > 1);
-    let names: Vec<String> = sets
-        .map(|set| format!("{}({})", set.name, set.size))
-        .collect();
-    let order = match u64::try_from(description.order) {
-        Ok(order) => units::count(order),
-        Err(_) => format!("10^{:.0}", description.order_log10),
-    };
-    format!("{}: {order} permutations", names.join(", "))
 }
 
 /// A mistake of ours, as opposed to one in the input.

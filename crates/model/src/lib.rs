@@ -76,6 +76,15 @@ pub trait Expander: Send {
         let _ = states;
     }
 
+    /// Does what [`canonicalise`](Self::canonicalise) does to all of `out`, successors that this
+    /// model gave for `block`, whose states are representatives.
+    ///
+    /// A step changes little of a state, and what it leaves alone need not be looked at again.
+    fn canonicalise_successors(&mut self, block: States<'_>, out: &mut Successors) {
+        let _ = block;
+        self.canonicalise(out.states_mut());
+    }
+
     /// Does what [`canonicalise`](Self::canonicalise) does, and tells who became whom.
     ///
     /// A representative stands for states that are alike but for the names of interchangeable

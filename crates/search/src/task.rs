@@ -127,11 +127,16 @@ impl Task {
         self.flow = match self.block {
             Block::Starts => expander.starts(self.cursor, &mut self.successors),
             Block::States { first, len } => {
-                let state_len = self.successors.states().state_len();
-                let block = States::new(arena.block(first, len), state_len, len);
+                let block = self.states_of(arena, first, len);
                 expander.expand(block, self.cursor, &mut self.successors)
             }
         };
+    }
+
+    /// The states to be expanded.
+    fn states_of<'a>(&self, arena: &'a Arena, first: u64, len: usize) -> States<'a> {
+        let state_len = self.successors.states().state_len();
+        States::new(arena.block(first, len), state_len, len)
     }
 
     /// Fills the buffer with candidates: canonical successors, their hashes, and their order by
@@ -146,7 +151,13 @@ impl Task {
         if self.flow == Flow::Stopped {
             return;
         }
-        expander.canonicalise(self.successors.states_mut());
+        match self.block {
+            Block::Starts => expander.canonicalise(self.successors.states_mut()),
+            Block::States { first, len } => {
+                let block = self.states_of(arena, first, len);
+                expander.canonicalise_successors(block, &mut self.successors);
+            }
+        }
         self.remarks.append(&mut expander.take_remarks());
 
         let n = self.n_candidates();

@@ -5,7 +5,7 @@
 //! scalarset change places; undefined stays; and bags are brought back into their normal form.
 
 use hadal_ir::layout::Layout;
-use hadal_ir::{Program, Simple, SimpleKind, Type, TypeId, Types, UnionPart, bits};
+use hadal_ir::{Program, Simple, SimpleKind, Type, TypeId, Types, UnionPart, VarId, bits};
 use hadal_model::PAD_BYTES;
 
 use crate::Permutation;
@@ -25,12 +25,9 @@ impl Action {
     /// The action on the states of `program`.
     pub(crate) fn new(program: &Program) -> Self {
         let layout = Layout::new(program);
-        let mut next = 0;
-        let mut vars = Vec::with_capacity(program.vars.len());
-        for var in &program.vars {
-            vars.push((var.ty, next));
-            next += program.types.bits(var.ty) as usize;
-        }
+        let vars = program.vars.iter().enumerate();
+        let vars = vars.map(|(number, var)| (var.ty, layout.var(VarId::new(number))));
+        let vars = vars.collect();
         let mut moved: Vec<bool> = Vec::with_capacity(program.types.len());
         for index in 0..program.types.len() {
             // A type's parts are added before it, so they are decided by now.

@@ -3,13 +3,16 @@
 use std::fmt;
 
 use hadal_ir::{Program, Types};
-use hadal_model::PAD_BYTES;
+use hadal_model::{PAD_BYTES, States, Stop};
 
 use crate::Permutation;
 use crate::action::Action;
 use crate::plan::Plan;
 use crate::search::Searcher;
 use crate::sorting::{SortMemory, Sorted, Sorting};
+
+/// For those who do not want to stop.
+static NEVER: Stop = Stop::new();
 
 /// Finds the representative of a state's orbit, for the states of one program.
 #[derive(Clone, Debug)]
@@ -35,6 +38,11 @@ impl Scratch {
     /// Candidate arrangements that were compared for the last state; 1 where there was no choice.
     pub fn candidates(&self) -> u64 {
         self.searcher.candidates
+    }
+
+    fn note_candidates(&mut self, n: u64) {
+        self.searcher.candidates = n;
+        self.worst = self.worst.max(n);
     }
 
     /// Forgets and returns the most candidates that a state needed.
@@ -90,21 +98,76 @@ impl Canonicaliser {
     /// Two states get the same representative if and only if a renaming turns one into the other.
     /// Bags must be in their normal form, as they are between steps.
     pub fn canonicalise(&self, state: &mut [u8], scratch: &mut Scratch) {
+        self.canonicalise_until(&NEVER, state, scratch);
+    }
+
+    /// The same, but leaves the state as it is, or some image of it, once `stop` is raised.
+    pub(crate) fn canonicalise_until(&self, stop: &Stop, state: &mut [u8], scratch: &mut Scratch) {
         if self.plan.domains.is_empty() {
             return;
         }
         scratch.source[..state.len()].copy_from_slice(state);
-        self.find(state, scratch);
+        self.find(stop, state, scratch);
+    }
+
+    /// Replaces states by the representatives of their orbits. They are padded as a block is, and
+    /// `sources_of` says of which state of `block` each is a successor. Once `stop` is raised,
+    /// what is left may stay as it is.
+    ///
+    /// The states of `block` must be representatives, and successors of one state should come one
+    /// after the other: what a step leaves as it was need not be looked at again.
+    pub fn canonicalise_successors(
+        &self,
+        stop: &Stop,
+        block: States<'_>,
+        sources_of: &[u32],
+        states: &mut [u8],
+        scratch: &mut Scratch,
+    ) {
+        let state_len = self.state_len();
+        if self.is_trivial() || state_len == 0 {
+            return;
+        }
+        let mut known = None;
+        for (position, &number) in sources_of.iter().enumerate() {
+            let state = &mut states[position * state_len..];
+            let source = &block.bytes()[number as usize * state_len..];
+            if let Some(sorting) = &self.sorting {
+                let sorter = &mut scratch.sorter;
+                if known != Some(number) {
+                    known = Some(number);
+                    sorting.set_source(source, sorter);
+                }
+                if sorting.run_successor(state, sorter) != Sorted::Tied {
+                    scratch.note_candidates(1);
+                    continue;
+                }
+            } else if self.plan.agrees(source, state) {
+                scratch.note_candidates(1);
+                continue;
+            }
+            if stop.is_raised() {
+                return;
+            }
+            let state = &mut state[..state_len];
+            scratch.source[..state_len].copy_from_slice(state);
+            let Scratch {
+                searcher, source, ..
+            } = scratch;
+            searcher.run(&self.plan, stop, source, state);
+            let candidates = searcher.candidates;
+            scratch.note_candidates(candidates);
+        }
     }
 
     /// Does what [`canonicalise`](Self::canonicalise) does for a state that has been copied.
     /// How it was done.
-    fn find(&self, state: &mut [u8], scratch: &mut Scratch) -> Option<Sorted> {
+    fn find(&self, stop: &Stop, state: &mut [u8], scratch: &mut Scratch) -> Option<Sorted> {
         let Scratch {
             searcher,
             sorter,
             source,
-            worst,
+            ..
         } = scratch;
         if let Some(sorting) = &self.sorting {
             let sorted = sorting.run(source, sorter);
@@ -112,13 +175,13 @@ impl Canonicaliser {
                 state.copy_from_slice(&source[..state.len()]);
             }
             if sorted != Sorted::Tied {
-                searcher.candidates = 1;
-                *worst = (*worst).max(1);
+                scratch.note_candidates(1);
                 return Some(sorted);
             }
         }
-        searcher.run(&self.plan, source, state);
-        *worst = (*worst).max(searcher.candidates);
+        searcher.run(&self.plan, stop, source, state);
+        let candidates = searcher.candidates;
+        scratch.note_candidates(candidates);
         None
     }
 
@@ -135,7 +198,7 @@ impl Canonicaliser {
         scratch: &mut Scratch,
     ) -> Permutation {
         let all = vec![true; self.action.types.scalarsets.len()];
-        self.canonicalise_with_renaming_of(&all, state, scratch)
+        self.canonicalise_with_renaming_of(&all, &NEVER, state, scratch)
     }
 
     /// The same with a renaming that tells only what becomes of the scalarsets that are wanted: a
@@ -144,6 +207,7 @@ impl Canonicaliser {
     pub(crate) fn canonicalise_with_renaming_of(
         &self,
         is_wanted: &[bool],
+        stop: &Stop,
         state: &mut [u8],
         scratch: &mut Scratch,
     ) -> Permutation {
@@ -151,7 +215,7 @@ impl Canonicaliser {
             return Permutation::identity(is_wanted.len());
         }
         scratch.source[..state.len()].copy_from_slice(state);
-        let sorted = self.find(state, scratch);
+        let sorted = self.find(stop, state, scratch);
         let n = self.plan.n_vertices;
         let image = &mut scratch.searcher.image;
         match sorted {
@@ -229,19 +293,30 @@ fn log10_factorial(n: u32) -> f64 {
 }
 
 impl fmt::Display for Description {
-    /// `Proc (3), Addr (2): 12 renamings`.
+    /// `Proc(3), Addr(2): 12 permutations`. A scalarset of one element has nothing to permute.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.scalarsets.is_empty() {
-            return f.write_str("no scalarsets");
-        }
-        for (position, scalarset) in self.scalarsets.iter().enumerate() {
+        let scalarsets = self.scalarsets.iter().filter(|set| set.size > 1);
+        for (position, scalarset) in scalarsets.enumerate() {
             let comma = if position == 0 { "" } else { ", " };
-            write!(f, "{comma}{} ({})", scalarset.name, scalarset.size)?;
+            write!(f, "{comma}{}({})", scalarset.name, scalarset.size)?;
         }
-        match self.order {
-            u128::MAX => write!(f, ": about 1e{:.0} renamings", self.order_log10),
-            1 => write!(f, ": 1 renaming"),
-            order => write!(f, ": {order} renamings"),
+        match u64::try_from(self.order) {
+            Ok(1) => f.write_str("no symmetry"),
+            Ok(order) => write!(f, ": {} permutations", grouped(order)),
+            Err(_) => write!(f, ": 10^{:.0} permutations", self.order_log10),
         }
     }
+}
+
+/// A number with its digits in groups of three.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }

@@ -62,6 +62,17 @@ pub(crate) struct Slot {
 pub(crate) const OUTSIDE: u32 = u32::MAX;
 
 impl Instance {
+    /// Starts on a new state with what stands below one element and names none.
+    pub(crate) fn read_plain(&mut self, plan: &Plan, state: &[u8]) {
+        self.signatures.clear();
+        self.signatures.extend((0..plan.n_vertices).map(|vertex| {
+            plan.own(vertex).iter().fold(0u64, |signature, cell| {
+                let raw = bits::get(state, cell.first_bit as usize, cell.n_bits);
+                signature.wrapping_add(cell.kind.wrapping_mul(raw & !cell.field_mask))
+            })
+        }));
+    }
+
     /// Starts on a new state with what stands below one element at most. That alone tells most
     /// elements apart.
     pub(crate) fn read_near(&mut self, plan: &Plan, state: &[u8], names: &mut Names) {
@@ -108,7 +119,11 @@ impl Instance {
             if rest == 0 {
                 continue;
             }
-            for field in plan.fields(cell) {
+            let fields = match rest & cell.field_mask {
+                0 => &[][..],
+                _ => plan.fields(cell),
+            };
+            for field in fields {
                 let raw = rest >> field.shift & field.mask;
                 if let Some((segment, element)) = plan.decode(field, raw) {
                     rest ^= raw << field.shift;

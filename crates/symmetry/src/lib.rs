@@ -28,7 +28,7 @@
 //! canonicaliser.canonicalise(&mut state, &mut scratch);
 //! canonicaliser.canonicalise(&mut image, &mut scratch);
 //! assert_eq!(state, image);
-//! assert_eq!(canonicaliser.describe().to_string(), "Proc (3): 6 renamings");
+//! assert_eq!(canonicaliser.describe().to_string(), "Proc(3): 6 permutations");
 //! ```
 //!
 //! - [`permutation`](Permutation): a renaming of all scalarsets at once.

@@ -45,9 +45,14 @@ pub(crate) struct Plan {
     pub(crate) fields: Vec<Field>,
     /// A state with ones where no cell stands, padded like a state.
     pub(crate) fixed: Vec<u8>,
-    /// By vertex, first bit and width of the cells of the state that stand below it alone, those
-    /// of one kind in the same position for all vertices of a domain.
-    pub(crate) own: Vec<Vec<(usize, u32)>>,
+    /// A state with ones in cells and bags, padded: all that a renaming may change and all that
+    /// the representative depends on.
+    moving: Vec<u8>,
+    /// The cells of the state that stand below one vertex alone, vertex by vertex, those of one kind
+    /// in the same position for all vertices of a domain.
+    own: Vec<Cell>,
+    /// By vertex, where its own cells begin; one more for the end.
+    own_begins: Vec<usize>,
 }
 
 /// A scalarset that occurs in a state.
@@ -96,6 +101,8 @@ pub(crate) struct Cell {
     /// Its fields, as a range of the plan's.
     first_field: u32,
     end_field: u32,
+    /// Ones for the bits of its fields.
+    pub(crate) field_mask: u64,
     /// What kind of cell it is, as a hash. Renamings turn cells only into cells of their kind.
     pub(crate) kind: u64,
 }
@@ -173,7 +180,9 @@ impl Plan {
             axes: Vec::new(),
             fields: Vec::new(),
             fixed: vec![0xff; action.state_len + PAD_BYTES],
+            moving: vec![0; action.state_len + PAD_BYTES],
             own: Vec::new(),
+            own_begins: vec![0],
         };
         let domain_of = plan.number_vertices(action);
         let mut builder = Builder {
@@ -198,14 +207,37 @@ impl Plan {
                 cell.n_bits as usize,
             );
         }
-        plan.own = vec![Vec::new(); plan.n_vertices];
-        for cell in &body.cells[..body.n_near] {
-            if let &[Axis { vertex, .. }] = plan.axes(cell) {
-                plan.own[vertex as usize].push((cell.first_bit as usize, cell.n_bits));
+        for (moving, fixed) in plan.moving.iter_mut().zip(&plan.fixed) {
+            *moving = !fixed;
+        }
+        for (cell, _) in &body.bags {
+            for bit in cell.first_bit..cell.first_bit + cell.n_bits {
+                bits::set(&mut plan.moving, bit as usize, 1, 1);
             }
+        }
+        for vertex in 0..plan.n_vertices as u32 {
+            let is_own = |cell: &&Cell| {
+                let only = cell.only_axis;
+                only.is_some_and(|axis| axis.vertex == vertex)
+            };
+            plan.own.extend(body.cells.iter().filter(is_own));
+            plan.own_begins.push(plan.own.len());
         }
         plan.bodies[0] = body;
         plan
+    }
+
+    /// Whether two padded states agree in all that a renaming may change.
+    pub(crate) fn agrees(&self, a: &[u8], b: &[u8]) -> bool {
+        let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
+        let mut words = self.moving.chunks_exact(8).zip(a.zip(b));
+        words.all(|(moving, (a, b))| {
+            let [moving, a, b] = [moving, a, b].map(|bytes| {
+                let bytes = bytes.first_chunk().expect("a chunk has eight bytes");
+                u64::from_ne_bytes(*bytes)
+            });
+            (a ^ b) & moving == 0
+        })
     }
 
     /// Whether there is more in a state than cells below one vertex at most.
@@ -216,9 +248,14 @@ impl Plan {
 
     /// Whether what stands below two vertices of a domain alone is the same.
     pub(crate) fn own_equal(&self, state: &[u8], a: u32, b: u32) -> bool {
-        let (a, b) = (&self.own[a as usize], &self.own[b as usize]);
-        let mut pairs = a.iter().zip(b);
-        pairs.all(|(a, b)| bits::get(state, a.0, a.1) == bits::get(state, b.0, b.1))
+        let raw = |cell: &Cell| bits::get(state, cell.first_bit as usize, cell.n_bits);
+        let mut pairs = self.own(a as usize).iter().zip(self.own(b as usize));
+        pairs.all(|(a, b)| raw(a) == raw(b))
+    }
+
+    /// The cells that stand below a vertex alone.
+    pub(crate) fn own(&self, vertex: usize) -> &[Cell] {
+        &self.own[self.own_begins[vertex]..self.own_begins[vertex + 1]]
     }
 
     fn sort_cells(&self, body: &mut Body) {
@@ -228,6 +265,7 @@ impl Plan {
     }
 
     /// The fields of a cell.
+    #[inline]
     pub(crate) fn fields(&self, cell: &Cell) -> &[Field] {
         &self.fields[cell.first_field as usize..cell.end_field as usize]
     }
@@ -238,6 +276,7 @@ impl Plan {
     }
 
     /// Where a cell stands after a renaming, counted like its first bit.
+    #[inline]
     pub(crate) fn moved_bit(&self, cell: &Cell, image: &[u32]) -> usize {
         let shift = |axis: &Axis| i64::from(axis.stride) * i64::from(image[axis.vertex as usize]);
         let shift = match &cell.only_axis {
@@ -248,6 +287,7 @@ impl Plan {
     }
 
     /// The element that the raw value of a field spells, and the segment it is in.
+    #[inline]
     pub(crate) fn decode<'a>(&'a self, field: &'a Field, raw: u64) -> Option<(&'a Segment, u32)> {
         let number = raw.wrapping_sub(field.first.first_raw);
         if number < field.first.n {
@@ -579,6 +619,8 @@ impl Builder<'_> {
                 kind: hash::mix(position as u64, 3),
             });
         }
+        let fields = self.plan.fields[first_field..].iter();
+        let field_mask = fields.map(|field| field.mask << field.shift).sum();
         let domains: Vec<Domain> = dimensions
             .iter()
             .map(|dimension| self.plan.domains[dimension.domain as usize].clone())
@@ -621,6 +663,7 @@ impl Builder<'_> {
                 },
                 first_field: first_field as u32,
                 end_field: self.plan.fields.len() as u32,
+                field_mask,
                 kind,
             };
             match content {

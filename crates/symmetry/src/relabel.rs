@@ -82,7 +82,11 @@ impl Relabelling<'_> {
             if raw == 0 {
                 continue;
             }
-            for field in plan.fields(cell) {
+            let fields = match raw & cell.field_mask {
+                0 => &[][..],
+                _ => plan.fields(cell),
+            };
+            for field in fields {
                 let old = raw >> field.shift & field.mask;
                 if let Some((segment, element)) = plan.decode(field, old) {
                     let vertex = self.names.vertex(segment, element);

@@ -15,6 +15,8 @@
 //! to one explored before, so the rest of that subtree is left out, and so are children that the
 //! automorphisms found so far map to explored ones.
 
+use hadal_model::Stop;
+
 use crate::Permutation;
 use crate::instance::Instance;
 use crate::names::Names;
@@ -93,18 +95,24 @@ impl Searcher {
     }
 
     /// Writes the representative of `source`, which is padded, over `state`, which is equal to it.
-    pub(crate) fn run(&mut self, plan: &Plan, source: &[u8], state: &mut [u8]) {
+    /// Once `stop` is raised, any image of the state will do.
+    pub(crate) fn run(&mut self, plan: &Plan, stop: &Stop, source: &[u8], state: &mut [u8]) {
         self.candidates = 1;
         let is_settled = self.tell_apart(plan, source);
         if !is_settled {
-            self.find_twins(plan, source);
+            self.find_twins(plan, stop, source);
             if self.next_class(0).is_some() {
                 self.target.clear();
                 self.target.extend_from_slice(source);
                 self.best_traces.clear();
                 self.n_leaves = 0;
                 self.candidates = 0;
-                self.explore(plan, source, 0);
+                self.explore(plan, stop, source, 0);
+                if self.n_leaves == 0 {
+                    // Stopped before the first of them.
+                    self.arrange(0);
+                    return;
+                }
                 let best = &self.leaves[0];
                 state.copy_from_slice(&best.state[..state.len()]);
                 arrange(&best.order, &mut self.image);
@@ -135,11 +143,16 @@ impl Searcher {
         } = self;
         let partition = &mut levels[0].partition;
         if plan.is_indexed {
-            instance.read_near(plan, source, names);
+            // Most often elements differ after one step or two and the rest need not be looked at.
+            instance.read_plain(plan, source);
             partition.copy_from(coarsest);
             refiner.split_by_signature(instance, partition);
+            if partition.n_open == 0 {
+                return true;
+            }
+            instance.read_near(plan, source, names);
+            refiner.split_by_signature(instance, partition);
             if plan.has_rest() {
-                // Most often elements differ by now and nothing else need be looked at.
                 if partition.n_open == 0 {
                     return true;
                 }
@@ -191,7 +204,7 @@ impl Searcher {
     }
 
     /// Finds, within each class of the first level, the vertices that can be exchanged.
-    fn find_twins(&mut self, plan: &Plan, source: &[u8]) {
+    fn find_twins(&mut self, plan: &Plan, stop: &Stop, source: &[u8]) {
         let n = plan.n_vertices as u32;
         self.twin.clear();
         self.twin.extend(0..n);
@@ -213,7 +226,7 @@ impl Searcher {
             identity.write_bags(&mut self.plain);
         }
         let mut start = 0;
-        while start < self.levels[0].partition.order.len() {
+        while start < self.levels[0].partition.order.len() && !stop.is_raised() {
             let end = self.levels[0].partition.next(start);
             for position in start + 1..end {
                 let vertex = self.levels[0].partition.order[position];
@@ -280,7 +293,7 @@ impl Searcher {
     }
 
     /// Explores the node at `level`. Returns the level at which the search goes on.
-    fn explore(&mut self, plan: &Plan, source: &[u8], level: usize) -> usize {
+    fn explore(&mut self, plan: &Plan, stop: &Stop, source: &[u8], level: usize) -> usize {
         let Some(start) = self.next_class(level) else {
             return self.visit_leaf(plan, source, level);
         };
@@ -304,6 +317,9 @@ impl Searcher {
         orbit.clear();
         orbit.extend(0..plan.n_vertices as u32);
         for position in 0..self.levels[level].choices.len() {
+            if stop.is_raised() {
+                break;
+            }
             let kind = self.levels[level].choices[position];
             self.levels[level].n_tried = position;
             if self.levels[level].is_mapped_to_tried(kind) {
@@ -329,7 +345,7 @@ impl Searcher {
                     self.n_leaves = 0;
                 }
             }
-            let back_to = self.explore(plan, source, level + 1);
+            let back_to = self.explore(plan, stop, source, level + 1);
             if back_to < level {
                 return back_to;
             }

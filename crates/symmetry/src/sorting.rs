@@ -13,6 +13,8 @@
 //! A state whose keys are in order already is left alone after one pass, which is the fate of a
 //! large part of the successors of a canonical state.
 
+use std::ops::Range;
+
 use hadal_ir::bits;
 
 use crate::plan::{Cell, Field, Plan};
@@ -67,7 +69,15 @@ struct Strip {
     /// Bits of the whole strip if it is without gaps and fits into a word, otherwise 0. A domain
     /// has two elements at least, so that the width is then half a word at most.
     span: u32,
+    /// What to multiply the number of a bit of a word by, to divide it by the width after a shift
+    /// by `RECIPROCAL_BITS`.
+    reciprocal: u32,
+    /// Whether pointers stand in it.
+    has_links: bool,
 }
+
+/// Enough to divide what is below 64 by what is at most 32 without error.
+const RECIPROCAL_BITS: u32 = 12;
 
 /// A value in a record that may name an element.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +118,10 @@ pub(crate) enum Sorted {
 /// stands for values that are not elements.
 #[derive(Clone, Debug)]
 pub(crate) struct SortMemory {
-    pub(crate) records: [u64; MAX_VERTICES + 1],
+    /// The state that others are compared with.
+    source: Reading,
+    /// The state at hand.
+    state: Reading,
     /// By position, a key and its vertex.
     keys: [u64; MAX_VERTICES],
     /// By vertex, how far it moves.
@@ -116,10 +129,27 @@ pub(crate) struct SortMemory {
     ties: Ties,
 }
 
+/// What was read of a state.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    /// By vertex.
+    records: [u64; MAX_VERTICES + 1],
+    /// By strip that fits into a word, its bits. A strip takes a bit of a record at least.
+    strips: [u64; 64],
+    /// By pin, its bits. The same is true of pins.
+    pins: [u64; 64],
+}
+
 impl Default for SortMemory {
     fn default() -> Self {
-        SortMemory {
+        let reading = Reading {
             records: [0; MAX_VERTICES + 1],
+            strips: [0; 64],
+            pins: [0; 64],
+        };
+        SortMemory {
+            source: reading,
+            state: reading,
             keys: [0; MAX_VERTICES],
             deltas: [0; MAX_VERTICES + 1],
             ties: Ties::default(),
@@ -185,6 +215,8 @@ impl Sorting {
                     true => n * width,
                     false => 0,
                 },
+                reciprocal: (1 << RECIPROCAL_BITS) / width + 1,
+                has_links: !plan.fields(cell).is_empty(),
             });
             for field in plan.fields(cell) {
                 let table = sorting.add_table(plan, field)?;
@@ -248,10 +280,14 @@ impl Sorting {
         let vertices: Vec<u8> = vertices.collect();
         // Fields of one type share a table, which then stays in the nearest cache.
         let mut known = self.tables.windows(vertices.len());
-        Some(known.position(|known| known == vertices).unwrap_or_else(|| {
-            self.tables.extend(&vertices);
-            self.tables.len() - vertices.len()
-        }))
+        Some(
+            known
+                .position(|known| known == vertices)
+                .unwrap_or_else(|| {
+                    self.tables.extend(&vertices);
+                    self.tables.len() - vertices.len()
+                }),
+        )
     }
 
     /// The pointers in the records of a domain.
@@ -260,13 +296,104 @@ impl Sorting {
     }
 
     /// Replaces the state at the beginning of `state`, which is padded, by its representative.
-    #[inline]
     pub(crate) fn run(&self, state: &mut [u8], memory: &mut SortMemory) -> Sorted {
-        self.read(state, &mut memory.records);
+        self.read(state, &mut memory.state);
+        self.arrange(state, memory)
+    }
+
+    /// Makes the representative at the beginning of `source`, which is padded, what the states to
+    /// come are compared with.
+    pub(crate) fn set_source(&self, source: &[u8], memory: &mut SortMemory) {
+        self.read(source, &mut memory.source);
+    }
+
+    /// Does what [`run`](Self::run) does, for a successor of the source: it costs only what has
+    /// changed.
+    pub(crate) fn run_successor(&self, state: &mut [u8], memory: &mut SortMemory) -> Sorted {
+        // Loops of known length are unrolled.
+        match (&self.domains[..], self.n_vertices) {
+            ([_], 2) => self.run_few::<2>(state, memory),
+            ([_], 3) => self.run_few::<3>(state, memory),
+            ([_], 4) => self.run_few::<4>(state, memory),
+            ([_], 5) => self.run_few::<5>(state, memory),
+            ([_], 6) => self.run_few::<6>(state, memory),
+            ([_], 7) => self.run_few::<7>(state, memory),
+            ([_], 8) => self.run_few::<8>(state, memory),
+            _ => match self.read_changes::<0>(state, &memory.source, &mut memory.state) {
+                true => self.arrange(state, memory),
+                // All that a renaming can change is as it was in a representative.
+                false => Sorted::Same,
+            },
+        }
+    }
+
+    /// Does what [`run_successor`](Self::run_successor) does where there is one domain, of `N`
+    /// elements.
+    fn run_few<const N: usize>(&self, state: &mut [u8], memory: &mut SortMemory) -> Sorted {
+        if !self.read_changes::<N>(state, &memory.source, &mut memory.state) {
+            return Sorted::Same;
+        }
+        let has_links = !self.links.is_empty();
+        let key_mask = self.domains[0].key_mask;
+        let records: [u64; N] = *memory.state.records.first_chunk().expect("N is small");
+        let keys = records.map(|record| record & key_mask);
+        // Most often keys differ and are in order, or are at least in order.
+        let (mut is_clear, mut is_sorted) = (true, true);
+        for i in 1..N {
+            is_clear &= keys[i - 1] | VERTEX_MASK < keys[i];
+            is_sorted &= keys[i - 1] < keys[i];
+        }
+        if is_clear || is_sorted && !has_links {
+            return Sorted::Same;
+        }
+        // No two keys are equal, for they say whose they are.
+        let mut positions = [0; N];
+        for i in 1..N {
+            for j in 0..i {
+                let is_after = usize::from(keys[j] > keys[i]);
+                positions[j] += is_after;
+                positions[i] += 1 - is_after;
+            }
+        }
+        if has_links {
+            for i in 0..N {
+                memory.keys[positions[i] % MAX_VERTICES] = keys[i];
+            }
+            let sorted = &memory.keys[..N];
+            if sorted
+                .windows(2)
+                .any(|pair| pair[0] ^ pair[1] <= VERTEX_MASK)
+            {
+                let records = &memory.state.records;
+                if !memory.ties.settle(self, records, &mut memory.keys) {
+                    return Sorted::Tied;
+                }
+                for (position, key) in memory.keys[..N].iter().enumerate() {
+                    positions[(key & VERTEX_MASK) as usize % N] = position;
+                }
+            }
+        }
+        let mut packed = 0u64;
+        for i in 0..N {
+            packed |= (positions[i] as u64) << (4 * i);
+            memory.deltas[i] = (positions[i] as u64).wrapping_sub(i as u64);
+            memory.keys[positions[i] % MAX_VERTICES] = records[i];
+        }
+        memory.deltas[N] = 0;
+        let Some(rotation) = Rotation::of_packed(packed, N as u32) else {
+            return Sorted::Same;
+        };
+        self.write::<N>(state, rotation, memory);
+        Sorted::Changed
+    }
+
+    /// Replaces a state that has been read.
+    fn arrange(&self, state: &mut [u8], memory: &mut SortMemory) -> Sorted {
+        let records = &memory.state.records;
         let (mut moves, mut is_tied) = (false, false);
         for domain in &self.domains {
             let keys = &mut memory.keys[domain.base..domain.end];
-            let records = &memory.records[domain.base..domain.end];
+            let records = &records[domain.base..domain.end];
             for (key, record) in keys.iter_mut().zip(records) {
                 *key = record & domain.key_mask;
             }
@@ -274,35 +401,40 @@ impl Sorting {
             is_tied |= keys.windows(2).any(|pair| pair[0] ^ pair[1] <= VERTEX_MASK);
         }
         if is_tied && !self.links.is_empty() {
-            let SortMemory {
-                records,
-                keys,
-                ties,
-                ..
-            } = memory;
-            if !ties.settle(self, records, keys) {
+            if !memory.ties.settle(self, records, &mut memory.keys) {
                 return Sorted::Tied;
             }
-            let mut keys = keys[..self.n_vertices].iter().enumerate();
+            let mut keys = memory.keys[..self.n_vertices].iter().enumerate();
             moves = keys.any(|(position, key)| key & VERTEX_MASK != position as u64);
         }
         if !moves {
             return Sorted::Same;
         }
-        self.write(state, memory);
+        memory.deltas[self.n_vertices] = 0;
+        for (position, key) in memory.keys[..self.n_vertices].iter_mut().enumerate() {
+            let vertex = (*key & VERTEX_MASK) as usize;
+            memory.deltas[vertex] = (position as u64).wrapping_sub(vertex as u64);
+            *key = records[vertex];
+        }
+        self.write::<0>(state, None, memory);
         Sorted::Changed
     }
 
-    #[inline]
-    fn read(&self, state: &[u8], records: &mut [u64; MAX_VERTICES + 1]) {
+    fn read(&self, state: &[u8], reading: &mut Reading) {
+        let Reading {
+            records,
+            strips,
+            pins,
+        } = reading;
         for (vertex, record) in records[..self.n_vertices].iter_mut().enumerate() {
             *record = vertex as u64;
         }
-        for strip in &self.strips {
+        for (strip, kept) in self.strips.iter().zip(strips) {
             let records = &mut records[strip.base..strip.base + strip.n];
             if strip.span > 0 {
                 // The last element stands at the right end.
                 let mut word = bits::get(state, strip.first_bit, strip.span);
+                *kept = word;
                 for record in records.iter_mut().rev() {
                     *record |= (word & strip.mask) << strip.shift;
                     word >>= strip.width;
@@ -315,12 +447,74 @@ impl Sorting {
                 }
             }
         }
-        for pin in &self.pins {
+        for (pin, kept) in self.pins.iter().zip(pins) {
             let word = bits::get(state, pin.first_bit, pin.n_bits);
+            *kept = word;
             for PinField { link, key_bit } in &pin.fields {
                 records[self.target(link, word)] |= key_bit;
             }
         }
+    }
+
+    /// Does what [`read`](Self::read) does for a state that differs little from one that has been
+    /// read. Whether it differs. `N` is the number of elements where there is one domain and that
+    /// is known, otherwise 0.
+    #[inline]
+    fn read_changes<const N: usize>(
+        &self,
+        state: &[u8],
+        source: &Reading,
+        reading: &mut Reading,
+    ) -> bool {
+        let mut differs = false;
+        let records = &mut reading.records;
+        let n = if N > 0 { N } else { self.n_vertices };
+        for (record, known) in records[..n].iter_mut().zip(&source.records) {
+            *record = *known;
+        }
+        let kept = reading.strips.iter_mut().zip(&source.strips);
+        for (strip, (kept, known)) in self.strips.iter().zip(kept) {
+            let records = &mut records[strip.elements::<N>()];
+            if strip.span > 0 {
+                let word = bits::get(state, strip.first_bit, strip.span);
+                *kept = word;
+                let mut changes = word ^ known;
+                differs |= changes != 0;
+                while changes != 0 {
+                    let from_right = changes.trailing_zeros() * strip.reciprocal >> RECIPROCAL_BITS;
+                    let at = from_right * strip.width;
+                    let change = changes >> at & strip.mask;
+                    let last = records.len() - 1;
+                    records[last - from_right as usize] ^= change << strip.shift;
+                    changes ^= change << at;
+                }
+            } else {
+                let mut at = strip.first_bit;
+                for record in records {
+                    let change = bits::get(state, at, strip.width) ^ *record >> strip.shift;
+                    let change = change & strip.mask;
+                    differs |= change != 0;
+                    *record ^= change << strip.shift;
+                    at += strip.stride as usize;
+                }
+            }
+        }
+        let kept = reading.pins.iter_mut().zip(&source.pins);
+        for (pin, (kept, &known)) in self.pins.iter().zip(kept) {
+            let word = bits::get(state, pin.first_bit, pin.n_bits);
+            *kept = word;
+            if word == known {
+                continue;
+            }
+            differs = true;
+            for PinField { link, key_bit } in &pin.fields {
+                if (word ^ known) >> link.shift & link.mask != 0 {
+                    records[self.target(link, known)] ^= key_bit;
+                    records[self.target(link, word)] ^= key_bit;
+                }
+            }
+        }
+        differs
     }
 
     /// The vertex that a link names, or the number of vertices.
@@ -330,20 +524,21 @@ impl Sorting {
         usize::from(self.tables[link.table + raw])
     }
 
-    fn write(&self, state: &mut [u8], memory: &mut SortMemory) {
+    /// Writes the records, which are in order and not yet renamed in the memory of the keys. The
+    /// order came about by the rotation, if any.
+    #[inline]
+    fn write<const N: usize>(
+        &self,
+        state: &mut [u8],
+        rotation: Option<Rotation>,
+        memory: &mut SortMemory,
+    ) {
         let SortMemory {
-            records,
+            state: reading,
             keys,
             deltas,
             ..
         } = memory;
-        let n = self.n_vertices;
-        deltas[n] = 0;
-        for (position, key) in keys[..n].iter_mut().enumerate() {
-            let vertex = (*key & VERTEX_MASK) as usize;
-            deltas[vertex] = (position as u64).wrapping_sub(vertex as u64);
-            *key = records[vertex];
-        }
         // Elements of a domain are numbered through in values as they are in vertices.
         let renamed = |link: &Link, word: u64| {
             word.wrapping_add(deltas[self.target(link, word)] << link.shift)
@@ -353,36 +548,115 @@ impl Sorting {
             if links.is_empty() {
                 continue;
             }
-            for record in &mut keys[domain.base..domain.end] {
-                for link in links {
+            let n = if N > 0 { N } else { domain.end - domain.base };
+            for link in links {
+                for record in &mut keys[domain.base..domain.base + n] {
                     *record = renamed(link, *record);
                 }
             }
         }
-        for strip in &self.strips {
-            let records = &keys[strip.base..strip.base + strip.n];
-            if strip.span > 0 {
-                let mut word = 0u64;
-                for record in records {
-                    word = word << strip.width | record >> strip.shift & strip.mask;
-                }
-                bits::set(state, strip.first_bit, strip.span, word);
-            } else {
+        for (strip, &word) in self.strips.iter().zip(&reading.strips) {
+            let records = &keys[strip.elements::<N>()];
+            if strip.span == 0 {
                 let mut at = strip.first_bit;
                 for record in records {
                     bits::set(state, at, strip.width, record >> strip.shift);
                     at += strip.stride as usize;
                 }
+                continue;
+            }
+            let new = match &rotation {
+                Some(rotation) if !strip.has_links => {
+                    let Rotation {
+                        n_right,
+                        far,
+                        is_to_left,
+                    } = *rotation;
+                    rotate(word, strip.width, n_right, far, is_to_left)
+                }
+                _ => records.iter().fold(0, |word, record| {
+                    word << strip.width | record >> strip.shift & strip.mask
+                }),
+            };
+            if new != word {
+                bits::set(state, strip.first_bit, strip.span, new);
             }
         }
-        for pin in &self.pins {
-            let mut word = bits::get(state, pin.first_bit, pin.n_bits);
+        for (pin, &word) in self.pins.iter().zip(&reading.pins) {
+            let mut new = word;
             for field in &pin.fields {
-                word = renamed(&field.link, word);
+                new = renamed(&field.link, new);
             }
-            bits::set(state, pin.first_bit, pin.n_bits, word);
+            if new != word {
+                bits::set(state, pin.first_bit, pin.n_bits, new);
+            }
         }
     }
+}
+
+impl Strip {
+    /// The vertices it stands below. `N` is their number where that is known, otherwise 0.
+    #[inline]
+    fn elements<const N: usize>(&self) -> Range<usize> {
+        match N {
+            0 => self.base..self.base + self.n,
+            _ => 0..N,
+        }
+    }
+}
+
+/// The renaming of up to eight elements that takes one of them out and puts it in again elsewhere,
+/// which is what becomes of most successors of a state that is in order.
+#[derive(Clone, Copy, Debug)]
+struct Rotation {
+    /// How many elements stand to the right of those that move.
+    n_right: u32,
+    /// How far the one that is taken out moves.
+    far: u32,
+    /// Whether it moves to the left, rather than to the right.
+    is_to_left: bool,
+}
+
+impl Rotation {
+    /// The rotation that moves each of `n` elements to its position, four bits each, the first
+    /// element in the lowest ones: `None` where nothing moves, `Some(None)` where it is no
+    /// rotation.
+    #[inline]
+    fn of_packed(positions: u64, n: u32) -> Option<Option<Self>> {
+        const WIDTH: u32 = 4;
+        const IDENTITY: u64 = 0x7654_3210;
+        let identity = IDENTITY & u64::MAX >> (64 - WIDTH * n);
+        let moved = positions ^ identity;
+        if moved == 0 {
+            return None;
+        }
+        let first = moved.trailing_zeros() / WIDTH;
+        let last = (63 - moved.leading_zeros()) / WIDTH;
+        let far = last - first;
+        // Here the first element stands at the right and in a strip at the left; but these are the
+        // positions of elements and there are the elements of positions. So the same is done to
+        // both.
+        let is_to_left = positions >> (WIDTH * last) & 15 == u64::from(first);
+        let expected = rotate(identity, WIDTH, first, far, is_to_left);
+        Some((expected == positions).then_some(Rotation {
+            n_right: n - 1 - last,
+            far,
+            is_to_left,
+        }))
+    }
+}
+
+/// Takes out the field at one end of `far` + 1 fields and puts it in at the other end.
+#[inline]
+fn rotate(word: u64, width: u32, n_right: u32, far: u32, is_to_left: bool) -> u64 {
+    let (at, far) = (n_right * width, far * width);
+    let mask = u64::MAX >> (64 - far - width);
+    let old = word >> at & mask;
+    let new = match is_to_left {
+        true => old >> width | old << far & mask,
+        false => old << width & mask | old >> far,
+    };
+    word ^ (old ^ new) << at
 }
 
 /// Sorts by insertion, for there are few and they are nearly in order. Whether any key moved.

@@ -62,11 +62,11 @@ where
     }
 
     fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
-        self.over(self.inner.expander(stop))
+        self.over(self.inner.expander(stop), stop)
     }
 
     fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
-        self.over(self.inner.reference_expander(stop))
+        self.over(self.inner.reference_expander(stop), stop)
     }
 
     fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
@@ -84,9 +84,10 @@ where
     P::Target: Model,
 {
     /// Brings what an expander makes into canonical form.
-    fn over<'a>(&'a self, inner: Box<dyn Expander + 'a>) -> Box<dyn Expander + 'a> {
+    fn over<'a>(&'a self, inner: Box<dyn Expander + 'a>, stop: &'a Stop) -> Box<dyn Expander + 'a> {
         Box::new(SymmetricExpander {
             inner,
+            stop,
             canonicaliser: &self.canonicaliser,
             goals: &self.goals,
             scratch: self.canonicaliser.scratch(),
@@ -98,6 +99,7 @@ where
 
 struct SymmetricExpander<'a> {
     inner: Box<dyn Expander + 'a>,
+    stop: &'a Stop,
     canonicaliser: &'a Canonicaliser,
     goals: &'a GoalAction,
     scratch: Scratch,
@@ -130,8 +132,20 @@ impl Expander for SymmetricExpander<'_> {
             return;
         }
         for state in states.chunks_exact_mut(state_len) {
-            self.canonicaliser.canonicalise(state, &mut self.scratch);
+            self.canonicaliser
+                .canonicalise_until(self.stop, state, &mut self.scratch);
         }
+    }
+
+    fn canonicalise_successors(&mut self, block: States<'_>, out: &mut Successors) {
+        let columns = out.columns();
+        self.canonicaliser.canonicalise_successors(
+            self.stop,
+            block,
+            &columns.sources_of[..columns.len],
+            columns.states,
+            &mut self.scratch,
+        );
     }
 
     fn canonicalise_with_goals(&mut self, states: &mut [u8], images: &mut Vec<u32>) {
@@ -145,6 +159,7 @@ impl Expander for SymmetricExpander<'_> {
         for state in states.chunks_exact_mut(state_len) {
             let renaming = self.canonicaliser.canonicalise_with_renaming_of(
                 self.goals.scalarsets(),
+                self.stop,
                 state,
                 &mut self.scratch,
             );

@@ -5,6 +5,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use hadal_ir::Program;
+use hadal_model::{PAD_BYTES, States, Stop};
 use hadal_symmetry::Canonicaliser;
 use support::{Declarations, build_state};
 
@@ -72,6 +73,45 @@ fn a_ring_through_all_elements_takes_few_candidates() {
     let (time, candidates) = time_of(&program, &state);
     assert!(candidates <= 12, "{candidates}");
     assert!(time < Duration::from_millis(1), "took {time:?}");
+}
+
+#[test]
+fn a_search_ends_soon_after_a_request_to_stop() {
+    // Pairs of elements that name each other, in a table so that they cannot be sorted: the order
+    // of the pairs takes a search.
+    const N: u64 = 12;
+    let mut declarations = Declarations::new();
+    let (_, element) = declarations.scalarset("P", N as u32);
+    let boolean = declarations.boolean();
+    let row = declarations.array(element, boolean);
+    let table = declarations.array(element, row);
+    declarations.var("table", table);
+    let program = declarations.program;
+    let canonicaliser = Canonicaliser::new(&program);
+    let mut at = 0;
+    let state = build_state(&program, &mut |_| {
+        let (a, b) = (at / N, at % N);
+        at += 1;
+        1 + u64::from(a != b && a % (N / 2) == b % (N / 2))
+    });
+    let run = |stop: &Stop| {
+        let mut states = state.clone();
+        states.resize(state.len() + PAD_BYTES, 0);
+        // Any source that differs will do.
+        let source = vec![0; state.len() + PAD_BYTES];
+        let block = States::new(&source, state.len(), 1);
+        let mut scratch = canonicaliser.scratch();
+        canonicaliser.canonicalise_successors(stop, block, &[0], &mut states, &mut scratch);
+        states.truncate(state.len());
+        (states, scratch.candidates())
+    };
+    let stop = Stop::new();
+    let (representative, candidates) = run(&stop);
+    assert_eq!(representative, support::canonical(&canonicaliser, &state));
+    assert_ne!(representative, state);
+    assert!(candidates > 1, "{candidates}");
+    stop.raise();
+    assert_eq!(run(&stop), (state.clone(), 0));
 }
 
 #[test]

@@ -293,7 +293,7 @@ fn everything_else_is_the_inner_models() {
     let step = model.describe_step(Some(&state), 1);
     assert_eq!(step, toy.describe_step(Some(&state), 1));
     let description = model.canonicaliser().describe().to_string();
-    expect!["Proc (8): 40320 renamings"].assert_eq(&description);
+    expect!["Proc(8): 40,320 permutations"].assert_eq(&description);
 }
 
 #[test]
