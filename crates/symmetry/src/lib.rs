@@ -37,7 +37,7 @@
 //! - `names`, `relabel`: which elements occur in a state, and writing it out under other names.
 //! - `instance`: one state seen as a coloured hypergraph over the scalarsets' elements.
 //! - `hash`, `refine`, `search`: telling elements apart, and trying what is left.
-//! - `sorting`, `ties`: the short way for states that relate elements by pointers at most.
+//! - `sorting`, `rotation`, `ties`: the short way for states that relate elements by pointers at most.
 //! - `canonical`: the public face of the above.
 //! - `goals`: what a renaming does to goals that have elements for parameters.
 //! - `sample`, `wrapper`: the model wrapper and its check that a model is as symmetric as declared.
@@ -52,6 +52,7 @@ mod permutation;
 mod plan;
 mod refine;
 mod relabel;
+mod rotation;
 mod sample;
 mod search;
 mod sorting;

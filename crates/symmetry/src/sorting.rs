@@ -18,6 +18,7 @@ use std::ops::Range;
 use hadal_ir::bits;
 
 use crate::plan::{Cell, Field, Plan};
+use crate::rotation::Rotation;
 use crate::ties::Ties;
 
 /// The low bits of a key say whose it is.
@@ -481,7 +482,8 @@ impl Sorting {
                 let mut changes = word ^ known;
                 differs |= changes != 0;
                 while changes != 0 {
-                    let from_right = changes.trailing_zeros() * strip.reciprocal >> RECIPROCAL_BITS;
+                    let numerator = changes.trailing_zeros() * strip.reciprocal;
+                    let from_right = numerator >> RECIPROCAL_BITS;
                     let at = from_right * strip.width;
                     let change = changes >> at & strip.mask;
                     let last = records.len() - 1;
@@ -566,14 +568,7 @@ impl Sorting {
                 continue;
             }
             let new = match &rotation {
-                Some(rotation) if !strip.has_links => {
-                    let Rotation {
-                        n_right,
-                        far,
-                        is_to_left,
-                    } = *rotation;
-                    rotate(word, strip.width, n_right, far, is_to_left)
-                }
+                Some(rotation) if !strip.has_links => rotation.of_fields(word, strip.width),
                 _ => records.iter().fold(0, |word, record| {
                     word << strip.width | record >> strip.shift & strip.mask
                 }),
@@ -603,60 +598,6 @@ impl Strip {
             _ => 0..N,
         }
     }
-}
-
-/// The renaming of up to eight elements that takes one of them out and puts it in again elsewhere,
-/// which is what becomes of most successors of a state that is in order.
-#[derive(Clone, Copy, Debug)]
-struct Rotation {
-    /// How many elements stand to the right of those that move.
-    n_right: u32,
-    /// How far the one that is taken out moves.
-    far: u32,
-    /// Whether it moves to the left, rather than to the right.
-    is_to_left: bool,
-}
-
-impl Rotation {
-    /// The rotation that moves each of `n` elements to its position, four bits each, the first
-    /// element in the lowest ones: `None` where nothing moves, `Some(None)` where it is no
-    /// rotation.
-    #[inline]
-    fn of_packed(positions: u64, n: u32) -> Option<Option<Self>> {
-        const WIDTH: u32 = 4;
-        const IDENTITY: u64 = 0x7654_3210;
-        let identity = IDENTITY & u64::MAX >> (64 - WIDTH * n);
-        let moved = positions ^ identity;
-        if moved == 0 {
-            return None;
-        }
-        let first = moved.trailing_zeros() / WIDTH;
-        let last = (63 - moved.leading_zeros()) / WIDTH;
-        let far = last - first;
-        // Here the first element stands at the right and in a strip at the left; but these are the
-        // positions of elements and there are the elements of positions. So the same is done to
-        // both.
-        let is_to_left = positions >> (WIDTH * last) & 15 == u64::from(first);
-        let expected = rotate(identity, WIDTH, first, far, is_to_left);
-        Some((expected == positions).then_some(Rotation {
-            n_right: n - 1 - last,
-            far,
-            is_to_left,
-        }))
-    }
-}
-
-/// Takes out the field at one end of `far` + 1 fields and puts it in at the other end.
-#[inline]
-fn rotate(word: u64, width: u32, n_right: u32, far: u32, is_to_left: bool) -> u64 {
-    let (at, far) = (n_right * width, far * width);
-    let mask = u64::MAX >> (64 - far - width);
-    let old = word >> at & mask;
-    let new = match is_to_left {
-        true => old >> width | old << far & mask,
-        false => old << width & mask | old >> far,
-    };
-    word ^ (old ^ new) << at
 }
 
 /// Sorts by insertion, for there are few and they are nearly in order. Whether any key moved.
