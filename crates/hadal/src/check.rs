@@ -55,7 +55,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             let text = summary::without_search(&loaded, style);
             deliver(&mut io::stdout(), &text, "the summary")?;
         }
-        return Ok(Exit::Verified);
+        return Ok(Exit::Done);
     }
     plan.check_budget()?;
     // Opened before the search, so that a bad path costs nothing.

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Every reachable state was visited and every property holds; or a command without a verdict
-    /// did its work.
+    /// Every reachable state was visited and every property holds.
     Verified,
+    /// A command that gives no verdict did its work.
+    Done,
     /// A violation was found.
     Violated,
     /// The command line or the model is wrong.
@@ -21,7 +22,7 @@ pub(crate) enum Exit {
 impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
-            Exit::Verified => 0,
+            Exit::Verified | Exit::Done => 0,
             Exit::Violated => 1,
             Exit::Usage => 2,
             Exit::Incomplete => 3,

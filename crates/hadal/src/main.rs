@@ -63,7 +63,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "hadal", &mut script);
             std::io::stdout().write_all(&script)?;
-            Ok(Exit::Verified)
+            Ok(Exit::Done)
         }
         Command::Man { command } => {
             let root = Cli::command();
@@ -77,7 +77,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
                 },
             };
             man.render(&mut std::io::stdout())?;
-            Ok(Exit::Verified)
+            Ok(Exit::Done)
         }
     }
 }

@@ -1,10 +1,11 @@
 //! `hadal replay`: shows the counterexamples of a record again, by running the model along them.
 
 use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use hadal_model::{Cursor, Flow, Model, States, Step, Stop, Successors};
+use hadal_model::{Model, PAD_BYTES, States, Step, Stop, Successors, for_each_filling};
 use hadal_search::{Trace, TraceStep};
 use serde_json::{Map, Value};
 
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
             record.model,
             record.verdict
         )?;
-        return Ok(Exit::Verified);
+        return Ok(Exit::Done);
     }
     let path = model_path(args, &record)?;
     let Ok(dialect) = record.dialect.parse() else {
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
         show(&mut out, &record, violation, &named, args.trace, style);
         io::stdout().write_all(out.as_bytes())?;
     }
-    Ok(Exit::Verified)
+    Ok(Exit::Done)
 }
 
 fn show(
@@ -179,24 +180,18 @@ fn find_successor(
     let stop = Stop::new();
     let mut expander = model.expander(&stop);
     let mut out = Successors::new(model.shape(), 1024);
-    out.reset(1);
     let mut padded = parent.map(<[u8]>::to_vec).unwrap_or_default();
-    padded.resize(padded.len() + hadal_model::PAD_BYTES, 0);
-    let mut cursor = Cursor::default();
-    loop {
-        let flow = match parent {
-            Some(parent) => {
-                let block = States::new(&padded, parent.len(), 1);
-                expander.expand(block, cursor, &mut out)
-            }
-            None => expander.starts(cursor, &mut out),
-        };
+    padded.resize(padded.len() + PAD_BYTES, 0);
+    let block = parent.map(|parent| States::new(&padded, parent.len(), 1));
+    let found = for_each_filling(&mut *expander, block, &mut out, |_, out| {
         for position in 0..out.len() {
             let state = out.state(position);
             if !agrees(&model.describe_state(state), leaves) {
                 continue;
             }
-            let step = model.describe_step(parent, out.index(position))?;
+            let Some(step) = model.describe_step(parent, out.index(position)) else {
+                continue;
+            };
             // As an object, for a parameter may hide another one of the same name.
             let parameters = object(
                 step.parameters
@@ -204,15 +199,12 @@ fn find_successor(
                     .map(|(name, value)| (name, value.as_str())),
             );
             if step.rule == recorded.rule && parameters == recorded.parameters {
-                return Some((step, state.to_vec()));
+                return ControlFlow::Break((step, state.to_vec()));
             }
         }
-        match flow {
-            Flow::Full(next) => cursor = next,
-            Flow::Done | Flow::Stopped => return None,
-        }
-        out.drain();
-    }
+        ControlFlow::Continue(())
+    });
+    found.ok()?.break_value()
 }
 
 /// Whether a state has the values the record says; what is not there counts as undefined.

@@ -46,6 +46,8 @@ pub struct Native {
     _frame_bytes: Vec<AtomicU64>,
     pub(crate) interpreter: Interpreter,
     pub(crate) facts: Facts,
+    /// See [`n_interpreted`](Self::n_interpreted).
+    pub(crate) n_interpreted: AtomicU64,
 }
 
 /// The compiled items.
@@ -167,7 +169,14 @@ impl Native {
             _frame_bytes: frame_bytes,
             interpreter,
             facts,
+            n_interpreted: AtomicU64::new(0),
         })
+    }
+
+    /// How many expansions were left to the interpreter so far: one for each fault, which it has to
+    /// put into words, and none besides.
+    pub fn n_interpreted(&self) -> u64 {
+        self.n_interpreted.load(Ordering::Relaxed)
     }
 
     /// The program.
@@ -203,10 +212,12 @@ impl Model for Native {
     }
 }
 
-/// Memory that locals of nested calls may take before the interpreter takes over.
-const RECURSION_BYTES: u64 = 1 << 20;
-
-/// What locals need where no function calls itself, and something on top where one does.
+/// What locals need at most.
+///
+/// Functions call only themselves and earlier ones, so of the calls that nest at a time, a function
+/// has one, or as many as the limit allows if it calls itself. That is fetched from the operating
+/// system only where it is touched. It is bounded like the stack: locals of more bytes a call than
+/// a level of the stack has are left to the interpreter where recursion goes deep.
 fn memory_for_locals(unit: &Unit<'_>) -> usize {
     let bytes = |item: Item| unit.frame_bytes[unit.number(item) as usize].load(Ordering::Relaxed);
     let (mut functions, mut properties, mut others) = (0, 0, 0);
@@ -217,11 +228,14 @@ fn memory_for_locals(unit: &Unit<'_>) -> usize {
             Item::Rule(_) | Item::Start(_) => others = bytes(item).max(others),
         }
     }
-    let recursion = if unit.recursive.contains(&true) {
-        RECURSION_BYTES
-    } else {
-        0
-    };
+    let recursive = unit.recursive.iter().enumerate();
+    let recursive = recursive.filter(|(_, calls_itself)| **calls_itself);
+    let largest = recursive.map(|(index, _)| bytes(Item::Function(index)));
+    let recursion = largest
+        .max()
+        .unwrap_or(0)
+        .saturating_mul(u64::from(unit.limits.call_depth))
+        .min(unit.limits.stack_bytes as u64);
     (functions + properties + others + recursion) as usize
 }
 

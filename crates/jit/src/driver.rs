@@ -4,6 +4,8 @@
 //! instance to the end of the state, with the same buffer. So faults are told in the same words,
 //! and a limit of native code's own is no limit of the model.
 
+use std::sync::atomic::Ordering;
+
 use hadal_model::{
     Cursor, Expander, Failure, Flow, Model, PAD_BYTES, Source, States, Stop, Successors,
 };
@@ -39,6 +41,21 @@ impl<'a> Generator<'a> {
             interpreter: native.interpreter.expander(stop),
             nothing: vec![0; state_len + PAD_BYTES],
         }
+    }
+
+    fn note_interpreted(&self) {
+        self.native.n_interpreted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Opens a session that reads `block`.
+    fn session<'s>(&'s mut self, block: States<'s>) -> Session<'s> {
+        Session::reading(
+            block,
+            &mut self.scratch,
+            &self.runtime,
+            self.stop.flag(),
+            self.native.interpreter.limits().stack_bytes,
+        )
     }
 }
 
@@ -101,20 +118,15 @@ impl Generator<'_> {
     fn run_block(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> (u32, Fired) {
         let mut columns = out.columns();
         let sources = std::mem::take(&mut columns.sources);
-        let mut session = Session::reading(
-            block,
-            &mut self.scratch,
-            &self.runtime,
-            self.stop.flag(),
-            self.native.interpreter.limits().stack_bytes,
-        )
-        .writing(columns, self.native.facts.first_cover_point);
+        let native = self.native;
+        let first_cover_point = native.facts.first_cover_point;
+        let mut session = self.session(block).writing(columns, first_cover_point);
         let mut ended = (block.len() as u32, Fired::All);
         let mut from = from;
         for source in from.state..block.len() as u32 {
             let entry = &mut sources[source as usize];
             session.set_source(source, counts_of(entry));
-            let fired = fire_rules(&mut session, self.native, source as usize, from);
+            let fired = fire_rules(&mut session, native, source as usize, from);
             note(entry, session.counts());
             if !matches!(fired, Fired::All) {
                 ended = (source, fired);
@@ -152,6 +164,7 @@ impl Expander for Generator<'_> {
                 }
                 (state, Fired::Interpret { rule, instance }) => (state, rule, instance),
             };
+            self.note_interpreted();
             // The rest of this state, and no further one.
             let only = States::new(block.bytes(), block.state_len(), state as usize + 1);
             let cursor = Cursor {
@@ -229,16 +242,11 @@ impl Generator<'_> {
         let mut ended = None;
         let mut columns = out.columns();
         let sources = std::mem::take(&mut columns.sources);
-        let mut session = Session::reading(
-            block,
-            &mut self.scratch,
-            &self.runtime,
-            self.stop.flag(),
-            self.native.interpreter.limits().stack_bytes,
-        )
-        .writing(columns, self.native.facts.first_cover_point);
+        let native = self.native;
+        let first_cover_point = native.facts.first_cover_point;
+        let mut session = self.session(block).writing(columns, first_cover_point);
         session.set_source(0, counts_of(&sources[0]));
-        let starts = &self.native.entries.starts;
+        let starts = &native.entries.starts;
         for (number, &entry) in starts.iter().enumerate().skip(from.rule as usize) {
             let status = session.run(entry, 0, instance, None);
             instance = 0;
@@ -262,6 +270,7 @@ impl Generator<'_> {
                 if status == Status::NoRoom {
                     return Flow::Full(cursor);
                 }
+                self.note_interpreted();
                 self.interpreter.starts(cursor, out)
             }
         }
@@ -269,15 +278,10 @@ impl Generator<'_> {
 
     /// Evaluates the invariants on states from `first` on, up to one where something is wrong.
     fn check_from(&mut self, block: States<'_>, first: usize) -> (usize, Status) {
-        let mut session = Session::reading(
-            block,
-            &mut self.scratch,
-            &self.runtime,
-            self.stop.flag(),
-            self.native.interpreter.limits().stack_bytes,
-        );
+        let native = self.native;
+        let mut session = self.session(block);
         for state in first..block.len() {
-            for &entry in &self.native.entries.invariants {
+            for &entry in &native.entries.invariants {
                 match session.run(entry, state, 0, None) {
                     Status::Done => {}
                     other => return (state, other),
@@ -288,14 +292,9 @@ impl Generator<'_> {
     }
 
     fn goals_of_state(&mut self, block: States<'_>, state: usize, row: &mut [u64]) -> Status {
-        let mut session = Session::reading(
-            block,
-            &mut self.scratch,
-            &self.runtime,
-            self.stop.flag(),
-            self.native.interpreter.limits().stack_bytes,
-        );
-        for &entry in &self.native.entries.goals {
+        let native = self.native;
+        let mut session = self.session(block);
+        for &entry in &native.entries.goals {
             match session.run(entry, state, 0, Some(row)) {
                 Status::Done => {}
                 other => return other,

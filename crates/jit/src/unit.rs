@@ -199,6 +199,17 @@ impl<'p> Unit<'p> {
         number as u32
     }
 
+    /// Whether the part of this number runs on reachable states, or on successors of them in the
+    /// making, alone. Functions may be called by startstates.
+    pub(crate) fn is_on_reachable_states(&self, number: u32) -> bool {
+        let program = self.program;
+        let first_rule = program.functions.len();
+        let first_start = first_rule + program.rules.len();
+        let first_property = first_start + program.starts.len();
+        let number = number as usize;
+        (first_rule..first_start).contains(&number) || number >= first_property
+    }
+
     pub(crate) fn parts(&self, ty: TypeId) -> &Parts {
         &self.parts[ty.index()]
     }

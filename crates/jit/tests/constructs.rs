@@ -178,6 +178,49 @@ fn recursion_beyond_any_limit_is_a_fault() {
 }
 
 #[test]
+fn deep_recursion_within_the_limit_is_native() {
+    let text = "type w: array [0..9] of 0..3000;
+         var x: 0..900;
+         function down(n: 0..3000): 0..3000; var own: w; begin
+           own[n % 10] := n;
+           if n = 0 then return own[0]; end; return down(n - 1); end;
+         startstate x := 0; end;
+         rule x < 900 ==> x := x + 300; end;
+         rule down(x) = 0 ==> x := x; end;";
+    check(text, 4, 0);
+}
+
+#[test]
+fn quantifiers_over_scalarsets_look_past_the_first_witness_where_elements_may_fault() {
+    let text = "type p: scalarset(3);
+         var a: array [p] of 0..2; x: 0..2;
+         startstate undefine a; x := 0; end;
+         ruleset i: p do rule isundefined(a[i]) ==> a[i] := x; end; end;
+         rule x < 2 ==> x := x + 1; end;
+         rule exists i: p do !isundefined(a[i]) & a[i] = x end ==> x := 0; end;
+         rule exists i: p do a[i] = x end ==> x := 0; end;";
+    // Of 3 * 4^3 assignments all are reached; all but 3 * 3^3 of them have an undefined element.
+    check(text, 192, 111);
+}
+
+#[test]
+fn quantifiers_over_scalarsets_in_bodies_and_startstates() {
+    check(
+        "type p: scalarset(3);
+         var a: array [p] of 0..2; n: 0..3; b: boolean;
+         startstate
+           for i: p do a[i] := 0; end; n := 0;
+           b := forall i: p do a[i] = 0 end; end;
+         ruleset i: p do rule a[i] < 2 ==>
+           a[i] := a[i] + 1;
+           b := (exists j: p do a[j] = 2 end) != (forall j: p do a[j] > 0 end); end; end;
+         invariant forall i: p do exists j: p do a[i] >= a[j] end end;",
+        27,
+        0,
+    );
+}
+
+#[test]
 fn loops_beyond_the_limit_are_a_fault() {
     let text = "var x: 0..9;
          startstate x := 0; end;

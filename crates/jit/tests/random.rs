@@ -5,6 +5,7 @@
 mod common;
 
 use hadal_ir::interp::Limits;
+use hadal_testkit::agreement::Compared;
 use hadal_testkit::random::{Config, program_from_seed};
 
 fn from_env(name: &str, default: u64) -> u64 {
@@ -23,7 +24,7 @@ fn run(config: &Config, salt: u64, n_programs: u64) {
         ..Limits::default()
     };
     let mut failures = Vec::new();
-    let mut total = common::Compared::default();
+    let mut total = Compared::default();
     for number in first..first + n_programs {
         let seed = salt << 32 | number;
         let program = program_from_seed(seed, config);

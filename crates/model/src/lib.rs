@@ -18,12 +18,14 @@
 //!
 //! `examples/counters.rs` implements the seam for a plain Rust struct.
 
+mod drain;
 mod fault;
 mod shape;
 mod states;
 mod stop;
 mod successors;
 
+pub use drain::{Stopped, for_each_filling};
 pub use fault::{Fault, FaultKind, Phase};
 pub use shape::{BitRanges, Component, Goal, GoalKind, Property, PropertyKind, Rule, Shape};
 pub use states::{PAD_BYTES, States};

@@ -9,8 +9,11 @@
 //! representative.
 //! Without a reduction nothing changes.
 
+use std::ops::ControlFlow;
+
 use hadal_model::{
-    Cursor, Expander, Failure, Fault, Flow, Model, PAD_BYTES, States, Stop, Successors,
+    Expander, Failure, Fault, Flow, Model, PAD_BYTES, States, Stop, Stopped, Successors,
+    for_each_filling,
 };
 
 use crate::trace::replay;
@@ -112,11 +115,9 @@ fn tell(
 /// The fault that ends the expansion of a state.
 fn expand(model: &dyn Model, expander: &mut dyn Expander, block: States<'_>) -> Option<Fault> {
     let mut out = Successors::new(model.shape(), BUFFER_LEN);
-    out.reset(1);
-    let mut from = Cursor::default();
-    while let Flow::Full(cursor) = expander.expand(block, from, &mut out) {
-        out.drain();
-        from = cursor;
+    let go_on = |_: &mut dyn Expander, _: &mut Successors| ControlFlow::<()>::Continue(());
+    if for_each_filling(expander, Some(block), &mut out, go_on) == Err(Stopped) {
+        return None;
     }
     out.sources()[0].fault.as_deref().cloned()
 }

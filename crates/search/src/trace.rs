@@ -8,9 +8,12 @@
 //! Any generator of the same model can replay, which is how native code is held against the
 //! interpreter before a run is shown.
 
+use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 
-use hadal_model::{Cursor, Expander, Flow, Model, PAD_BYTES, States, Step, Stop, Successors};
+use hadal_model::{
+    Expander, Model, PAD_BYTES, States, Step, Stop, Stopped, Successors, for_each_filling,
+};
 
 use crate::{Options, Path};
 
@@ -46,6 +49,12 @@ pub enum TraceError {
     /// The operating system refused a thread.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] std::io::Error),
+}
+
+impl From<Stopped> for TraceError {
+    fn from(_: Stopped) -> Self {
+        TraceError::Stopped
+    }
 }
 
 /// Replays `path` with `model`, which may be another generator than the one searched with.
@@ -115,31 +124,24 @@ impl Replay<'_> {
     ) -> Result<Option<(u32, Vec<u8>)>, TraceError> {
         let mut block = current.unwrap_or_default().to_vec();
         block.resize(block.len() + PAD_BYTES, 0);
-        self.out.reset(1);
-        let mut cursor = Cursor::default();
-        loop {
-            let flow = match current {
-                None => self.expander.starts(cursor, &mut self.out),
-                Some(_) => {
-                    let block = States::new(&block, self.state_len, 1);
-                    self.expander.expand(block, cursor, &mut self.out)
+        let state_len = self.state_len;
+        let block = current.map(|_| States::new(&block, state_len, 1));
+        let found = for_each_filling(
+            &mut *self.expander,
+            block,
+            &mut self.out,
+            |expander, out| {
+                let raw = out.states_mut().to_vec();
+                expander.canonicalise(out.states_mut());
+                match (0..out.len()).find(|&at| out.state(at) == wanted) {
+                    None => ControlFlow::Continue(()),
+                    Some(at) => {
+                        let state = raw[at * state_len..][..state_len].to_vec();
+                        ControlFlow::Break((out.index(at), state))
+                    }
                 }
-            };
-            if flow == Flow::Stopped {
-                return Err(TraceError::Stopped);
-            }
-            let raw = self.out.states_mut().to_vec();
-            self.expander.canonicalise(self.out.states_mut());
-            let found = (0..self.out.len()).find(|&at| self.out.state(at) == wanted);
-            if let Some(at) = found {
-                let state = raw[at * self.state_len..][..self.state_len].to_vec();
-                return Ok(Some((self.out.index(at), state)));
-            }
-            match flow {
-                Flow::Full(next) => cursor = next,
-                Flow::Done | Flow::Stopped => return Ok(None),
-            }
-            self.out.drain();
-        }
+            },
+        );
+        Ok(found?.break_value())
     }
 }

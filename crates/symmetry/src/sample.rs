@@ -18,9 +18,11 @@
 //! those of another.
 
 use std::collections::{HashSet, VecDeque};
+use std::ops::ControlFlow;
 
 use hadal_model::{
-    Cursor, Expander, Failure, Flow, PAD_BYTES, Remark, Shape, Source, States, Successors,
+    Expander, Failure, Flow, PAD_BYTES, Remark, Shape, Source, States, Stopped, Successors,
+    for_each_filling,
 };
 use rapidhash::v3::rapidhash_v3;
 
@@ -64,7 +66,7 @@ struct Exchange {
 }
 
 /// The model was stopped, or a state has too many successors.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unfinished;
 
 /// What happens at a state, up to renaming.
@@ -133,17 +135,12 @@ impl<'a> Sampler<'a> {
             return;
         }
         let mut starts = HashSet::new();
-        let mut from = Cursor::default();
-        self.out.reset(1);
-        loop {
-            let flow = inner.starts(from, &mut self.out);
-            starts.extend(self.out.states().iter().map(<[u8]>::to_vec));
-            self.out.drain();
-            match flow {
-                Flow::Full(cursor) => from = cursor,
-                Flow::Done => break,
-                Flow::Stopped => return,
-            }
+        let all = for_each_filling(inner, None, &mut self.out, |_, out| {
+            starts.extend(out.states().iter().map(<[u8]>::to_vec));
+            ControlFlow::<()>::Continue(())
+        });
+        if all == Err(Stopped) {
+            return;
         }
         let canonicaliser = self.canonicaliser;
         let types = canonicaliser.types();
@@ -178,24 +175,21 @@ impl<'a> Sampler<'a> {
         }
         let mut known = HashSet::new();
         let mut queue = VecDeque::new();
-        let mut from = Cursor::default();
-        self.out.reset(1);
-        loop {
-            let flow = inner.starts(from, &mut self.out);
-            self.canonicalise_successors();
-            for state in self.out.states().iter() {
+        let (canonicaliser, scratch) = (self.canonicaliser, &mut self.scratch);
+        let enough = for_each_filling(inner, None, &mut self.out, |_, out| {
+            canonicalise_all(canonicaliser, scratch, out);
+            for state in out.states().iter() {
                 if known.len() < FIRST_STATES && known.insert(state.to_vec()) {
                     queue.push_back(state.to_vec());
                 }
             }
-            match flow {
-                Flow::Full(cursor) if known.len() < FIRST_STATES => {
-                    from = cursor;
-                    self.out.drain();
-                }
-                Flow::Stopped => return,
-                Flow::Full(_) | Flow::Done => break,
+            match known.len() < FIRST_STATES {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
             }
+        });
+        if enough == Err(Stopped) {
+            return;
         }
         let mut left = FIRST_SUCCESSORS;
         while let Some(state) = queue.pop_front() {
@@ -331,37 +325,32 @@ impl<'a> Sampler<'a> {
         });
         rules.clear();
         rules.resize(self.shape.rules.len(), Tally::default());
-        let mut from = Cursor::default();
         let mut n = 0;
-        self.out.reset(1);
-        loop {
-            let flow = {
-                let block = States::new(&self.block, state_len, 1);
-                inner.expand(block, from, &mut self.out)
-            };
-            self.canonicalise_successors();
-            for position in 0..self.out.len() {
-                let successor = self.out.state(position);
+        let block = States::new(&self.block, state_len, 1);
+        let (canonicaliser, scratch) = (self.canonicaliser, &mut self.scratch);
+        let ended = for_each_filling(inner, Some(block), &mut self.out, |_, out| {
+            // A state that ends within its buffer is taken as it is.
+            if n > limit {
+                return ControlFlow::Break(Unfinished);
+            }
+            canonicalise_all(canonicaliser, scratch, out);
+            for position in 0..out.len() {
+                let successor = out.state(position);
                 visit(successor);
-                let tally = &mut rules[self.out.rule(position) as usize];
+                let tally = &mut rules[out.rule(position) as usize];
                 tally.n_successors += 1;
                 tally.orbits = tally.orbits.wrapping_add(rapidhash_v3(successor));
             }
-            n += self.out.len() as u64;
-            match flow {
-                Flow::Done => break,
-                Flow::Full(cursor) if n <= limit => {
-                    from = cursor;
-                    self.out.drain();
-                }
-                Flow::Full(_) | Flow::Stopped => return Err(Unfinished),
-            }
+            n += out.len() as u64;
+            ControlFlow::Continue(())
+        });
+        if ended != Ok(ControlFlow::Continue(())) {
+            return Err(Unfinished);
         }
         for (tally, &n_fired) in rules.iter_mut().zip(self.out.fired_by_rule()) {
             tally.n_fired = n_fired;
         }
         self.failures.clear();
-        let block = States::new(&self.block, state_len, 1);
         if inner.check(block, &mut self.failures) != Flow::Done {
             return Err(Unfinished);
         }
@@ -397,14 +386,6 @@ impl<'a> Sampler<'a> {
             }
         }
         Ok(n)
-    }
-
-    fn canonicalise_successors(&mut self) {
-        // A state without bits has one orbit, and no chunks to walk over.
-        let state_len = self.shape.state_len.max(1);
-        for state in self.out.states_mut().chunks_exact_mut(state_len) {
-            self.canonicaliser.canonicalise(state, &mut self.scratch);
-        }
     }
 
     /// The first thing that differs between the state and its image: who, and how in words.
@@ -487,6 +468,19 @@ impl<'a> Sampler<'a> {
             false => format!("\"{name}\" fails after the exchange but not before"),
         };
         Some((name, text))
+    }
+}
+
+/// Replaces the successors held by their representatives.
+fn canonicalise_all(
+    canonicaliser: &Canonicaliser,
+    scratch: &mut Scratch,
+    successors: &mut Successors,
+) {
+    // A state without bits has one orbit, and no chunks to walk over.
+    let state_len = successors.states().state_len().max(1);
+    for state in successors.states_mut().chunks_exact_mut(state_len) {
+        canonicaliser.canonicalise(state, scratch);
     }
 }
 

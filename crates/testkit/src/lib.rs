@@ -1,11 +1,13 @@
 //! What tests are made with; no other crate depends on this outside its tests.
 //!
+//! - [`agreement`]: two generators of one model, held against each other on every state.
 //! - [`random`]: well-typed random programs of the guarded-command language.
 //! - [`oracle`]: a brute-force search that is too simple to be wrong.
 //! - [`renaming`]: states with the elements of scalarsets renamed, by brute force.
 //! - [`corpus`]: what model files say about themselves.
 //! - [`writes`]: whether a step keeps to the bits its rule declares.
 
+pub mod agreement;
 pub mod corpus;
 pub mod oracle;
 pub mod random;

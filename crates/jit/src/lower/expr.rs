@@ -9,6 +9,7 @@ use hadal_ir::ids::{ExprId, LocalId, MapId};
 use super::place::Target;
 use super::value::{Int, Raw, Val};
 use super::{Known, Lower, arg};
+use crate::analysis::fault::Faults;
 use crate::unit::{Parts, Simple};
 
 /// The values a loop runs over, once they are known.
@@ -38,7 +39,16 @@ pub(super) struct Loop {
     unpolled: u64,
 }
 
-impl Lower<'_, '_> {
+/// A quantifier over elements in any order.
+struct Exists<'p> {
+    var: LocalId,
+    domain: &'p Domain,
+    body: ExprId,
+    /// Whether some element shall satisfy the body, or none.
+    is_wanted: bool,
+}
+
+impl<'p> Lower<'_, 'p> {
     /// Evaluates an expression.
     pub(super) fn eval(&mut self, id: ExprId) -> Val {
         match self.unit.program.expr(id) {
@@ -64,6 +74,9 @@ impl Lower<'_, '_> {
             Expr::Unary(UnaryOp::Not, value) => {
                 let value = self.truth(*value);
                 Val::Bool(self.b.ins().bxor_imm_s(value, 1))
+            }
+            Expr::Binary(..) if self.as_exists(id).is_some() => {
+                Val::Bool(self.truth_by_branches(id))
             }
             Expr::Binary(op, a, b) => self.binary(*op, *a, *b),
             Expr::And(_) | Expr::Or(_) if self.is_straight(id) => Val::Bool(self.straight(id)),
@@ -297,30 +310,83 @@ impl Lower<'_, '_> {
                 var,
                 domain,
                 body,
-            } => {
-                let (on_end, decided) = match quantifier {
-                    Quantifier::Forall => (yes, no),
-                    _ => (no, yes),
+            } => match quantifier {
+                Quantifier::Forall => self.branch_until(*var, domain, *body, false, no, yes),
+                _ => self.branch_until(*var, domain, *body, true, yes, no),
+            },
+            Expr::Binary(..) if let Some(exists) = self.as_exists(id) => {
+                let (found, none) = match exists.is_wanted {
+                    true => (yes, no),
+                    false => (no, yes),
                 };
-                let span = self.span(domain);
-                let (looping, known) = self.begin_loop(span, *var);
-                self.defined.push((*var, known));
-                let next = self.b.create_block();
-                match quantifier {
-                    Quantifier::Forall => self.branch(*body, next, decided),
-                    _ => self.branch(*body, decided, next),
-                }
-                self.defined.pop();
-                self.start(next);
-                let exit = self.end_loop(looping);
-                self.start(exit);
-                self.jump(on_end);
+                self.branch_until(exists.var, exists.domain, exists.body, true, found, none);
             }
             _ => {
                 let value = self.truth(id);
                 self.b.ins().brif(value, yes, &[], no, &[]);
             }
         }
+    }
+
+    /// Goes to `decided` with the first value for which the body is `wanted`, and to `on_end`
+    /// where there is none.
+    fn branch_until(
+        &mut self,
+        var: LocalId,
+        domain: &Domain,
+        body: ExprId,
+        wanted: bool,
+        decided: Block,
+        on_end: Block,
+    ) {
+        let span = self.span(domain);
+        let (looping, known) = self.begin_loop(span, var);
+        self.defined.push((var, known));
+        let next = self.b.create_block();
+        match wanted {
+            true => self.branch(body, decided, next),
+            false => self.branch(body, next, decided),
+        }
+        self.defined.pop();
+        self.start(next);
+        let exit = self.end_loop(looping);
+        self.start(exit);
+        self.jump(on_end);
+    }
+
+    /// Reads a count that is compared with 0 as the quantifier it comes from, if it may end early.
+    ///
+    /// Quantifiers over scalarsets are counts because a fault at one element must show whatever
+    /// the elements are called. Where no element can fault, nobody can tell whether all of them
+    /// were looked at.
+    fn as_exists(&self, id: ExprId) -> Option<Exists<'p>> {
+        let program = self.unit.program;
+        let Expr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), count, zero) = program.expr(id) else {
+            return None;
+        };
+        let Expr::Quantified {
+            quantifier: Quantifier::Count,
+            var,
+            domain,
+            body,
+        } = program.expr(*count)
+        else {
+            return None;
+        };
+        let is_zero = matches!(program.expr(*zero), Expr::Int(0));
+        // What is known of reachable states does not hold while a startstate is being made.
+        if !is_zero || !self.unit.is_on_reachable_states(self.number) {
+            return None;
+        }
+        let mut defined: Vec<LocalId> = self.defined.iter().map(|(local, _)| *local).collect();
+        defined.push(*var);
+        let mut faults = Faults::new(self.unit, self.number as usize, self.frame, defined);
+        (!faults.may_fault(*body)).then_some(Exists {
+            var: *var,
+            domain,
+            body: *body,
+            is_wanted: *op == BinaryOp::Ne,
+        })
     }
 
     /// Conjunction (`all`) or disjunction. Neighbours that take no branches are joined.

@@ -20,7 +20,7 @@ use hadal_model::BitRanges;
 use super::call::{N_HIDDEN, entry_signature};
 use super::place::Target;
 use super::value::Int;
-use super::{Exit, Home, Known, Lower, MAX_NATIVE_DEPTH};
+use super::{Exit, Home, Known, Lower};
 use crate::analysis::calls::reaches_cover;
 use crate::analysis::guard::{self, Part, Plan};
 use crate::analysis::locals::LocalFacts;
@@ -189,7 +189,9 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.finish(config)
     }
 
-    /// Leaves to the interpreter what does not fit the memory for locals or the stack.
+    /// Leaves to the interpreter what does not fit the memory for locals or the stack. There is
+    /// room for as many calls as may nest, unless their locals are huge; and where the stack ends
+    /// here, it ends for the interpreter, whose frames are larger, and is a fault.
     fn check_room(&mut self) {
         let own = self.own_frame_bytes();
         let top = self.b.ins().iadd(self.frame_ptr, own);
@@ -209,8 +211,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         let entry = self.b.current_block().expect("just begun");
         let first = self.b.block_params(entry)[2];
         self.frame_ptr = self.load_ctx(field::FRAMES);
-        let depth = self.unit.limits.call_depth.min(MAX_NATIVE_DEPTH);
-        self.depth = self.iconst(i64::from(depth));
+        self.depth = self.iconst(i64::from(self.unit.limits.call_depth));
         first
     }
 
@@ -470,6 +471,57 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
     }
 
+    // What rules and startstates have in common
+
+    /// The number and place of the next successor, and where control goes if there is no room.
+    fn take_slot(&mut self) -> (Value, Value, Block) {
+        let no_room = self.cold_block();
+        let n = self.load_ctx(field::LEN);
+        let capacity = self.load_ctx(field::CAPACITY);
+        let is_full = self
+            .b
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThanOrEqual, n, capacity);
+        self.leave_if(is_full, no_room);
+        (n, self.load_ctx(field::SLOT), no_room)
+    }
+
+    /// Forgets pending hits of cover points where a body may come to some; says whether it may.
+    fn forget_covers(&mut self, body: &[Stmt]) -> bool {
+        let covers = reaches_cover(self.unit.program, &self.unit.covers, body);
+        if covers {
+            let ctx = self.ctx;
+            self.helper(Helper::ForgetCovers, &[ctx]);
+        }
+        covers
+    }
+
+    /// Pushes the successor that has been made, unless control comes from `discarded`, and counts
+    /// the hits of cover points in both cases.
+    fn deliver(&mut self, index: usize, n: Value, slot: Value, covers: bool, discarded: Block) {
+        let number = self.iconst(index as i64);
+        self.push(n, slot, number);
+        let counted = self.b.create_block();
+        self.jump(counted);
+        self.start(discarded);
+        self.jump(counted);
+        self.start(counted);
+        if covers {
+            let ctx = self.ctx;
+            self.helper(Helper::CountCovers, &[ctx]);
+        }
+    }
+
+    /// Closes the loops and fills the blocks for all ways to leave.
+    fn close_item(&mut self, nest: &Nest<'p>, no_room: Block, abandoned: Block) {
+        self.close_levels(nest);
+        let status = self.iconst(Status::DONE);
+        self.b.ins().return_(&[status]);
+        self.start(no_room);
+        self.leave_at(nest, Status::NO_ROOM);
+        self.exits(nest, Some(abandoned));
+    }
+
     // Rules
 
     fn rule(mut self, index: usize, config: TargetFrontendConfig) -> u64 {
@@ -491,27 +543,15 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.open_levels(&nest, &plan, 0);
 
         let next = Self::next_instance(&nest, rule.params.len());
-        let no_room = self.cold_block();
-        let n = self.load_ctx(field::LEN);
-        let capacity = self.load_ctx(field::CAPACITY);
-        let is_full = self
-            .b
-            .ins()
-            .icmp(IntCC::UnsignedGreaterThanOrEqual, n, capacity);
-        self.leave_if(is_full, no_room);
+        let (n, slot, no_room) = self.take_slot();
 
         // The body has locals of its own, all undefined again.
-        let slot = self.load_ctx(field::SLOT);
         self.copy_state(source, slot);
         self.state = slot;
         self.state_is_source = false;
         let (end, abandoned) = (self.b.create_block(), self.b.create_block());
         self.exit = Exit::Body(end);
-        let covers = reaches_cover(unit.program, &unit.covers, &rule.body);
-        if covers {
-            let ctx = self.ctx;
-            self.helper(Helper::ForgetCovers, &[ctx]);
-        }
+        let covers = self.forget_covers(&rule.body);
         self.open_frame();
         self.rebind_params(&nest);
         if self.block(&rule.body) {
@@ -524,17 +564,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.note_progress(source, writes);
         self.check_assumptions(discarded);
 
-        let number = self.iconst(index as i64);
-        self.push(n, slot, number);
-        let counted = self.b.create_block();
-        self.jump(counted);
-        self.start(discarded);
-        self.jump(counted);
-        self.start(counted);
-        if covers {
-            let ctx = self.ctx;
-            self.helper(Helper::CountCovers, &[ctx]);
-        }
+        self.deliver(index, n, slot, covers, discarded);
         let flags = self.flags();
         let fired = self.load_ctx(field::FIRED_BY_RULE);
         self.bump(I64, fired, index as i32 * 8, flags);
@@ -547,12 +577,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.bump(I32, ctx, field::ENABLED, flags);
         self.jump(next);
 
-        self.close_levels(&nest);
-        let status = self.iconst(Status::DONE);
-        self.b.ins().return_(&[status]);
-        self.start(no_room);
-        self.leave_at(&nest, Status::NO_ROOM);
-        self.exits(&nest, Some(abandoned));
+        self.close_item(&nest, no_room, abandoned);
         self.finish(config)
     }
 
@@ -751,15 +776,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             self.open_level(&nest, level);
         }
         let next = Self::next_instance(&nest, start.params.len());
-        let no_room = self.cold_block();
-        let n = self.load_ctx(field::LEN);
-        let capacity = self.load_ctx(field::CAPACITY);
-        let is_full = self
-            .b
-            .ins()
-            .icmp(IntCC::UnsignedGreaterThanOrEqual, n, capacity);
-        self.leave_if(is_full, no_room);
-        let slot = self.load_ctx(field::SLOT);
+        let (n, slot, no_room) = self.take_slot();
         self.state = slot;
         let whole = super::memory::Addr {
             base: Some(slot),
@@ -777,11 +794,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
         let (end, abandoned) = (self.b.create_block(), self.b.create_block());
         self.exit = Exit::Body(end);
-        let covers = reaches_cover(unit.program, &unit.covers, &start.body);
-        if covers {
-            let ctx = self.ctx;
-            self.helper(Helper::ForgetCovers, &[ctx]);
-        }
+        let covers = self.forget_covers(&start.body);
         if self.block(&start.body) {
             self.jump(end);
         }
@@ -791,27 +804,12 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.normalise(&everything);
         let discarded = self.cold_block();
         self.check_assumptions(discarded);
-        let number = self.iconst(index as i64);
-        self.push(n, slot, number);
-        let counted = self.b.create_block();
-        self.jump(counted);
-        self.start(discarded);
-        self.jump(counted);
-        self.start(counted);
-        if covers {
-            let ctx = self.ctx;
-            self.helper(Helper::CountCovers, &[ctx]);
-        }
+        self.deliver(index, n, slot, covers, discarded);
         self.jump(next);
         self.b.switch_to_block(abandoned);
         self.jump(next);
 
-        self.close_levels(&nest);
-        let status = self.iconst(Status::DONE);
-        self.b.ins().return_(&[status]);
-        self.start(no_room);
-        self.leave_at(&nest, Status::NO_ROOM);
-        self.exits(&nest, Some(abandoned));
+        self.close_item(&nest, no_room, abandoned);
         self.finish(config)
     }
 

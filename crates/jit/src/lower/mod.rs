@@ -36,9 +36,6 @@ use crate::unit::{Parts, Unit};
 use memory::Addr;
 use value::{Int, Raw};
 
-/// Calls that native code nests; deeper ones are left to the interpreter, which has the limits.
-pub(crate) const MAX_NATIVE_DEPTH: u32 = 256;
-
 /// One native function in the making.
 pub(crate) struct Lower<'a, 'p> {
     pub(crate) unit: &'a Unit<'p>,

@@ -184,13 +184,7 @@ impl Checker<'_> {
             self.declare(&quantifier.name, Def::Error);
             return None;
         };
-        let n_values = match domain {
-            ParamDomain::Span { from, to, by } => n_steps(from, to, by),
-            _ => self
-                .types
-                .bounds(ty)
-                .map_or(0, |(lo, hi)| (i128::from(hi) - i128::from(lo) + 1) as u64),
-        };
+        let n_values = domain.n_values(&self.program.types);
         let local = self.declare_bound(quantifier, ty, ReadOnly::RulesetParameter);
         Some((local, domain, n_values))
     }
@@ -221,14 +215,5 @@ impl Checker<'_> {
         };
         let domain = ParamDomain::Span { from, to, by };
         Some(Bound { domain, ty })
-    }
-}
-
-/// How many values a span has.
-fn n_steps(from: i64, to: i64, by: i64) -> u64 {
-    let distance = (i128::from(to) - i128::from(from)) * i128::from(by.signum());
-    match distance < 0 {
-        true => 0,
-        false => (distance / i128::from(by).abs() + 1) as u64,
     }
 }

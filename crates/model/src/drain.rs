@@ -1,0 +1,44 @@
+//! All successors of a block, through a buffer that may be filled several times.
+//!
+//! Whoever wants every successor and has no order of its own to keep (a replay, a sampled check, a
+//! test) need not know about cursors.
+
+use std::ops::ControlFlow;
+
+use crate::{Cursor, Expander, Flow, States, Successors};
+
+/// [`Stop`](crate::Stop) was raised before everything was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+/// Expands `block` (the startstates, where there is none) to its end and hands each filling of
+/// `out` to `take`, which may break off with a result of its own.
+///
+/// `take` is called at least once, for the last filling may be empty. Afterwards `out` holds that
+/// last filling and, unless `take` broke off, all that is known about the sources.
+pub fn for_each_filling<B>(
+    expander: &mut dyn Expander,
+    block: Option<States<'_>>,
+    out: &mut Successors,
+    mut take: impl FnMut(&mut dyn Expander, &mut Successors) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, Stopped> {
+    out.reset(block.map_or(1, |block| block.len()));
+    let mut from = Cursor::default();
+    loop {
+        let flow = match block {
+            Some(block) => expander.expand(block, from, out),
+            None => expander.starts(from, out),
+        };
+        if flow == Flow::Stopped {
+            return Err(Stopped);
+        }
+        if let ControlFlow::Break(result) = take(expander, out) {
+            return Ok(ControlFlow::Break(result));
+        }
+        match flow {
+            Flow::Full(next) => from = next,
+            Flow::Done | Flow::Stopped => return Ok(ControlFlow::Continue(())),
+        }
+        out.drain();
+    }
+}

@@ -1,0 +1,238 @@
+//! Two generators of one model, held against each other on every state.
+//!
+//! The states are visited breadth-first. At each of them both must give the same successors in the
+//! same order, by the same rules, with the same counts and the same faults, and say the same of
+//! invariants and goals. Native code is compared with the interpreter in this way.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use hadal_model::{
+    Expander, Failure, Flow, Model, PAD_BYTES, Source, States, Stop, Stopped, Successors,
+    for_each_filling,
+};
+
+/// How far to go, and in which steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// States to be compared at most.
+    pub max_states: usize,
+    /// When to end.
+    pub until: Option<Instant>,
+    /// States handed over at once.
+    pub block_len: usize,
+    /// Successors that fit the buffer of the generator under test; tiny ones show whether it goes
+    /// on where it left off.
+    pub capacity: usize,
+}
+
+/// What a comparison came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// States at which the two were compared.
+    pub n_states: usize,
+    /// Successors of these.
+    pub n_successors: usize,
+    /// States whose expansion ended with a fault.
+    pub n_faults: usize,
+    /// Invariants that did not hold, or could not be evaluated.
+    pub n_failures: usize,
+    /// Whether a startstate faulted.
+    pub start_faults: bool,
+    /// Whether these were all states.
+    pub is_complete: bool,
+}
+
+/// Everything that one expansion of a block told.
+#[derive(Debug, Default, PartialEq)]
+struct Told {
+    states: Vec<u8>,
+    /// Source, index and rule of each successor.
+    facts: Vec<(u32, u32, u32)>,
+    sources: Vec<Source>,
+    fired_by_rule: Vec<u64>,
+    goal_hits: Vec<u64>,
+}
+
+/// What a generator says about the states of a block themselves.
+#[derive(Debug, PartialEq)]
+struct Judged {
+    failures: Vec<Failure>,
+    goals: Vec<u64>,
+    flows: [Flow; 2],
+}
+
+/// Compares `tested` with `reference`.
+///
+/// Where there is a `reducer`, states are visited once a class, by its canonical form; what is
+/// compared are still the raw successors.
+pub fn compare(
+    reference: &dyn Model,
+    tested: &dyn Model,
+    mut reducer: Option<&mut dyn Expander>,
+    bounds: &Bounds,
+) -> Result<Compared, String> {
+    let (stop_a, stop_b) = (Stop::new(), Stop::new());
+    let mut by_reference = Side {
+        expander: reference.expander(&stop_a),
+        out: Successors::new(reference.shape(), 1 << 12),
+        goal_words: reference.shape().goal_words(),
+    };
+    let mut by_tested = Side {
+        expander: tested.expander(&stop_b),
+        out: Successors::new(tested.shape(), bounds.capacity),
+        goal_words: tested.shape().goal_words(),
+    };
+    let len = reference.shape().state_len;
+    if len != tested.shape().state_len {
+        return Err("the states differ in length".to_owned());
+    }
+    let mut compared = Compared::default();
+    let mut visited = Visited {
+        len,
+        max_states: bounds.max_states,
+        seen: HashSet::new(),
+        frontier: Vec::new(),
+        n_frontier: 0,
+        is_cut: false,
+    };
+
+    let mut told = by_reference.expand(None)?;
+    differ("startstates", len, &told, &by_tested.expand(None)?)?;
+    compared.start_faults = told.sources[0].fault.is_some();
+    visited.add(&mut told, &mut reducer);
+    while visited.n_frontier > 0 {
+        let mut layer = std::mem::take(&mut visited.frontier);
+        let n_layer = std::mem::take(&mut visited.n_frontier);
+        // Whatever lies behind the states must not matter.
+        layer.resize(n_layer * len + PAD_BYTES, 0xa5);
+        let mut next = 0;
+        while next < n_layer {
+            if bounds.until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(compared);
+            }
+            let n = bounds.block_len.min(n_layer - next);
+            let block = States::new(&layer[next * len..], len, n);
+            next += n;
+            let mut told = by_reference.expand(Some(block))?;
+            differ("successors", len, &told, &by_tested.expand(Some(block))?)?;
+            let judged = by_reference.judge(block);
+            let found = by_tested.judge(block);
+            if judged != found {
+                return Err(format!("properties differ: {judged:?} but {found:?}"));
+            }
+            compared.n_states += n;
+            compared.n_successors += told.facts.len();
+            let faulty = told.sources.iter().filter(|source| source.fault.is_some());
+            compared.n_faults += faulty.count();
+            compared.n_failures += judged.failures.len();
+            visited.add(&mut told, &mut reducer);
+        }
+    }
+    compared.is_complete = !visited.is_cut;
+    Ok(compared)
+}
+
+/// One of the two generators.
+struct Side<'a> {
+    expander: Box<dyn Expander + 'a>,
+    out: Successors,
+    goal_words: usize,
+}
+
+impl Side<'_> {
+    /// Expands a block, or the startstates.
+    fn expand(&mut self, block: Option<States<'_>>) -> Result<Told, String> {
+        let mut told = Told::default();
+        let all = for_each_filling(&mut *self.expander, block, &mut self.out, |_, out| {
+            told.states.extend_from_slice(out.states_mut());
+            let facts = (0..out.len()).map(|at| (out.source_of(at), out.index(at), out.rule(at)));
+            told.facts.extend(facts);
+            ControlFlow::<()>::Continue(())
+        });
+        if all == Err(Stopped) {
+            return Err("a generator stopped though nobody asked it to".to_owned());
+        }
+        told.sources = self.out.sources().to_vec();
+        told.fired_by_rule = self.out.fired_by_rule().to_vec();
+        told.goal_hits = self.out.goal_hits().to_vec();
+        Ok(told)
+    }
+
+    /// Evaluates properties and goals.
+    fn judge(&mut self, block: States<'_>) -> Judged {
+        let mut failures = Vec::new();
+        let checked = self.expander.check(block, &mut failures);
+        let mut goals = vec![0; block.len() * self.goal_words];
+        let reached = match self.goal_words {
+            0 => Flow::Done,
+            _ => self.expander.reach_goals(block, &mut goals, &mut failures),
+        };
+        Judged {
+            failures,
+            goals,
+            flows: [checked, reached],
+        }
+    }
+}
+
+/// The states seen, and those that wait.
+struct Visited {
+    len: usize,
+    max_states: usize,
+    seen: HashSet<Box<[u8]>>,
+    frontier: Vec<u8>,
+    n_frontier: usize,
+    /// Whether a state was left out because there were enough.
+    is_cut: bool,
+}
+
+impl Visited {
+    fn add(&mut self, told: &mut Told, reducer: &mut Option<&mut dyn Expander>) {
+        if let Some(reducer) = reducer {
+            reducer.canonicalise(&mut told.states);
+        }
+        for number in 0..told.facts.len() {
+            let state = &told.states[number * self.len..][..self.len];
+            if self.seen.contains(state) {
+                continue;
+            }
+            if self.seen.len() >= self.max_states {
+                self.is_cut = true;
+                continue;
+            }
+            self.seen.insert(state.into());
+            self.frontier.extend_from_slice(state);
+            self.n_frontier += 1;
+        }
+    }
+}
+
+fn differ(what: &str, len: usize, expected: &Told, found: &Told) -> Result<(), String> {
+    if expected == found {
+        return Ok(());
+    }
+    let of = |told: &Told, at: usize| {
+        told.facts
+            .get(at)
+            .map(|facts| (*facts, told.states[at * len..][..len].to_vec()))
+    };
+    let n_most = expected.facts.len().max(found.facts.len());
+    let n = (0..n_most)
+        .find(|&at| of(expected, at) != of(found, at))
+        .unwrap_or(n_most);
+    Err(format!(
+        "{what} differ: {} against {}, first at {n}: {:?} but {:?}; sources {:?} but {:?}; fired {:?} but {:?}; goals {:?} but {:?}",
+        expected.facts.len(),
+        found.facts.len(),
+        of(expected, n),
+        of(found, n),
+        expected.sources,
+        found.sources,
+        expected.fired_by_rule,
+        found.fired_by_rule,
+        expected.goal_hits,
+        found.goal_hits,
+    ))
+}
