@@ -4,12 +4,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::workload::Workload;
 
 /// A checker that rumur generated and the C compiler built.
-pub(crate) struct Checker {
+#[derive(Debug)]
+pub struct Checker {
     binary: PathBuf,
     /// Deleted with the checker.
     _folder: tempfile::TempDir,
@@ -17,7 +18,7 @@ pub(crate) struct Checker {
 
 impl Checker {
     /// `None` where rumur or a C compiler is missing, or does not take the model.
-    pub(crate) fn build(workload: &Workload) -> Option<Self> {
+    pub fn build(workload: &Workload) -> Option<Self> {
         let folder = tempfile::tempdir().ok()?;
         let (model, code) = (folder.path().join("m.m"), folder.path().join("m.c"));
         std::fs::write(&model, text(workload)?).ok()?;
@@ -45,21 +46,63 @@ impl Checker {
         })
     }
 
-    /// Seconds of one run; `None` where it finds an error.
-    pub(crate) fn run(&self) -> Option<f64> {
-        let begun = Instant::now();
-        quietly(&mut Command::new(&self.binary))?;
-        Some(begun.elapsed().as_secs_f64())
+    /// One run, ended when it takes longer than `limit`; `None` where it finds an error.
+    pub fn run(&self, limit: Duration) -> Option<Taken> {
+        run(&mut Command::new(&self.binary), limit)
     }
 }
 
-fn quietly(command: &mut Command) -> Option<()> {
-    let status = command
+/// How long a run took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Taken {
+    /// Seconds to its end.
+    Seconds(f64),
+    /// More than these; it was not waited for.
+    Beyond(f64),
+}
+
+impl Taken {
+    /// The lesser of two; one that came to its end tells more than one that did not.
+    pub fn least(self, other: Taken) -> Taken {
+        match (self, other) {
+            (Taken::Seconds(a), Taken::Seconds(b)) => Taken::Seconds(a.min(b)),
+            (Taken::Beyond(_), ended @ Taken::Seconds(_)) => ended,
+            _ => self,
+        }
+    }
+}
+
+fn run(command: &mut Command, limit: Duration) -> Option<Taken> {
+    let begun = Instant::now();
+    let mut child = silent(command).spawn().ok()?;
+    loop {
+        let status = child.try_wait().ok()?;
+        let elapsed = begun.elapsed();
+        if let Some(status) = status {
+            let seconds = elapsed.as_secs_f64();
+            return status.success().then_some(Taken::Seconds(seconds));
+        }
+        if elapsed >= limit {
+            child.kill().ok()?;
+            child.wait().ok()?;
+            return Some(Taken::Beyond(limit.as_secs_f64()));
+        }
+        // Short against what is measured, long against what looking costs.
+        std::thread::sleep((elapsed / 200).clamp(Duration::from_micros(200), POLL));
+    }
+}
+
+const POLL: Duration = Duration::from_millis(20);
+
+fn silent(command: &mut Command) -> &mut Command {
+    command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status();
-    status.ok()?.success().then_some(())
+}
+
+fn quietly(command: &mut Command) -> Option<()> {
+    silent(command).status().ok()?.success().then_some(())
 }
 
 /// The model with its constants set.
@@ -80,4 +123,18 @@ fn text(workload: &Workload) -> Option<String> {
 
 fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_peer_is_ended() {
+        let begun = Instant::now();
+        let taken = run(Command::new("sleep").arg("60"), Duration::from_millis(50));
+        assert_eq!(taken, Some(Taken::Beyond(0.05)));
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        assert_eq!(run(&mut Command::new("false"), POLL), None);
+    }
 }

@@ -25,7 +25,8 @@ pub(crate) struct Shown {
     pub(crate) trace: Option<NamedTrace>,
 }
 
-pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+/// `started` is when the process was.
+pub(crate) fn run(args: &CheckArgs, started: Instant) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let plan = Plan::new(args);
     let style = Style::new(args.color, &io::stdout());
@@ -66,8 +67,10 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 
     let options = plan.search_options();
     let mut display = Display::new(args.progress);
+    let before_search = started.elapsed().as_secs_f64();
     let result = hadal_search::check(&*loaded.model, &options, &signals::STOP, &mut display);
     display.finish();
+    let first_layer = display.first_layer_seconds();
     let mut outcome = match result {
         Ok(outcome) => outcome,
         Err(error) => return Ok(search_error(&error, &loaded)),
@@ -101,6 +104,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         loaded: &loaded,
         outcome: &outcome,
         shown: &shown,
+        first_state_seconds: first_layer.map(|seconds| before_search + seconds),
         total_seconds: begun.elapsed().as_secs_f64(),
         peak_bytes: memory::peak_bytes(),
     };

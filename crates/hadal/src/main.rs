@@ -21,6 +21,7 @@ mod units;
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{CommandFactory, Parser};
 
@@ -31,11 +32,12 @@ use flags::{Cli, Command};
 const STACK_BYTES: usize = 64 << 20;
 
 fn main() -> ExitCode {
+    let started = Instant::now();
     // clap prints its own message and leaves with 2 where the command line is wrong.
     let cli = Cli::parse();
     let worker = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
-        .spawn(move || run(cli));
+        .spawn(move || run(cli, started));
     let result = match worker.map(|worker| worker.join()) {
         Ok(Ok(result)) => result,
         // The panic has printed its message already.
@@ -55,9 +57,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> anyhow::Result<Exit> {
+fn run(cli: Cli, started: Instant) -> anyhow::Result<Exit> {
     match cli.command {
-        Command::Check(args) => check::run(&args),
+        Command::Check(args) => check::run(&args, started),
         Command::Replay(args) => replay::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

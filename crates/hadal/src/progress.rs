@@ -15,6 +15,9 @@ pub(crate) struct Display {
     /// For the rate of the last moments rather than that of the whole run.
     last: Option<(Instant, u64)>,
     rate: f64,
+    /// Seconds from the beginning of the search to the end of its first layer, which is mostly a
+    /// single state.
+    first_layer: Option<f64>,
 }
 
 enum View {
@@ -55,7 +58,13 @@ impl Display {
             view,
             last: None,
             rate: 0.0,
+            first_layer: None,
         }
+    }
+
+    /// Seconds of the search until the first states were expanded, if it came so far.
+    pub(crate) fn first_layer_seconds(&self) -> Option<f64> {
+        self.first_layer
     }
 
     /// Takes the live line away.
@@ -99,6 +108,9 @@ impl Display {
 
 impl Observer for Display {
     fn progress(&mut self, progress: &Progress) {
+        if progress.frontier_done > 0 {
+            self.first_layer.get_or_insert(progress.seconds);
+        }
         let now = Instant::now();
         self.update_rate(now, progress.transitions);
         let asked = signals::take_status_request();

@@ -109,6 +109,7 @@ impl Record {
                 merge: outcome.seconds.insert,
                 io_wait: 0.0,
                 trace: trace_seconds,
+                first_state: summary.first_state_seconds,
             },
         }
     }
@@ -193,6 +194,9 @@ pub(crate) struct SecondsRecord {
     pub(crate) merge: f64,
     pub(crate) io_wait: f64,
     pub(crate) trace: f64,
+    /// From the start of the process to the first state expanded; `null` where none was.
+    #[serde(default)]
+    pub(crate) first_state: Option<f64>,
 }
 
 /// Pairs as a JSON object of strings.

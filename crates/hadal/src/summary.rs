@@ -22,6 +22,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) loaded: &'a Loaded,
     pub(crate) outcome: &'a Outcome,
     pub(crate) shown: &'a [Shown],
+    /// From the start of the process to the first state expanded.
+    pub(crate) first_state_seconds: Option<f64>,
     pub(crate) total_seconds: f64,
     pub(crate) peak_bytes: u64,
 }
@@ -242,6 +244,18 @@ impl Summary<'_> {
     fn details(&self, out: &mut String, style: Style) {
         let shape = self.loaded.model.shape();
         let outcome = self.outcome;
+        let milliseconds = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
+        let _ = writeln!(out, "\n{}", style.bold("Time before the search:"));
+        let load = milliseconds(self.loaded.load_seconds);
+        let _ = writeln!(out, "  {load:>15}  reading and checking the model");
+        let compile = milliseconds(self.loaded.compile_seconds);
+        let _ = writeln!(out, "  {compile:>15}  making it executable");
+        if let Some(first) = self.first_state_seconds.map(milliseconds) {
+            let _ = writeln!(
+                out,
+                "  {first:>15}  from the start to the first state expanded"
+            );
+        }
         let _ = writeln!(out, "\n{}", style.bold("Rules, by firings:"));
         for (rule, fired) in shape.rules.iter().zip(&outcome.fired_by_rule) {
             let _ = writeln!(out, "  {:>15}  {}", count(*fired), rule.name);

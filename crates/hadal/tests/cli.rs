@@ -479,7 +479,15 @@ fn the_record_has_every_field_of_the_contract() {
         (
             "seconds",
             &[
-                "total", "load", "compile", "search", "expand", "merge", "io_wait", "trace",
+                "total",
+                "load",
+                "compile",
+                "search",
+                "expand",
+                "merge",
+                "io_wait",
+                "trace",
+                "first_state",
             ],
         ),
     ] {
@@ -683,4 +691,20 @@ fn completions_and_manual_come_from_the_same_definitions() {
         assert!(completions.stdout.contains(&format!("--{flag}")), "{flag}");
         assert!(manual.stdout.contains(flag), "{flag}");
     }
+}
+
+#[test]
+fn the_time_to_the_first_state_is_told() {
+    let run = hadal(&["check", "models/msi.m", "-v", "--progress", "none"]);
+    assert!(
+        run.stdout
+            .contains("from the start to the first state expanded"),
+        "{}",
+        run.stdout
+    );
+    let run = hadal(&["check", "models/msi.m", "--json", "-", "--progress", "none"]);
+    let record = run.record();
+    let first = record["seconds"]["first_state"].as_f64();
+    let load = record["seconds"]["load"].as_f64();
+    assert!(first > load && load > Some(0.0), "{}", record["seconds"]);
 }

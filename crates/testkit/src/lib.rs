@@ -1,6 +1,7 @@
 //! What tests are made with; no other crate depends on this outside its tests.
 //!
 //! - [`agreement`]: two generators of one model, held against each other on every state.
+//! - [`coherence`]: Murphi models of any length.
 //! - [`random`]: well-typed random programs of the guarded-command language.
 //! - [`oracle`]: a brute-force search that is too simple to be wrong.
 //! - [`renaming`]: states with the elements of scalarsets renamed, by brute force.
@@ -8,6 +9,7 @@
 //! - [`writes`]: whether a step keeps to the bits its rule declares.
 
 pub mod agreement;
+pub mod coherence;
 pub mod corpus;
 pub mod oracle;
 pub mod random;
