@@ -6,6 +6,8 @@
 //! Every 128th entry starts afresh from a recorded place, so any entry is found by decoding at most
 //! 128.
 
+use crate::disk::{MOST_PARENT_BYTES, decode_parent, encode_parent};
+
 /// How a state was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parent {
@@ -34,13 +36,7 @@ struct Group {
 
 const GROUP_LEN: u64 = 128;
 const CHUNK_BYTES: usize = 1 << 16;
-/// A byte, a distance of at most ten bytes and an index of at most five.
-const GROUP_BYTES: usize = GROUP_LEN as usize * 16;
-/// The low bits of an entry's first byte are the index, the others the distance; the largest value
-/// of either says that the number follows, less that value.
-const INDEX_BITS: u32 = 6;
-const INDEX_ESCAPE: u64 = (1 << INDEX_BITS) - 1;
-const DISTANCE_ESCAPE: u64 = (1 << (8 - INDEX_BITS)) - 1;
+const GROUP_BYTES: usize = GROUP_LEN as usize * MOST_PARENT_BYTES;
 
 impl Parents {
     /// An empty log.
@@ -71,16 +67,7 @@ impl Parents {
             .chunks
             .last_mut()
             .expect("a group begins with a chunk to write to");
-        let (distance, index) = (parent.ordinal - self.last, u64::from(parent.index));
-        let (short_distance, short_index) =
-            (distance.min(DISTANCE_ESCAPE), index.min(INDEX_ESCAPE));
-        chunk.push((short_distance << INDEX_BITS | short_index) as u8);
-        if short_distance == DISTANCE_ESCAPE {
-            write_varint(chunk, distance - DISTANCE_ESCAPE);
-        }
-        if short_index == INDEX_ESCAPE {
-            write_varint(chunk, index - INDEX_ESCAPE);
-        }
+        encode_parent(chunk, self.last, parent);
         self.last = parent.ordinal;
         self.n_entries += 1;
     }
@@ -97,18 +84,8 @@ impl Parents {
             index: 0,
         };
         for _ in 0..=ordinal % GROUP_LEN {
-            let (&first, rest) = bytes.split_first().expect("an entry begins with a byte");
-            bytes = rest;
-            let mut distance = u64::from(first >> INDEX_BITS);
-            let mut index = u64::from(first) & INDEX_ESCAPE;
-            if distance == DISTANCE_ESCAPE {
-                distance += read_varint(&mut bytes);
-            }
-            if index == INDEX_ESCAPE {
-                index += read_varint(&mut bytes);
-            }
-            parent.ordinal += distance;
-            parent.index = index as u32;
+            parent = decode_parent(&mut bytes, parent.ordinal)
+                .expect("an entry comes back as it was written");
         }
         Some(parent)
     }
@@ -150,28 +127,6 @@ impl Parents {
             at: self.chunks[chunk].len() as u32,
             base: self.last,
         });
-    }
-}
-
-/// Seven bits a byte, least significant first; the high bit says that more follow.
-fn write_varint(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-fn read_varint(bytes: &mut &[u8]) -> u64 {
-    let (mut value, mut shift) = (0, 0);
-    loop {
-        let (&byte, rest) = bytes.split_first().expect("an entry ends within its chunk");
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return value;
-        }
-        shift += 7;
     }
 }
 

@@ -1,0 +1,267 @@
+//! Reading blocks, ahead of their use, and checking every byte.
+//!
+//! A reader knows from the start which blocks are wanted. It has them read into chunks, as many
+//! blocks to a chunk as fit, neighbours in one piece, and checks each block when it is asked for,
+//! just before it is used.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+
+use super::buffers::{Aligned, Chunk, Stream};
+use super::folder::{Folder, OpenFile};
+use super::frame::{self, FRAME_BYTES, HEADER_BYTES, Identity, Kind};
+use super::medium::SECTOR_BYTES;
+use super::threads::{Job, Pending, Work};
+use crate::{BlockReader, BlockSource, Error};
+
+/// A file of blocks; clones are the same file.
+#[derive(Clone)]
+pub struct BlockFile {
+    file: OpenFile,
+    identity: Identity,
+    n_blocks: u32,
+}
+
+impl BlockFile {
+    /// The file called `name`, which must be of this kind and have so many blocks, or more.
+    pub fn open(folder: &Folder, name: &str, kind: Kind, n_blocks: u32) -> Result<Self, Error> {
+        let (file, identity) = open(folder, name, kind, n_blocks)?;
+        Ok(Self::new(file, identity, n_blocks))
+    }
+
+    pub(crate) fn new(file: OpenFile, identity: Identity, n_blocks: u32) -> Self {
+        Self {
+            file,
+            identity,
+            n_blocks,
+        }
+    }
+
+    /// Name of the file in its folder.
+    pub fn name(&self) -> &str {
+        &self.file.name
+    }
+
+    /// Number of blocks.
+    pub fn n_blocks(&self) -> u32 {
+        self.n_blocks
+    }
+
+    /// Length of the file in bytes.
+    pub fn disk_bytes(&self) -> u64 {
+        self.file.len()
+    }
+
+    /// Reads one block into `payload`, in place of what is there.
+    pub fn get(&self, number: u32, payload: &mut Vec<u8>) -> Result<(), Error> {
+        let place = self.place(number)?;
+        let mut bytes = Aligned::new(place.1);
+        let usage = self.file.folder.usage();
+        usage
+            .waiting(|| self.file.file.read_at(bytes.bytes_mut(), place.0))
+            .map_err(|e| read_error(&self.file.name, place.0, e))?;
+        usage.count_read(place.1);
+        payload.clear();
+        payload.extend_from_slice(frame::read_frame(bytes.bytes(), &self.identity, number)?);
+        Ok(())
+    }
+
+    /// Offset and length of a block.
+    fn place(&self, number: u32) -> Result<(u64, usize), Error> {
+        let offset = frame::offset_of(number);
+        let rest = self.file.len().saturating_sub(offset);
+        if number >= self.n_blocks || rest == 0 {
+            return Err(Error::damaged(
+                &self.file.name,
+                offset,
+                format!("there is no block {number}"),
+            ));
+        }
+        // `rest` is a multiple of a sector: files grow by whole sectors, and `open` checks it.
+        Ok((offset, rest.min(FRAME_BYTES as u64) as usize))
+    }
+}
+
+impl BlockSource for BlockFile {
+    fn read(&self, wanted: Vec<Range<u32>>) -> Box<dyn BlockReader + '_> {
+        let mut reader = Reader {
+            file: self,
+            stream: Stream::new(self.file.folder.pool()),
+            wanted: wanted.into(),
+            pending: VecDeque::new(),
+            current: None,
+        };
+        reader.read_ahead();
+        Box::new(reader)
+    }
+}
+
+/// Opens a file and checks its header, and that so many blocks can be in it.
+pub(crate) fn open(
+    folder: &Folder,
+    name: &str,
+    kind: Kind,
+    n_blocks: u32,
+) -> Result<(OpenFile, Identity), Error> {
+    let file = folder.open_file(name)?;
+    let len = file.len();
+    if len < HEADER_BYTES as u64 || !len.is_multiple_of(SECTOR_BYTES as u64) {
+        return Err(Error::damaged(name, len, "the file has an odd length"));
+    }
+    if n_blocks > 0 && len <= frame::offset_of(n_blocks - 1) {
+        return Err(Error::damaged(
+            name,
+            len,
+            format!("the file ends before its {n_blocks} blocks do"),
+        ));
+    }
+    let mut sector = Aligned::new(HEADER_BYTES);
+    folder
+        .usage()
+        .waiting(|| file.file.read_at(sector.bytes_mut(), 0))
+        .map_err(|e| read_error(name, 0, e))?;
+    folder.usage().count_read(HEADER_BYTES);
+    let identity = frame::read_header(sector.bytes(), name, kind, folder.search_id())?;
+    Ok((file, identity))
+}
+
+fn read_error(name: &str, offset: u64, error: io::Error) -> Error {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        return Error::damaged(name, offset, "the file has become shorter");
+    }
+    Error::from_io(name, 0, error)
+}
+
+struct Reader<'a> {
+    file: &'a BlockFile,
+    stream: Stream,
+    /// Not asked for yet.
+    wanted: VecDeque<Range<u32>>,
+    pending: VecDeque<(Pending, Vec<Slot>)>,
+    current: Option<(Chunk, std::vec::IntoIter<Slot>)>,
+}
+
+/// Where a block lies in a chunk.
+struct Slot {
+    number: u32,
+    range: Range<usize>,
+}
+
+impl Reader<'_> {
+    /// Asks for blocks while there is memory for them.
+    fn read_ahead(&mut self) {
+        let in_use = usize::from(self.current.is_some());
+        while !self.wanted.is_empty() && self.pending.len() + in_use < self.stream.share() {
+            let Some(chunk) = self.stream.take() else {
+                return;
+            };
+            // An impossible block is left for when its turn comes.
+            if self.ask(chunk).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Asks for as many blocks as fit into `chunk`.
+    fn ask(&mut self, chunk: Chunk) -> Result<(), Error> {
+        let mut pieces: Vec<(u64, Range<usize>)> = Vec::new();
+        let mut slots = Vec::with_capacity(chunk.n_frames());
+        let mut filled = 0;
+        while slots.len() < chunk.n_frames() {
+            let Some(range) = self.wanted.front_mut() else {
+                break;
+            };
+            let Some(number) = range.next() else {
+                self.wanted.pop_front();
+                continue;
+            };
+            let (offset, len) = match self.file.place(number) {
+                Ok(place) => place,
+                // What comes before it is given first.
+                Err(error) => {
+                    range.start = number;
+                    if slots.is_empty() {
+                        self.stream.give_back(chunk);
+                        return Err(error);
+                    }
+                    break;
+                }
+            };
+            let place = filled..filled + len;
+            filled += len;
+            match pieces.last_mut() {
+                Some((start, piece)) if *start + piece.len() as u64 == offset => {
+                    piece.end = place.end;
+                }
+                _ => pieces.push((offset, place.clone())),
+            }
+            slots.push(Slot {
+                number,
+                range: place,
+            });
+        }
+        if slots.is_empty() {
+            self.stream.give_back(chunk);
+            return Ok(());
+        }
+        let folder = &self.file.file.folder;
+        folder.usage().count_read(filled);
+        let pending = folder.threads().submit(Job {
+            file: self.file.file.file.clone(),
+            chunk,
+            work: Work::Read(pieces),
+        });
+        self.pending.push_back((pending, slots));
+        Ok(())
+    }
+
+    /// Makes the next chunk the current one; false when there is none.
+    fn advance(&mut self) -> Result<bool, Error> {
+        if let Some((chunk, _)) = self.current.take() {
+            self.stream.give_back(chunk);
+        }
+        if self.pending.is_empty() {
+            if self.wanted.is_empty() {
+                return Ok(false);
+            }
+            let chunk = self.stream.take_any();
+            self.ask(chunk)?;
+        }
+        let Some((pending, slots)) = self.pending.pop_front() else {
+            return Ok(false);
+        };
+        let name = &self.file.file.name;
+        let offset = slots
+            .first()
+            .map_or(0, |slot| frame::offset_of(slot.number));
+        let done = self.file.file.folder.usage().waiting(|| pending.wait());
+        let (chunk, outcome) = done.map_err(|e| read_error(name, offset, e))?;
+        outcome.map_err(|e| read_error(name, offset, e))?;
+        self.current = Some((chunk, slots.into_iter()));
+        // Only now, so that the chunk given back above is of use to it.
+        self.read_ahead();
+        Ok(true)
+    }
+}
+
+impl BlockReader for Reader<'_> {
+    fn next(&mut self) -> Result<Option<(u32, &[u8])>, Error> {
+        loop {
+            if let Some((_, slots)) = &mut self.current
+                && let Some(slot) = slots.next()
+            {
+                let chunk = self
+                    .current
+                    .as_ref()
+                    .map_or(&[][..], |(chunk, _)| chunk.bytes());
+                let bytes = &chunk[slot.range];
+                let payload = frame::read_frame(bytes, &self.file.identity, slot.number)?;
+                return Ok(Some((slot.number, payload)));
+            }
+            if !self.advance()? {
+                return Ok(None);
+            }
+        }
+    }
+}

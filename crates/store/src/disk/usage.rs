@@ -1,0 +1,109 @@
+//! What a folder has cost so far, and what it may cost.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use super::medium::Disk;
+use crate::Error;
+
+/// What went through a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Bytes read, padding included.
+    pub read_bytes: u64,
+    /// Bytes written, padding included.
+    pub written_bytes: u64,
+    /// Length of all files together.
+    pub disk_bytes: u64,
+    /// The most that `disk_bytes` has been.
+    pub peak_disk_bytes: u64,
+    /// Time that callers have waited for the disk, summed over threads.
+    pub waited: Duration,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    read_bytes: AtomicU64,
+    written_bytes: AtomicU64,
+    disk_bytes: AtomicU64,
+    peak_disk_bytes: AtomicU64,
+    waited_nanos: AtomicU64,
+    limit_bytes: u64,
+}
+
+impl Usage {
+    /// `disk_bytes` are there already; more than `limit_bytes` shall never be.
+    pub(crate) fn new(disk_bytes: u64, limit_bytes: u64) -> Self {
+        Self {
+            disk_bytes: disk_bytes.into(),
+            peak_disk_bytes: disk_bytes.into(),
+            limit_bytes,
+            ..Self::default()
+        }
+    }
+
+    /// Claims room for `bytes` more, of which the device keeps `reserve_bytes` free.
+    pub(crate) fn grow(
+        &self,
+        bytes: u64,
+        disk: &dyn Disk,
+        reserve_bytes: u64,
+    ) -> Result<(), Error> {
+        let full = Error::Full { needed: bytes };
+        // A disk that cannot say what is free will say when it is full.
+        if bytes > 0
+            && let Ok(free) = disk.free_bytes()
+            && free < bytes.saturating_add(reserve_bytes)
+        {
+            return Err(full);
+        }
+        let claim = |now: u64| {
+            now.checked_add(bytes)
+                .filter(|&then| bytes == 0 || then <= self.limit_bytes)
+        };
+        match self.disk_bytes.fetch_update(Relaxed, Relaxed, claim) {
+            Ok(before) => {
+                self.peak_disk_bytes.fetch_max(before + bytes, Relaxed);
+                Ok(())
+            }
+            Err(_) => Err(full),
+        }
+    }
+
+    /// Bytes that the limit still allows.
+    pub(crate) fn allowed_bytes(&self) -> u64 {
+        self.limit_bytes
+            .saturating_sub(self.disk_bytes.load(Relaxed))
+    }
+
+    pub(crate) fn shrink(&self, bytes: u64) {
+        self.disk_bytes.fetch_sub(bytes, Relaxed);
+    }
+
+    pub(crate) fn count_read(&self, bytes: usize) {
+        self.read_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    pub(crate) fn count_written(&self, bytes: usize) {
+        self.written_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// Does something that waits for the disk.
+    pub(crate) fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let value = wait();
+        let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.waited_nanos.fetch_add(nanos, Relaxed);
+        value
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        Statistics {
+            read_bytes: self.read_bytes.load(Relaxed),
+            written_bytes: self.written_bytes.load(Relaxed),
+            disk_bytes: self.disk_bytes.load(Relaxed),
+            peak_disk_bytes: self.peak_disk_bytes.load(Relaxed),
+            waited: Duration::from_nanos(self.waited_nanos.load(Relaxed)),
+        }
+    }
+}

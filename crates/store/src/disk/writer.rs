@@ -1,0 +1,246 @@
+//! Writing blocks, while the disk is still busy with those before.
+//!
+//! Blocks are framed into a chunk where they will lie side by side on disk; a full chunk is handed
+//! to the writing thread, and filling goes on in another one.
+
+use std::collections::VecDeque;
+
+use super::buffers::{Aligned, Chunk, Stream};
+use super::folder::{Folder, OpenFile, random_id};
+use super::frame::{self, FRAME_BYTES, Identity, Kind};
+use super::medium::SECTOR_BYTES;
+use super::reader::{self, BlockFile};
+use super::threads::{Job, Pending, Work};
+use crate::{BLOCK_BYTES, BlockSink, Error};
+
+/// Appends blocks to a file.
+pub struct BlockWriter {
+    file: OpenFile,
+    identity: Identity,
+    stream: Stream,
+    n_blocks: u32,
+    /// The chunk being filled.
+    filling: Option<Filling>,
+    in_flight: VecDeque<(Pending, u64)>,
+    failed: Option<Failure>,
+}
+
+struct Filling {
+    chunk: Chunk,
+    first: u32,
+    n_frames: usize,
+    /// Bytes to write: whole frames, and what is needed of the last.
+    len: usize,
+}
+
+/// What went wrong before. The file has a gap since then, so nothing more is written to it.
+#[derive(Clone, Copy)]
+enum Failure {
+    Full,
+    Other,
+}
+
+impl BlockWriter {
+    /// A new file in `folder`.
+    pub fn create(folder: &Folder, kind: Kind) -> Result<Self, Error> {
+        let file = folder.create(kind)?;
+        let identity = Identity {
+            name: file.name.clone(),
+            kind,
+            search_id: folder.search_id(),
+            file_id: random_id(),
+        };
+        let mut sector = Aligned::new(SECTOR_BYTES);
+        frame::write_header(sector.bytes_mut(), &identity);
+        let written = file.grow_to(SECTOR_BYTES as u64).and_then(|()| {
+            folder
+                .usage()
+                .waiting(|| file.file.write_at(sector.bytes(), 0))
+                .map_err(|e| Error::from_io(&file.name, SECTOR_BYTES as u64, e))
+        });
+        if let Err(error) = written {
+            // The first error is the one to tell.
+            let _ = folder.retire(&file.name);
+            return Err(error);
+        }
+        folder.usage().count_written(SECTOR_BYTES);
+        Ok(Self::at_end(file, identity, 0))
+    }
+
+    /// Goes on behind the first `n_blocks` blocks of a file that is there; what it has besides is
+    /// cut off.
+    pub fn reopen(folder: &Folder, name: &str, kind: Kind, n_blocks: u32) -> Result<Self, Error> {
+        let (file, identity) = reader::open(folder, name, kind, n_blocks)?;
+        file.cut_to(frame::offset_of(n_blocks))?;
+        Ok(Self::at_end(file, identity, n_blocks))
+    }
+
+    fn at_end(file: OpenFile, identity: Identity, n_blocks: u32) -> Self {
+        Self {
+            stream: Stream::new(file.folder.pool()),
+            file,
+            identity,
+            n_blocks,
+            filling: None,
+            in_flight: VecDeque::new(),
+            failed: None,
+        }
+    }
+
+    /// Name of the file in its folder.
+    pub fn name(&self) -> &str {
+        &self.file.name
+    }
+
+    /// Blocks appended so far.
+    pub fn n_blocks(&self) -> u32 {
+        self.n_blocks
+    }
+
+    /// Returns when all blocks are in the file, though they may not survive a crash.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.check()?;
+        let outcome = self.submit().and_then(|()| {
+            while !self.in_flight.is_empty() {
+                self.wait_for_one()?;
+            }
+            Ok(())
+        });
+        self.note(outcome)
+    }
+
+    /// Returns when all blocks are in the file for good.
+    pub fn sync(&mut self) -> Result<(), Error> {
+        self.flush()?;
+        let synced = self
+            .file
+            .folder
+            .usage()
+            .waiting(|| self.file.file.sync())
+            .map_err(|e| Error::from_io(&self.file.name, 0, e));
+        // What a failed sync has lost is unknown, and another one may not tell.
+        self.note(synced)
+    }
+
+    /// The blocks so far, for reading, while the file goes on.
+    pub fn written(&mut self) -> Result<BlockFile, Error> {
+        self.flush()?;
+        Ok(BlockFile::new(
+            self.file.clone(),
+            self.identity.clone(),
+            self.n_blocks,
+        ))
+    }
+
+    /// Ends the file. To list it in a manifest, [`sync`](Self::sync) first.
+    pub fn finish(mut self) -> Result<BlockFile, Error> {
+        self.written()
+    }
+
+    fn append(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let number = self.n_blocks;
+        let n_blocks = number.checked_add(1).ok_or(Error::Full {
+            needed: payload.len() as u64,
+        })?;
+        let mut filling = match self.filling.take() {
+            Some(filling) => filling,
+            None => Filling {
+                chunk: self.next_chunk()?,
+                first: number,
+                n_frames: 0,
+                len: 0,
+            },
+        };
+        let at = filling.n_frames * FRAME_BYTES;
+        let place = &mut filling.chunk.bytes_mut()[at..][..FRAME_BYTES];
+        filling.len = at + frame::write_frame(place, &self.identity, number, payload);
+        filling.n_frames += 1;
+        self.n_blocks = n_blocks;
+        let is_full = filling.n_frames == filling.chunk.n_frames();
+        self.filling = Some(filling);
+        if is_full { self.submit() } else { Ok(()) }
+    }
+
+    /// Memory for the next blocks: free memory within this writer's share, else what it used before.
+    fn next_chunk(&mut self) -> Result<Chunk, Error> {
+        if self.in_flight.is_empty() {
+            return Ok(self.stream.take_any());
+        }
+        if self.in_flight.len() < self.stream.share()
+            && let Some(chunk) = self.stream.take()
+        {
+            return Ok(chunk);
+        }
+        self.take_done()
+    }
+
+    /// Hands what is filled to the writing thread.
+    fn submit(&mut self) -> Result<(), Error> {
+        let Some(filling) = self.filling.take() else {
+            return Ok(());
+        };
+        let offset = frame::offset_of(filling.first);
+        let len = filling.len as u64;
+        self.file.grow_to(offset + len)?;
+        self.file.folder.usage().count_written(filling.len);
+        let pending = self.file.folder.threads().submit(Job {
+            file: self.file.file.clone(),
+            chunk: filling.chunk,
+            work: Work::Write(offset, filling.len),
+        });
+        self.in_flight.push_back((pending, len));
+        Ok(())
+    }
+
+    /// The chunk of the oldest write, when that is done.
+    fn take_done(&mut self) -> Result<Chunk, Error> {
+        let Some((pending, len)) = self.in_flight.pop_front() else {
+            return Ok(self.stream.take_any());
+        };
+        let done = self.file.folder.usage().waiting(|| pending.wait());
+        let failed = |e| Error::from_io(&self.file.name, len, e);
+        let (chunk, outcome) = done.map_err(failed)?;
+        outcome.map_err(failed)?;
+        Ok(chunk)
+    }
+
+    fn wait_for_one(&mut self) -> Result<(), Error> {
+        let chunk = self.take_done()?;
+        self.stream.give_back(chunk);
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        match self.failed {
+            None => Ok(()),
+            Some(Failure::Full) => Err(Error::Full {
+                needed: FRAME_BYTES as u64,
+            }),
+            Some(Failure::Other) => Err(Error::Io {
+                file: self.file.name.clone(),
+                source: std::io::Error::other("an earlier write to this file has failed"),
+            }),
+        }
+    }
+
+    fn note<T>(&mut self, outcome: Result<T, Error>) -> Result<T, Error> {
+        match &outcome {
+            Ok(_) => {}
+            Err(Error::Full { .. }) => self.failed = Some(Failure::Full),
+            Err(_) => self.failed = Some(Failure::Other),
+        }
+        outcome
+    }
+}
+
+impl BlockSink for BlockWriter {
+    fn put(&mut self, payload: &[u8]) -> Result<(), Error> {
+        assert!(
+            payload.len() <= BLOCK_BYTES,
+            "a block holds at most {BLOCK_BYTES} bytes"
+        );
+        self.check()?;
+        let outcome = self.append(payload);
+        self.note(outcome)
+    }
+}
