@@ -6,11 +6,13 @@
 //! - [`oracle`]: a brute-force search that is too simple to be wrong.
 //! - [`renaming`]: states with the elements of scalarsets renamed, by brute force.
 //! - [`corpus`]: what model files say about themselves.
+//! - [`disk`]: a disk in memory that crashes, fills up or flips a bit when told.
 //! - [`writes`]: whether a step keeps to the bits its rule declares.
 
 pub mod agreement;
 pub mod coherence;
 pub mod corpus;
+pub mod disk;
 pub mod oracle;
 pub mod random;
 pub mod renaming;

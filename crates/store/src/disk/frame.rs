@@ -138,6 +138,15 @@ pub(crate) fn write_frame(
     padded_len(payload.len())
 }
 
+/// Bytes of `frame` that count, by its own word: the rest is behind its padding.
+pub(crate) fn frame_len(frame: &[u8]) -> usize {
+    let len = match frame.get(4..8) {
+        Some(_) => u32_at(frame, 4) as usize,
+        None => 0,
+    };
+    padded_len(len.min(BLOCK_BYTES)).min(frame.len())
+}
+
 /// The payload of block `number`; `frame` is all there is of it in the file.
 pub(crate) fn read_frame<'a>(
     frame: &'a [u8],

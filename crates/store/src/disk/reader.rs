@@ -26,8 +26,30 @@ pub struct BlockFile {
 impl BlockFile {
     /// The file called `name`, which must be of this kind and have so many blocks, or more.
     pub fn open(folder: &Folder, name: &str, kind: Kind, n_blocks: u32) -> Result<Self, Error> {
-        let (file, identity) = open(folder, name, kind, n_blocks)?;
+        let file = folder.open_file(name)?;
+        let least = match n_blocks.checked_sub(1) {
+            Some(last) => frame::offset_of(last) + SECTOR_BYTES as u64,
+            None => HEADER_BYTES as u64,
+        };
+        if file.len() < least {
+            return Err(Error::damaged(
+                name,
+                file.len(),
+                format!("the file ends before its {n_blocks} blocks do"),
+            ));
+        }
+        let mut sector = Aligned::new(HEADER_BYTES);
+        folder
+            .usage()
+            .waiting(|| file.file.read_at(sector.bytes_mut(), 0))
+            .map_err(|e| read_error(name, 0, e))?;
+        folder.usage().count_read(HEADER_BYTES);
+        let identity = frame::read_header(sector.bytes(), name, kind, folder.search_id())?;
         Ok(Self::new(file, identity, n_blocks))
+    }
+
+    pub(crate) fn into_parts(self) -> (OpenFile, Identity) {
+        (self.file, self.identity)
     }
 
     pub(crate) fn new(file: OpenFile, identity: Identity, n_blocks: u32) -> Self {
@@ -55,13 +77,9 @@ impl BlockFile {
 
     /// Reads one block into `payload`, in place of what is there.
     pub fn get(&self, number: u32, payload: &mut Vec<u8>) -> Result<(), Error> {
-        let place = self.place(number)?;
-        let mut bytes = Aligned::new(place.1);
-        let usage = self.file.folder.usage();
-        usage
-            .waiting(|| self.file.file.read_at(bytes.bytes_mut(), place.0))
-            .map_err(|e| read_error(&self.file.name, place.0, e))?;
-        usage.count_read(place.1);
+        let (offset, len) = self.place(number)?;
+        let mut bytes = Aligned::new(len);
+        self.fetch(bytes.bytes_mut(), offset)?;
         payload.clear();
         payload.extend_from_slice(frame::read_frame(bytes.bytes(), &self.identity, number)?);
         Ok(())
@@ -70,7 +88,8 @@ impl BlockFile {
     /// Offset and length of a block.
     fn place(&self, number: u32) -> Result<(u64, usize), Error> {
         let offset = frame::offset_of(number);
-        let rest = self.file.len().saturating_sub(offset);
+        // What was being written when a machine went down may end anywhere.
+        let rest = self.file.len().saturating_sub(offset) / SECTOR_BYTES as u64;
         if number >= self.n_blocks || rest == 0 {
             return Err(Error::damaged(
                 &self.file.name,
@@ -78,8 +97,29 @@ impl BlockFile {
                 format!("there is no block {number}"),
             ));
         }
-        // `rest` is a multiple of a sector: files grow by whole sectors, and `open` checks it.
-        Ok((offset, rest.min(FRAME_BYTES as u64) as usize))
+        let len = rest.saturating_mul(SECTOR_BYTES as u64);
+        Ok((offset, len.min(FRAME_BYTES as u64) as usize))
+    }
+
+    /// Where the last block ends; what follows it in the file is not looked at.
+    pub(crate) fn end(&self) -> Result<u64, Error> {
+        let Some(last) = self.n_blocks.checked_sub(1) else {
+            return Ok(HEADER_BYTES as u64);
+        };
+        let (offset, len) = self.place(last)?;
+        let mut bytes = Aligned::new(len);
+        self.fetch(bytes.bytes_mut(), offset)?;
+        let len = frame::frame_len(bytes.bytes());
+        frame::read_frame(&bytes.bytes()[..len], &self.identity, last)?;
+        Ok(offset + len as u64)
+    }
+
+    fn fetch(&self, bytes: &mut [u8], offset: u64) -> Result<(), Error> {
+        let usage = self.file.folder.usage();
+        usage.count_read(bytes.len());
+        usage
+            .waiting(|| self.file.file.read_at(bytes, offset))
+            .map_err(|e| read_error(&self.file.name, offset, e))
     }
 }
 
@@ -95,35 +135,6 @@ impl BlockSource for BlockFile {
         reader.read_ahead();
         Box::new(reader)
     }
-}
-
-/// Opens a file and checks its header, and that so many blocks can be in it.
-pub(crate) fn open(
-    folder: &Folder,
-    name: &str,
-    kind: Kind,
-    n_blocks: u32,
-) -> Result<(OpenFile, Identity), Error> {
-    let file = folder.open_file(name)?;
-    let len = file.len();
-    if len < HEADER_BYTES as u64 || !len.is_multiple_of(SECTOR_BYTES as u64) {
-        return Err(Error::damaged(name, len, "the file has an odd length"));
-    }
-    if n_blocks > 0 && len <= frame::offset_of(n_blocks - 1) {
-        return Err(Error::damaged(
-            name,
-            len,
-            format!("the file ends before its {n_blocks} blocks do"),
-        ));
-    }
-    let mut sector = Aligned::new(HEADER_BYTES);
-    folder
-        .usage()
-        .waiting(|| file.file.read_at(sector.bytes_mut(), 0))
-        .map_err(|e| read_error(name, 0, e))?;
-    folder.usage().count_read(HEADER_BYTES);
-    let identity = frame::read_header(sector.bytes(), name, kind, folder.search_id())?;
-    Ok((file, identity))
 }
 
 fn read_error(name: &str, offset: u64, error: io::Error) -> Error {

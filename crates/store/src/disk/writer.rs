@@ -9,7 +9,7 @@ use super::buffers::{Aligned, Chunk, Stream};
 use super::folder::{Folder, OpenFile, random_id};
 use super::frame::{self, FRAME_BYTES, Identity, Kind};
 use super::medium::SECTOR_BYTES;
-use super::reader::{self, BlockFile};
+use super::reader::BlockFile;
 use super::threads::{Job, Pending, Work};
 use crate::{BLOCK_BYTES, BlockSink, Error};
 
@@ -70,8 +70,10 @@ impl BlockWriter {
     /// Goes on behind the first `n_blocks` blocks of a file that is there; what it has besides is
     /// cut off.
     pub fn reopen(folder: &Folder, name: &str, kind: Kind, n_blocks: u32) -> Result<Self, Error> {
-        let (file, identity) = reader::open(folder, name, kind, n_blocks)?;
-        file.cut_to(frame::offset_of(n_blocks))?;
+        let file = BlockFile::open(folder, name, kind, n_blocks)?;
+        let end = file.end()?;
+        let (file, identity) = file.into_parts();
+        file.cut_to(end)?;
         Ok(Self::at_end(file, identity, n_blocks))
     }
 
