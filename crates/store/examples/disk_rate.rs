@@ -10,7 +10,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hadal_store::disk::{BlockWriter, Folder, FolderOptions, Kind, NativeDisk};
+use hadal_store::disk::{BlockWriter, Disk, Folder, FolderOptions, Kind, NativeDisk};
 use hadal_store::{BLOCK_BYTES, BlockSink, BlockSource};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mib, rounds, buffer_mib) = (number(1024)?, number(3)?, number(16)?);
     let n_blocks = u32::try_from(mib * 16)?;
     let disk = NativeDisk::open(&path)?;
-    println!("direct I/O: {}", disk.is_direct());
+    println!("{:?}, direct I/O: {}", disk.medium(), disk.is_direct());
     let options = FolderOptions {
         buffer_bytes: buffer_mib << 20,
         ..FolderOptions::default()

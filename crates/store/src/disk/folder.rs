@@ -25,7 +25,7 @@ pub struct FolderOptions {
     pub limit_bytes: u64,
     /// Bytes of the device that are left to others, and to the manifest.
     pub reserve_bytes: u64,
-    /// Memory for buffers; 17 MiB are enough for full speed, and less is possible.
+    /// Memory for buffers: 16 MiB are enough for full speed, and two blocks for any speed at all.
     pub buffer_bytes: usize,
     /// Whether reading and writing have threads of their own.
     pub threads: bool,
@@ -155,12 +155,7 @@ impl Folder {
         let mut commits = inner.commits.lock().unwrap_or_else(PoisonError::into_inner);
         let failed =
             |e| Error::from_io(manifest::NAME, manifest::file_len(payload.len()) as u64, e);
-        let retired = {
-            let mut files = self.files();
-            // From here on the new manifest may count, so what it may list is no longer fresh.
-            files.fresh.clear();
-            files.retired.clone()
-        };
+        let retired = self.files().retired.clone();
         if self.files().lens.contains_key(manifest::NEW_NAME) {
             self.delete(manifest::NEW_NAME)?;
         }
@@ -178,6 +173,8 @@ impl Folder {
             file.sync().map_err(failed)?;
             // The names of all that is listed must be safe before the manifest that lists them.
             inner.disk.sync_folder().map_err(failed)?;
+            // From here on this manifest may count, so what it may list is no longer fresh.
+            self.files().fresh.clear();
             inner
                 .disk
                 .rename(manifest::NEW_NAME, manifest::NAME)
@@ -211,6 +208,22 @@ impl Folder {
             files.retired.push(name.to_owned());
         }
         Ok(())
+    }
+
+    /// Deletes the manifest and all files of searches: there is nothing to go on with any more.
+    pub fn clear(&self) -> Result<(), Error> {
+        // First the manifest, for good, so that there is none that lists what is gone.
+        self.delete(manifest::NAME)?;
+        self.inner
+            .disk
+            .sync_folder()
+            .map_err(|e| Error::from_io(manifest::NAME, 0, e))?;
+        {
+            let mut files = self.files();
+            files.fresh.clear();
+            files.retired.clear();
+        }
+        self.sweep([])
     }
 
     /// What went through the folder so far.

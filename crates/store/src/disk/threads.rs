@@ -7,7 +7,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -38,12 +38,23 @@ pub(crate) type Done = (Chunk, io::Result<()>);
 pub(crate) struct Pending(Receiver<Done>);
 
 impl Pending {
+    /// The same without waiting; `None` while the job is not done.
+    pub(crate) fn poll(&self) -> Option<Result<Done, io::Error>> {
+        match self.0.try_recv() {
+            Ok(done) => Some(Ok(done)),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(thread_has_ended())),
+        }
+    }
+
     /// Waits for the job to be done; the chunk is gone only if its thread is.
     pub(crate) fn wait(self) -> Result<Done, io::Error> {
-        self.0
-            .recv()
-            .map_err(|_| io::Error::other("a thread for input and output has ended"))
+        self.0.recv().map_err(|_| thread_has_ended())
     }
+}
+
+fn thread_has_ended() -> io::Error {
+    io::Error::other("a thread for input and output has ended")
 }
 
 type Queue = Sender<(Job, SyncSender<Done>)>;

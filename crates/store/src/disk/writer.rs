@@ -1,16 +1,18 @@
 //! Writing blocks, while the disk is still busy with those before.
 //!
 //! Blocks are framed into a chunk where they will lie side by side on disk; a full chunk is handed
-//! to the writing thread, and filling goes on in another one.
+//! to the writing thread, and filling goes on in another one. An error of that thread is seen when
+//! its chunk is used again, some blocks later, or at the next flush.
 
 use std::collections::VecDeque;
+use std::io;
 
 use super::buffers::{Aligned, Chunk, Stream};
 use super::folder::{Folder, OpenFile, random_id};
 use super::frame::{self, FRAME_BYTES, Identity, Kind};
 use super::medium::SECTOR_BYTES;
 use super::reader::BlockFile;
-use super::threads::{Job, Pending, Work};
+use super::threads::{Done, Job, Pending, Work};
 use crate::{BLOCK_BYTES, BlockSink, Error};
 
 /// Appends blocks to a file.
@@ -163,10 +165,16 @@ impl BlockWriter {
         if is_full { self.submit() } else { Ok(()) }
     }
 
-    /// Memory for the next blocks: free memory within this writer's share, else what it used before.
+    /// Memory for the next blocks: what was just written from, for it is warm; else free memory
+    /// within this writer's share; else what is written next.
     fn next_chunk(&mut self) -> Result<Chunk, Error> {
-        if self.in_flight.is_empty() {
+        let Some((pending, len)) = self.in_flight.front() else {
             return Ok(self.stream.take_any());
+        };
+        if let Some(done) = pending.poll() {
+            let len = *len;
+            self.in_flight.pop_front();
+            return self.written_from(done, len);
         }
         if self.in_flight.len() < self.stream.share()
             && let Some(chunk) = self.stream.take()
@@ -200,6 +208,10 @@ impl BlockWriter {
             return Ok(self.stream.take_any());
         };
         let done = self.file.folder.usage().waiting(|| pending.wait());
+        self.written_from(done, len)
+    }
+
+    fn written_from(&self, done: Result<Done, io::Error>, len: u64) -> Result<Chunk, Error> {
         let failed = |e| Error::from_io(&self.file.name, len, e);
         let (chunk, outcome) = done.map_err(failed)?;
         outcome.map_err(failed)?;
@@ -220,7 +232,7 @@ impl BlockWriter {
             }),
             Some(Failure::Other) => Err(Error::Io {
                 file: self.file.name.clone(),
-                source: std::io::Error::other("an earlier write to this file has failed"),
+                source: io::Error::other("an earlier write to this file has failed"),
             }),
         }
     }
