@@ -181,11 +181,11 @@ fn a_crash_at_any_operation_leaves_what_the_last_manifest_lists() {
         assert!(outcome.is_err());
         for seed in 0..4 {
             let story = format!("operation {n}, seed {seed}");
-            let left = disk.crash(seed);
+            let left = disk.crash(n * 8 + seed);
             // The recovery may be cut off as well, sooner or later.
             left.stop_at(1 + (n * 7 + seed * 5) % 40);
             let _ = run_on(&left, OPTIONS);
-            let left = left.crash(seed + 1);
+            let left = left.crash(n * 8 + seed + 4);
             let mut history =
                 History::open(&left, OPTIONS).unwrap_or_else(|e| panic!("{story}: {e}"));
             assert!(history.n_commits >= n_commits, "{story}");
