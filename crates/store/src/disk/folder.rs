@@ -379,7 +379,9 @@ fn number_of(name: &str) -> Option<u64> {
         && kind
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    let is_number = digits.len() >= 8 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    // So long that no search gets there, and so short that there is always a next number.
+    let is_number =
+        (8..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
     if is_kind && is_number {
         digits.parse().ok()
     } else {
@@ -405,4 +407,28 @@ fn read_manifest(disk: &dyn Disk, len: u64) -> Result<Manifest, Error> {
 pub(crate) fn random_id() -> u64 {
     // Every `RandomState` has other keys, and the first are the system's random numbers.
     RandomState::new().hash_one(std::time::SystemTime::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number_of;
+
+    #[test]
+    fn only_names_of_ours_have_numbers() {
+        assert_eq!(number_of("prnt-00000012.hadal"), Some(12));
+        assert_eq!(number_of("run0-123456789.hadal"), Some(123_456_789));
+        for name in [
+            "prnt-0000012.hadal",
+            "prnt-00000012hadal",
+            "prnt-00000012.hadal.bak",
+            "notes-00000012.hadal",
+            "Prnt-00000012.hadal",
+            "prnt-+0000012.hadal",
+            "prnt-18446744073709551615.hadal",
+            "prnt.hadal",
+            "MANIFEST",
+        ] {
+            assert_eq!(number_of(name), None, "{name}");
+        }
+    }
 }

@@ -312,7 +312,11 @@ impl<'a> Mark<'a> {
         let mut first = 0u64;
         for _ in 0..n_blocks {
             firsts.push(first);
-            first = first.checked_add(read_varint(bytes)?.max(1))?;
+            let n_entries = read_varint(bytes)?;
+            if n_entries == 0 {
+                return None;
+            }
+            first = first.checked_add(n_entries)?;
         }
         let n_in_tail = read_varint(bytes)?;
         let mark = Self {
@@ -331,5 +335,72 @@ impl<'a> Mark<'a> {
         }
         let is_whole = entries.is_empty() && last == mark.last && mark.tail.len() <= BLOCK_BYTES;
         (is_whole && u64_at(header, 0) == mark.tail_first).then_some(mark)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rand::{Rng, RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::{Mark, ParentLog};
+    use crate::disk::{BlockWriter, Folder, FolderOptions, Kind, NativeDisk};
+    use crate::{BLOCK_BYTES, BlockSink, Error};
+
+    /// Checksums cannot see what was wrong before it was written.
+    #[test]
+    fn blocks_of_garbage_with_good_checksums_are_damage() {
+        let path = tempfile::tempdir().unwrap();
+        let disk = Arc::new(NativeDisk::open(path.path()).unwrap());
+        let (folder, _) = Folder::open(disk, FolderOptions::default()).unwrap();
+        let mut rng = Pcg64Mcg::seed_from_u64(4);
+        let mut writer = BlockWriter::create(&folder, Kind::PARENTS).unwrap();
+        let name = writer.name().to_owned();
+        let n_blocks = 40;
+        for block in 0..n_blocks {
+            let mut bytes = vec![0; rng.random_range(0..BLOCK_BYTES)];
+            rng.fill_bytes(&mut bytes);
+            // In some, the header is as it should be.
+            if block % 2 == 0 && bytes.len() >= 20 {
+                bytes[..8].copy_from_slice(&(block * 50_000u64).to_le_bytes());
+                bytes[16..20].copy_from_slice(&50_000u32.to_le_bytes());
+            }
+            writer.put(&bytes).unwrap();
+        }
+        drop(writer.finish().unwrap());
+        let n_entries = n_blocks * 50_000;
+        let mut tail = n_entries.to_le_bytes().to_vec();
+        tail.extend_from_slice(&[0; 12]);
+        let mark = Mark {
+            name: &name,
+            firsts: (0..n_blocks).map(|block| block * 50_000).collect(),
+            tail: &tail,
+            tail_first: n_entries,
+            n_entries,
+            last: 0,
+        };
+        let log = ParentLog::reopen(&folder, &mark.encode()).unwrap();
+        for block in 0..n_blocks {
+            let last = log.get(block * 50_000 + 49_999);
+            assert!(matches!(last, Err(Error::Damaged { .. })), "block {block}");
+        }
+    }
+
+    #[test]
+    fn marks_of_garbage_are_refused() {
+        let mut rng = Pcg64Mcg::seed_from_u64(5);
+        for _ in 0..10_000 {
+            let mut bytes = vec![0; rng.random_range(0..200)];
+            rng.fill_bytes(&mut bytes);
+            // Small numbers get further.
+            for byte in &mut bytes {
+                *byte >>= rng.random_range(0..8);
+            }
+            if let Some(mark) = Mark::decode(&bytes) {
+                assert!(mark.tail.len() <= bytes.len() && mark.tail_first <= mark.n_entries);
+            }
+        }
     }
 }
