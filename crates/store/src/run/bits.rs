@@ -1,0 +1,171 @@
+//! Taking chosen bits out of a word and putting them back.
+//!
+//! Runs are coded by masks: *extract* closes up the bits of a word that a mask chooses, *deposit*
+//! spreads them out again. Processors with BMI2 do either in one instruction, but only code that
+//! was compiled for them may say so; hence a [`Kernel`] is a whole loop, compiled once for such
+//! processors and once for all, and [`run`] chooses when the program runs.
+//! This is the module's only unsafe code.
+
+/// The two operations, on a processor that has them.
+pub(crate) trait Bits: Copy {
+    /// The bits of `word` that `mask` chooses, closed up at the low end.
+    fn extract(self, word: u64, mask: u64) -> u64;
+    /// The low bits of `word`, spread over the places that `mask` chooses.
+    fn deposit(self, word: u64, mask: u64) -> u64;
+}
+
+/// A loop over many words. Its `run` must be `#[inline(always)]`, and so must all that is generic
+/// in [`Bits`] below it, or the instructions are called instead of used.
+pub(crate) trait Kernel {
+    /// What it computes.
+    type Output;
+    /// Does it.
+    fn run<B: Bits>(self, bits: B) -> Self::Output;
+}
+
+/// Runs `kernel` with the best operations that this processor has.
+#[inline]
+pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(bmi2) = native::Bmi2::detect() {
+        return bmi2.run(kernel);
+    }
+    kernel.run(Portable)
+}
+
+/// The operations in plain code: a step for each stretch of ones in the mask.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+impl Bits for Portable {
+    #[inline]
+    fn extract(self, word: u64, mut mask: u64) -> u64 {
+        let (mut result, mut n_bits) = (0, 0);
+        while mask != 0 {
+            let at = mask.trailing_zeros();
+            let len = (mask >> at).trailing_ones();
+            let ones = u64::MAX >> (64 - len);
+            result |= ((word >> at) & ones) << n_bits;
+            n_bits += len;
+            mask &= !(ones << at);
+        }
+        result
+    }
+
+    #[inline]
+    fn deposit(self, mut word: u64, mut mask: u64) -> u64 {
+        let mut result = 0;
+        while mask != 0 {
+            let at = mask.trailing_zeros();
+            let len = (mask >> at).trailing_ones();
+            let ones = u64::MAX >> (64 - len);
+            result |= (word & ones) << at;
+            word = word.checked_shr(len).unwrap_or(0);
+            mask &= !(ones << at);
+        }
+        result
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod native {
+    use std::arch::x86_64::{_pdep_u64, _pext_u64};
+
+    use super::{Bits, Kernel};
+
+    /// Proof that the processor has the instructions: only [`Bmi2::detect`] makes one.
+    #[derive(Clone, Copy)]
+    pub(super) struct Bmi2(());
+
+    impl Bmi2 {
+        #[inline]
+        pub(super) fn detect() -> Option<Self> {
+            let has = is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("popcnt")
+                && is_x86_feature_detected!("lzcnt");
+            has.then_some(Bmi2(()))
+        }
+
+        #[inline]
+        pub(super) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+            // SAFETY: `self` proves that the processor has all features the function asks for.
+            unsafe { run_with_features(self, kernel) }
+        }
+    }
+
+    #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
+    fn run_with_features<K: Kernel>(bmi2: Bmi2, kernel: K) -> K::Output {
+        kernel.run(bmi2)
+    }
+
+    impl Bits for Bmi2 {
+        #[inline(always)]
+        fn extract(self, word: u64, mask: u64) -> u64 {
+            // SAFETY: `self` proves that the processor has BMI2.
+            unsafe { _pext_u64(word, mask) }
+        }
+
+        #[inline(always)]
+        fn deposit(self, word: u64, mask: u64) -> u64 {
+            // SAFETY: `self` proves that the processor has BMI2.
+            unsafe { _pdep_u64(word, mask) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::{Bits, Kernel, Portable, run};
+
+    struct Both {
+        word: u64,
+        mask: u64,
+    }
+
+    impl Kernel for Both {
+        type Output = (u64, u64);
+        #[inline(always)]
+        fn run<B: Bits>(self, bits: B) -> (u64, u64) {
+            (
+                bits.extract(self.word, self.mask),
+                bits.deposit(self.word, self.mask),
+            )
+        }
+    }
+
+    /// Bit by bit, as the operations are defined.
+    fn defined(word: u64, mask: u64) -> (u64, u64) {
+        let (mut extracted, mut deposited, mut n_bits) = (0, 0, 0);
+        for at in (0..64).filter(|at| mask >> at & 1 == 1) {
+            extracted |= (word >> at & 1) << n_bits;
+            deposited |= (word >> n_bits & 1) << at;
+            n_bits += 1;
+        }
+        (extracted, deposited)
+    }
+
+    #[test]
+    fn plain_code_and_instructions_do_what_is_defined() {
+        let mut random = rand_pcg::Pcg64::seed_from_u64(7);
+        for round in 0..20_000 {
+            let word = random.random();
+            let mask = match round % 5 {
+                0 => random.random(),
+                1 => random.random::<u64>() & random.random::<u64>() & random.random::<u64>(),
+                2 => random.random::<u64>() | random.random::<u64>() | random.random::<u64>(),
+                3 => u64::MAX << random.random_range(0..64),
+                _ => [0, 1, u64::MAX, 1 << 63][random.random_range(0..4)],
+            };
+            let expected = defined(word, mask);
+            assert_eq!(
+                Both { word, mask }.run(Portable),
+                expected,
+                "{word:x} {mask:x}"
+            );
+            assert_eq!(run(Both { word, mask }), expected, "{word:x} {mask:x}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! A run that was written: its fences, and how its blocks are found.
+//!
+//! The footer, the last block, in little-endian numbers: `"HDLRUN1\0"`; words of a key (4 bytes);
+//! 1 if keys have ordinals, else 0 (4); number of data blocks (8); number of keys (8); the last
+//! key, unless there are none. Before it are the fences.
+
+use std::fmt;
+use std::iter;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::block::View;
+use super::cursor::RunKeys;
+use super::damage::Damage;
+use super::probe::probe;
+use super::range::KeyRange;
+use super::reduced::load_u64;
+use super::{MAX_WORDS, Versioned};
+use crate::{BLOCK_BYTES, BlockSource, Error};
+
+/// Words of fences in a block.
+pub(crate) const FENCE_WORDS: usize = BLOCK_BYTES / 8;
+
+const MAGIC: &[u8; 8] = b"HDLRUN1\0";
+const FOOTER_BYTES: usize = 32;
+
+/// A sorted run: ascending distinct keys on disk, the first of each block in memory.
+pub struct Run {
+    source: Arc<dyn BlockSource>,
+    name: String,
+    n_words: usize,
+    has_ordinals: bool,
+    n_keys: u64,
+    fences: Vec<u64>,
+    last_key: Vec<u64>,
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("name", &self.name)
+            .field("n_words", &self.n_words)
+            .field("n_keys", &self.n_keys)
+            .field("n_data_blocks", &self.n_data_blocks())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Run {
+    /// Opens the run of `n_blocks` blocks in `source`; `name` is what errors call it.
+    pub fn open(source: Arc<dyn BlockSource>, n_blocks: u32, name: &str) -> Result<Self, Error> {
+        let last = n_blocks.saturating_sub(1);
+        let damage = |what| Damage(what).in_block(name, last);
+        let footer = {
+            let mut reader = source.read(iter::once(last..n_blocks).collect());
+            let (_, payload) = reader.next()?.ok_or_else(|| damage("no footer"))?;
+            Footer::from_bytes(payload).map_err(|what| what.in_block(name, last))?
+        };
+        let n_fence_words = footer.n_data_blocks as usize * footer.n_words;
+        let n_fence_blocks = n_fence_words.div_ceil(FENCE_WORDS) as u64;
+        if u64::from(footer.n_data_blocks) + n_fence_blocks != u64::from(last) {
+            return Err(damage("number of blocks"));
+        }
+        let mut fences = Vec::with_capacity(n_fence_words);
+        let mut reader = source.read(iter::once(footer.n_data_blocks..last).collect());
+        while let Some((_, payload)) = reader.next()? {
+            let (words, []) = payload.as_chunks::<8>() else {
+                return Err(damage("length of fences"));
+            };
+            fences.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
+        }
+        drop(reader);
+        if fences.len() != n_fence_words {
+            return Err(damage("number of fences"));
+        }
+        if !fences.chunks(footer.n_words).is_sorted() {
+            return Err(damage("order of fences"));
+        }
+        Ok(Run {
+            source,
+            name: name.to_owned(),
+            n_words: footer.n_words,
+            has_ordinals: footer.has_ordinals,
+            n_keys: footer.n_keys,
+            fences,
+            last_key: footer.last_key,
+        })
+    }
+
+    /// Words of a key.
+    pub fn n_words(&self) -> usize {
+        self.n_words
+    }
+
+    /// Whether keys have ordinals.
+    pub fn has_ordinals(&self) -> bool {
+        self.has_ordinals
+    }
+
+    /// Number of keys.
+    pub fn n_keys(&self) -> u64 {
+        self.n_keys
+    }
+
+    /// Number of blocks with keys.
+    pub fn n_data_blocks(&self) -> u32 {
+        (self.fences.len() / self.n_words) as u32
+    }
+
+    /// Memory held, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        (8 * (self.fences.capacity() + self.last_key.capacity()) + self.name.capacity()) as u64
+    }
+
+    /// The greatest key, or nothing in an empty run.
+    pub fn last_key(&self) -> Option<&[u64]> {
+        (self.n_keys > 0).then_some(&self.last_key)
+    }
+
+    /// The first key of data block `block`.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn fence(&self, block: u32) -> &[u64] {
+        let at = block as usize * self.n_words;
+        &self.fences[at..at + self.n_words]
+    }
+
+    /// The keys in `range`, ascending.
+    pub fn keys<'a>(&'a self, range: KeyRange<'a>) -> RunKeys<'a> {
+        RunKeys::new(Versioned::from(self), range)
+    }
+
+    /// Marks in `present` which of the ascending distinct keys `candidates` are in the run. What is
+    /// marked already stays so. Reads only blocks into which a candidate falls.
+    ///
+    /// # Panics
+    /// If there are not as many marks as candidates.
+    pub fn probe(&self, candidates: &[u64], present: &mut [bool]) -> Result<(), Error> {
+        assert_eq!(
+            candidates.len(),
+            present.len() * self.n_words,
+            "one mark for each candidate"
+        );
+        let pieces = self.pieces(candidates);
+        let mut wanted: Vec<Range<u32>> = Vec::new();
+        for piece in &pieces {
+            match wanted.last_mut() {
+                Some(last) if last.end == piece.block => last.end += 1,
+                _ => wanted.push(piece.block..piece.block + 1),
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut reader = self.source.read(wanted);
+        for piece in pieces {
+            let damage = |what: Damage| what.in_block(&self.name, piece.block);
+            let Some((block, payload)) = reader.next()? else {
+                return Err(damage(Damage("missing")));
+            };
+            let view = self.view(block, payload)?;
+            if block != piece.block {
+                return Err(damage(Damage("another block came instead")));
+            }
+            let words = piece.candidates.start * self.n_words..piece.candidates.end * self.n_words;
+            probe(&view, &candidates[words], &mut present[piece.candidates]).map_err(damage)?;
+        }
+        Ok(())
+    }
+
+    /// The blocks into which candidates fall, each with its candidates.
+    fn pieces(&self, candidates: &[u64]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let n_blocks = self.n_data_blocks() as usize;
+        let n_words = self.n_words;
+        let n_candidates = candidates.len() / n_words;
+        let candidate = |i: usize| &candidates[i * n_words..(i + 1) * n_words];
+        if n_blocks == 0 {
+            return pieces;
+        }
+        // Those before the first key and behind the last are in no block.
+        let mut at = partition_point(0, n_candidates, |i| candidate(i) < self.fence(0));
+        let end = partition_point(at, n_candidates, |i| {
+            candidate(i) <= self.last_key.as_slice()
+        });
+        let mut block = 0;
+        while at < end {
+            block = partition_point(block + 1, n_blocks, |next| {
+                self.fence(next as u32) <= candidate(at)
+            }) - 1;
+            let piece_end = if block + 1 == n_blocks {
+                end
+            } else {
+                let next = self.fence(block as u32 + 1);
+                partition_point(at + 1, end, |i| candidate(i) < next)
+            };
+            pieces.push(Piece {
+                block: block as u32,
+                candidates: at..piece_end,
+            });
+            at = piece_end;
+        }
+        pieces
+    }
+
+    /// The data block in `payload`, if it belongs here.
+    pub(crate) fn view<'p>(&self, block: u32, payload: &'p [u8]) -> Result<View<'p>, Error> {
+        let view = View::new(payload).map_err(|what| what.in_block(&self.name, block))?;
+        if view.reduction.n_words != self.n_words || view.has_ordinals != self.has_ordinals {
+            return Err(Damage("kind of keys").in_block(&self.name, block));
+        }
+        Ok(view)
+    }
+
+    pub(crate) fn source(&self) -> &dyn BlockSource {
+        &*self.source
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Candidates that fall into one block.
+struct Piece {
+    block: u32,
+    candidates: Range<usize>,
+}
+
+/// The first of `from..to` for which `before` does not hold, or `to`: near ones are found soon.
+pub(crate) fn partition_point(
+    from: usize,
+    to: usize,
+    mut before: impl FnMut(usize) -> bool,
+) -> usize {
+    let (mut low, mut step) = (from, 1);
+    while low + step <= to && before(low + step - 1) {
+        low += step;
+        step *= 2;
+    }
+    let mut high = (low + step - 1).min(to);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// What the last block says.
+pub(crate) struct Footer {
+    pub(crate) n_words: usize,
+    pub(crate) has_ordinals: bool,
+    pub(crate) n_data_blocks: u32,
+    pub(crate) n_keys: u64,
+    pub(crate) last_key: Vec<u64>,
+}
+
+impl Footer {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend((self.n_words as u32).to_le_bytes());
+        bytes.extend(u32::from(self.has_ordinals).to_le_bytes());
+        bytes.extend(u64::from(self.n_data_blocks).to_le_bytes());
+        bytes.extend(self.n_keys.to_le_bytes());
+        bytes.extend(self.last_key.iter().flat_map(|word| word.to_le_bytes()));
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Damage> {
+        if bytes.len() < FOOTER_BYTES || &bytes[..8] != MAGIC {
+            return Err(Damage("not a footer"));
+        }
+        let words_and_kind = load_u64(bytes, 8);
+        let n_words = (words_and_kind & u64::from(u32::MAX)) as usize;
+        let has_ordinals = match words_and_kind >> 32 {
+            0 => false,
+            1 => true,
+            _ => return Err(Damage("unknown kind")),
+        };
+        if n_words == 0 || n_words > MAX_WORDS {
+            return Err(Damage("number of words"));
+        }
+        let n_data_blocks =
+            u32::try_from(load_u64(bytes, 16)).map_err(|_| Damage("number of blocks"))?;
+        let n_keys = load_u64(bytes, 24);
+        let n_key_words = if n_keys == 0 { 0 } else { n_words };
+        if bytes.len() != FOOTER_BYTES + 8 * n_key_words || (n_keys == 0) != (n_data_blocks == 0) {
+            return Err(Damage("length"));
+        }
+        let word = |i| load_u64(bytes, FOOTER_BYTES + 8 * i);
+        Ok(Footer {
+            n_words,
+            has_ordinals,
+            n_data_blocks,
+            n_keys,
+            last_key: (0..n_key_words).map(word).collect(),
+        })
+    }
+}

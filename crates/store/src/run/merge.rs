@@ -1,0 +1,216 @@
+//! Many sorted inputs as one.
+
+use super::batch::{Batch, Sorted, key};
+use crate::Error;
+
+/// Keys given at once.
+const BATCH_KEYS: usize = 1024;
+
+/// The keys of several inputs, ascending and distinct, each with the least of its ordinals. If some
+/// inputs have ordinals and others not, keys of the latter count as having ordinal 0.
+pub struct Merge<'a> {
+    inputs: Vec<Input<'a>>,
+    n_words: usize,
+    has_ordinals: bool,
+    /// Inputs that are not at their end: a heap by their next keys. Empty before the first batch.
+    heap: Vec<u32>,
+    is_started: bool,
+}
+
+struct Input<'a> {
+    keys: Box<dyn Sorted + 'a>,
+    batch: Batch,
+    /// The next key in the batch, and the end of the batch.
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Merge<'a> {
+    /// Merges `inputs`, whose keys all have `n_words` words.
+    ///
+    /// # Panics
+    /// If an input has keys of another length.
+    pub fn new(n_words: usize, inputs: Vec<Box<dyn Sorted + 'a>>) -> Self {
+        assert!(
+            inputs.iter().all(|input| input.n_words() == n_words),
+            "keys that are merged have one length"
+        );
+        Merge {
+            n_words,
+            has_ordinals: inputs.iter().any(|input| input.has_ordinals()),
+            heap: Vec::with_capacity(inputs.len()),
+            is_started: false,
+            inputs: inputs
+                .into_iter()
+                .map(|keys| Input {
+                    keys,
+                    batch: Batch::default(),
+                    at: 0,
+                    end: 0,
+                })
+                .collect(),
+        }
+    }
+
+    fn start<const W: usize>(&mut self) -> Result<(), Error> {
+        self.is_started = true;
+        for number in 0..self.inputs.len() {
+            if self.inputs[number].refill(self.n_words)? {
+                self.heap.push(number as u32);
+            }
+        }
+        for at in (0..self.heap.len() / 2).rev() {
+            self.sift_down::<W>(at);
+        }
+        Ok(())
+    }
+
+    /// The next key of the input at `at` in the heap.
+    #[inline(always)]
+    fn head<const W: usize>(&self, at: usize) -> &[u64] {
+        let n_words = if W == 0 { self.n_words } else { W };
+        let input = &self.inputs[self.heap[at] as usize];
+        key(&input.batch.keys, n_words, input.at)
+    }
+
+    #[inline(always)]
+    fn sift_down<const W: usize>(&mut self, mut at: usize) {
+        loop {
+            let mut least = 2 * at + 1;
+            if least >= self.heap.len() {
+                return;
+            }
+            if least + 1 < self.heap.len()
+                && is_less::<W>(self.head::<W>(least + 1), self.head::<W>(least))
+            {
+                least += 1;
+            }
+            if !is_less::<W>(self.head::<W>(least), self.head::<W>(at)) {
+                return;
+            }
+            self.heap.swap(at, least);
+            at = least;
+        }
+    }
+
+    /// Goes on in the input at the top of the heap.
+    #[inline(always)]
+    fn advance<const W: usize>(&mut self) -> Result<(), Error> {
+        let input = &mut self.inputs[self.heap[0] as usize];
+        input.at += 1;
+        if input.at == input.end && !input.refill(self.n_words)? {
+            self.heap.swap_remove(0);
+        }
+        self.sift_down::<W>(0);
+        Ok(())
+    }
+
+    /// The ordinal that comes with the next key of the input at the top.
+    #[inline(always)]
+    fn ordinal(&self) -> u64 {
+        let input = &self.inputs[self.heap[0] as usize];
+        input.batch.ordinals.get(input.at).copied().unwrap_or(0)
+    }
+
+    fn fill<const W: usize>(&mut self, out: &mut Batch) -> Result<(), Error> {
+        let n_words = if W == 0 { self.n_words } else { W };
+        if !self.is_started {
+            self.start::<W>()?;
+        }
+        while out.keys.len() < BATCH_KEYS * n_words {
+            match self.heap.len() {
+                0 => return Ok(()),
+                1 => return self.take_last_input(out),
+                _ => {}
+            }
+            let from = out.keys.len();
+            out.keys.extend_from_slice(self.head::<W>(0));
+            let mut least = self.ordinal();
+            self.advance::<W>()?;
+            while !self.heap.is_empty() && is_equal::<W>(self.head::<W>(0), &out.keys[from..]) {
+                least = least.min(self.ordinal());
+                self.advance::<W>()?;
+            }
+            if self.has_ordinals {
+                out.ordinals.push(least);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends what the only input left has at hand.
+    fn take_last_input(&mut self, out: &mut Batch) -> Result<(), Error> {
+        let input = &mut self.inputs[self.heap[0] as usize];
+        out.keys
+            .extend_from_slice(&input.batch.keys[input.at * self.n_words..]);
+        if input.batch.ordinals.is_empty() && self.has_ordinals {
+            out.ordinals.resize(out.keys.len() / self.n_words, 0);
+        } else {
+            out.ordinals.extend_from_slice(
+                &input.batch.ordinals[input.at.min(input.batch.ordinals.len())..],
+            );
+        }
+        if !input.refill(self.n_words)? {
+            self.heap.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Input<'_> {
+    fn refill(&mut self, n_words: usize) -> Result<bool, Error> {
+        let more = self.keys.next_batch(&mut self.batch)?;
+        (self.at, self.end) = (0, self.batch.keys.len() / n_words);
+        Ok(more && self.end > 0)
+    }
+}
+
+impl Sorted for Merge<'_> {
+    fn n_words(&self) -> usize {
+        self.n_words
+    }
+
+    fn has_ordinals(&self) -> bool {
+        self.has_ordinals
+    }
+
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
+        batch.clear();
+        match self.n_words {
+            1 => self.fill::<1>(batch)?,
+            2 => self.fill::<2>(batch)?,
+            3 => self.fill::<3>(batch)?,
+            4 => self.fill::<4>(batch)?,
+            _ => self.fill::<0>(batch)?,
+        }
+        Ok(!batch.keys.is_empty())
+    }
+}
+
+/// Whether key `a` comes before `b`: by subtraction, for a branch on the first words would be
+/// unpredictable as often as not.
+#[inline(always)]
+pub(crate) fn is_less<const W: usize>(a: &[u64], b: &[u64]) -> bool {
+    if W == 0 {
+        return a < b;
+    }
+    let (a, b) = (&a[..W], &b[..W]);
+    let mut borrow = false;
+    for i in (0..W).rev() {
+        (_, borrow) = a[i].borrowing_sub(b[i], borrow);
+    }
+    borrow
+}
+
+#[inline(always)]
+fn is_equal<const W: usize>(a: &[u64], b: &[u64]) -> bool {
+    if W == 0 {
+        return a == b;
+    }
+    let (a, b) = (&a[..W], &b[..W]);
+    let mut differs = 0;
+    for i in 0..W {
+        differs |= a[i] ^ b[i];
+    }
+    differs == 0
+}

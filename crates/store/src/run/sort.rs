@@ -1,0 +1,326 @@
+//! Putting candidates in order that lie in memory as they were generated.
+//!
+//! Keys are not moved. One pass over them finds the part of the key space each belongs to (see
+//! [`Splitters`]) and notes, part by part, where its keys are: 4 bytes a key, and 2 more while this
+//! goes on. Parts are then sorted one by one, each by whoever asks for it, in the cache: the keys
+//! of a part differ in few bits, which together with the place of the key mostly fit in one word,
+//! and words are sorted fast. Several threads split, each a stretch of the keys of its own.
+
+use std::ops::Range;
+
+use super::MAX_WORDS;
+use super::batch::{Batch, Sorted, key};
+use super::bits::{self, Bits, Kernel};
+use super::merge::is_less;
+use super::range::KeyRange;
+use super::reduced::{Reduced, Reduction, Wide};
+use super::splitters::Splitters;
+use crate::Error;
+
+/// Keys in generation order, and which of them are in which part.
+pub struct Split<'a> {
+    n_words: usize,
+    keys: &'a [u64],
+    first_ordinal: u64,
+    /// Places of keys, part by part, ascending in each.
+    places: Vec<u32>,
+    /// Where each part begins in `places`, and the end.
+    starts: Vec<u32>,
+}
+
+impl<'a> Split<'a> {
+    /// Splits `keys`, the first of which has ordinal `first_ordinal`, the next one more.
+    ///
+    /// # Panics
+    /// If there are 2^32 keys or more, or more than 2^16 parts.
+    pub fn new(keys: &'a [u64], first_ordinal: u64, splitters: &Splitters) -> Self {
+        let n_words = splitters.n_words();
+        let n_keys = keys.len() / n_words;
+        assert!(n_keys <= u32::MAX as usize, "too many keys for one split");
+        assert!(splitters.n_parts() <= 1 << 16, "too many parts");
+        let mut parts = Vec::with_capacity(n_keys);
+        match n_words {
+            1 => classify::<1>(keys, splitters, &mut parts),
+            2 => classify::<2>(keys, splitters, &mut parts),
+            3 => classify::<3>(keys, splitters, &mut parts),
+            4 => classify::<4>(keys, splitters, &mut parts),
+            _ => classify::<0>(keys, splitters, &mut parts),
+        }
+        let mut starts = vec![0; splitters.n_parts() + 1];
+        for &part in &parts {
+            starts[usize::from(part) + 1] += 1;
+        }
+        for part in 1..starts.len() {
+            starts[part] += starts[part - 1];
+        }
+        let mut ends = starts.clone();
+        let mut places = vec![0; n_keys];
+        for (place, &part) in parts.iter().enumerate() {
+            let end = &mut ends[usize::from(part)];
+            places[*end as usize] = place as u32;
+            *end += 1;
+        }
+        Split {
+            n_words,
+            keys,
+            first_ordinal,
+            places,
+            starts,
+        }
+    }
+
+    /// Number of parts.
+    pub fn n_parts(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Number of keys in part `part`, equal ones counted each.
+    pub fn part_len(&self, part: usize) -> usize {
+        self.places_of(part).len()
+    }
+
+    /// Memory held, in bytes, without the keys.
+    pub fn memory_bytes(&self) -> u64 {
+        4 * (self.places.capacity() + self.starts.capacity()) as u64
+    }
+
+    fn places_of(&self, part: usize) -> &[u32] {
+        &self.places[self.starts[part] as usize..self.starts[part + 1] as usize]
+    }
+}
+
+/// The part of each key: the number of splitters that are not after it.
+fn classify<const W: usize>(keys: &[u64], splitters: &Splitters, parts: &mut Vec<u16>) {
+    let n_words = if W == 0 { splitters.n_words() } else { W };
+    let words = splitters.words();
+    let n_splitters = words.len() / n_words;
+    parts.extend(keys.chunks_exact(n_words).map(|candidate| {
+        // Without branches, so that many keys are under way at once.
+        let (mut first, mut len) = (0, n_splitters);
+        while len > 0 {
+            let half = len.div_ceil(2);
+            let splitter = key(words, n_words, first + half - 1);
+            first += usize::from(!is_less::<W>(candidate, splitter)) * half;
+            len -= half;
+        }
+        first as u16
+    }));
+}
+
+/// Memory for sorting a part, to be used again for the next. It grows to `8 W + 16` bytes for each
+/// key of the largest part where keys of `W` words differ in few bits, else to `8 W + 24`.
+#[derive(Default)]
+pub struct SortScratch {
+    keys: Vec<u64>,
+    ordinals: Vec<u64>,
+    short: Vec<u64>,
+    long: Vec<u128>,
+}
+
+impl SortScratch {
+    /// Memory held, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        let n_words = self.keys.capacity() + self.ordinals.capacity() + self.short.capacity();
+        8 * n_words as u64 + 16 * self.long.capacity() as u64
+    }
+}
+
+/// Replaces what is in `out` by the keys of part `part` in all `splits`, ascending and distinct,
+/// each with its least ordinal. All splits must be by the same splitters, and ascend in ordinals.
+///
+/// # Panics
+/// If there is no such part, or if it has 2^32 keys or more.
+pub fn sort_part(splits: &[Split], part: usize, scratch: &mut SortScratch, out: &mut Batch) {
+    out.clear();
+    scratch.keys.clear();
+    scratch.ordinals.clear();
+    let Some(n_words) = splits.first().map(|split| split.n_words) else {
+        return;
+    };
+    for split in splits {
+        for &place in split.places_of(part) {
+            let key = key(split.keys, n_words, place as usize);
+            scratch.keys.extend_from_slice(key);
+            scratch
+                .ordinals
+                .push(split.first_ordinal + u64::from(place));
+        }
+    }
+    let n_keys = scratch.ordinals.len();
+    if n_keys == 0 {
+        return;
+    }
+    assert!(n_keys <= u32::MAX as usize, "too many keys in one part");
+    let first = &scratch.keys[..n_words];
+    let mut mask = [0; MAX_WORDS];
+    for key in scratch.keys.chunks_exact(n_words) {
+        for i in 0..n_words {
+            mask[i] |= key[i] ^ first[i];
+        }
+    }
+    let reduction =
+        Reduction::new(first, &mask[..n_words]).expect("keys of splits have 1 to 16 words");
+    let place_bits = usize::BITS - (n_keys - 1).leading_zeros();
+    let order = Order {
+        keys: &scratch.keys,
+        ordinals: &scratch.ordinals,
+        n_words,
+    };
+    let pack = Pack {
+        reduction: &reduction,
+        keys: &scratch.keys,
+        place_bits,
+    };
+    // Places ascend with ordinals, so of equal keys the one with the least ordinal comes first.
+    if reduction.n_bits + place_bits <= 64 {
+        bits::run(PackShort(pack, &mut scratch.short));
+        scratch.short.sort_unstable();
+        let place = |packed: &u64| (packed & !(u64::MAX << place_bits)) as usize;
+        order.take(scratch.short.iter().map(place), out);
+    } else {
+        bits::run(PackLong(pack, &mut scratch.long));
+        scratch.long.sort_unstable();
+        let place = |packed: &u128| (packed & !(u128::MAX << place_bits)) as usize;
+        if reduction.n_bits + place_bits > 128 {
+            // Keys that agree in the bits that were packed are still to be put in order.
+            let same = |a: &u128, b: &u128| a >> place_bits == b >> place_bits;
+            for equal in scratch
+                .long
+                .chunk_by_mut(same)
+                .filter(|equal| equal.len() > 1)
+            {
+                equal.sort_unstable_by_key(|packed| {
+                    (key(&scratch.keys, n_words, place(packed)), place(packed))
+                });
+            }
+        }
+        order.take(scratch.long.iter().map(place), out);
+    }
+}
+
+/// Keys that are taken in the order of places.
+struct Order<'a> {
+    keys: &'a [u64],
+    ordinals: &'a [u64],
+    n_words: usize,
+}
+
+impl Order<'_> {
+    fn take(&self, places: impl Iterator<Item = usize>, out: &mut Batch) {
+        out.keys.reserve(self.keys.len());
+        out.ordinals.reserve(self.ordinals.len());
+        for place in places {
+            let key = key(self.keys, self.n_words, place);
+            let last = out.keys.len().saturating_sub(self.n_words);
+            if out.keys.is_empty() || out.keys[last..] != *key {
+                out.keys.extend_from_slice(key);
+                out.ordinals.push(self.ordinals[place]);
+            }
+        }
+    }
+}
+
+/// Makes of each key one number: its differing bits, or the first of them, before its place.
+struct Pack<'a> {
+    reduction: &'a Reduction,
+    keys: &'a [u64],
+    place_bits: u32,
+}
+
+struct PackShort<'a>(Pack<'a>, &'a mut Vec<u64>);
+
+impl Kernel for PackShort<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Bits>(self, bits: B) {
+        let PackShort(pack, out) = self;
+        out.clear();
+        let keys = pack.keys.chunks_exact(pack.reduction.n_words);
+        out.extend(keys.enumerate().map(|(place, key)| {
+            let (reduced, _) = pack.reduction.reduce::<B, u64, 0>(bits, key);
+            reduced.checked_shl(pack.place_bits).unwrap_or(0) | place as u64
+        }));
+    }
+}
+
+struct PackLong<'a>(Pack<'a>, &'a mut Vec<u128>);
+
+impl Kernel for PackLong<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Bits>(self, bits: B) {
+        let PackLong(pack, out) = self;
+        out.clear();
+        let n_bits = pack.reduction.n_bits;
+        let keys = pack.keys.chunks_exact(pack.reduction.n_words).enumerate();
+        if n_bits + pack.place_bits <= 128 {
+            out.extend(keys.map(|(place, key)| {
+                let (reduced, _) = pack.reduction.reduce::<B, u128, 0>(bits, key);
+                reduced << pack.place_bits | place as u128
+            }));
+        } else {
+            let n_dropped = n_bits + pack.place_bits - 128;
+            out.extend(keys.map(|(place, key)| {
+                let (reduced, _) = pack.reduction.reduce::<B, Wide, 0>(bits, key);
+                let low = u128::from(reduced.part(n_dropped));
+                let high = u128::from(reduced.part(n_dropped + 64));
+                (high << 64 | low) << pack.place_bits | place as u128
+            }));
+        }
+    }
+}
+
+/// Sorted parts one after the other: a chunk in memory as an input to a merge.
+pub struct SortedParts<'a> {
+    splits: &'a [Split<'a>],
+    n_words: usize,
+    range: KeyRange<'a>,
+    parts: Range<usize>,
+    scratch: SortScratch,
+}
+
+impl<'a> SortedParts<'a> {
+    /// The keys of `splits`, which are all by `splitters`, that are in `range`.
+    pub fn new(splits: &'a [Split<'a>], splitters: &Splitters, range: KeyRange<'a>) -> Self {
+        let overlaps = |part: &usize| {
+            let part = splitters.range(*part);
+            !part.from.is_some_and(|from| range.ends_before(from))
+                && (part.to.zip(range.from)).is_none_or(|(to, from)| to > from)
+        };
+        let first = (0..splitters.n_parts()).find(overlaps).unwrap_or(0);
+        let end = (0..splitters.n_parts())
+            .rfind(overlaps)
+            .map_or(0, |last| last + 1);
+        SortedParts {
+            splits,
+            n_words: splitters.n_words(),
+            range,
+            parts: first..end,
+            scratch: SortScratch::default(),
+        }
+    }
+}
+
+impl Sorted for SortedParts<'_> {
+    fn n_words(&self) -> usize {
+        self.n_words
+    }
+
+    fn has_ordinals(&self) -> bool {
+        true
+    }
+
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
+        for part in self.parts.by_ref() {
+            sort_part(self.splits, part, &mut self.scratch, batch);
+            batch.cut(self.n_words, self.range);
+            if !batch.keys.is_empty() {
+                return Ok(true);
+            }
+        }
+        batch.clear();
+        Ok(false)
+    }
+}

@@ -1,0 +1,48 @@
+//! What is new: sorted candidates less all older runs.
+
+use super::Versioned;
+use super::batch::{Batch, Sorted};
+use crate::Error;
+
+/// Gives to `survivors` those keys of `candidates`, with their ordinals, that are in none of
+/// `runs`, ascending. `batch_keys` are looked for at once: many, so that a run is read in few
+/// stretches; each takes its words, 9 bytes, and in an older layout once more as much.
+pub fn subtract(
+    candidates: &mut dyn Sorted,
+    runs: &[Versioned],
+    batch_keys: usize,
+    mut survivors: impl FnMut(&[u64], &[u64]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let n_words = candidates.n_words();
+    let (mut all, mut batch) = (Batch::default(), Batch::default());
+    let mut present = Vec::new();
+    let mut more = true;
+    while more {
+        all.clear();
+        while more && all.keys.len() < batch_keys.max(1) * n_words {
+            more = candidates.next_batch(&mut batch)?;
+            all.keys.extend_from_slice(&batch.keys);
+            all.ordinals.extend_from_slice(&batch.ordinals);
+        }
+        present.clear();
+        present.resize(all.keys.len() / n_words, false);
+        for run in runs {
+            run.probe(&all.keys, &mut present)?;
+        }
+        let mut n_left = 0;
+        for (i, _) in present.iter().enumerate().filter(|(_, present)| !**present) {
+            all.keys
+                .copy_within(i * n_words..(i + 1) * n_words, n_left * n_words);
+            if !all.ordinals.is_empty() {
+                all.ordinals[n_left] = all.ordinals[i];
+            }
+            n_left += 1;
+        }
+        all.keys.truncate(n_left * n_words);
+        all.ordinals.truncate(n_left);
+        if n_left > 0 {
+            survivors(&all.keys, &all.ordinals)?;
+        }
+    }
+    Ok(())
+}

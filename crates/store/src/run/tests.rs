@@ -1,0 +1,523 @@
+//! Runs against sets in memory, for random keys of many shapes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use super::batch::{Batch, Sorted};
+use super::bits::{Kernel, Portable};
+use super::*;
+use crate::{BLOCK_BYTES, Error};
+
+type Key = Vec<u64>;
+
+/// How the keys of a set look.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// One after the other.
+    Dense,
+    /// Any bits at all.
+    Sparse,
+    /// A few bits, scattered over all words.
+    FewBits(u32),
+    /// All words but the last are the same.
+    EqualPrefixes,
+    /// Several clusters far from each other.
+    Clusters,
+    /// The greatest keys there are.
+    NearlyAllOnes,
+}
+
+const SHAPES: [Shape; 8] = [
+    Shape::Dense,
+    Shape::Sparse,
+    Shape::FewBits(9),
+    Shape::FewBits(30),
+    Shape::FewBits(70),
+    Shape::EqualPrefixes,
+    Shape::Clusters,
+    Shape::NearlyAllOnes,
+];
+
+fn random_set(random: &mut Pcg64, shape: Shape, n_words: usize, n_keys: usize) -> BTreeSet<Key> {
+    let common: Key = (0..n_words).map(|_| random.random()).collect();
+    let mut places = Vec::new();
+    if let Shape::FewBits(n_bits) = shape {
+        for _ in 0..n_bits {
+            places.push((random.random_range(0..n_words), random.random_range(0..64)));
+        }
+    }
+    let start = random.random_range(0..1000);
+    let make = |i: usize| -> Key {
+        let mut key = common.clone();
+        match shape {
+            Shape::Dense => key[n_words - 1] = (start + i) as u64,
+            Shape::Sparse => key.iter_mut().for_each(|word| *word = random.random()),
+            Shape::FewBits(_) => {
+                for &(word, bit) in &places {
+                    key[word] &= !(1 << bit);
+                    key[word] |= random.random_range(0..2) << bit;
+                }
+            }
+            Shape::EqualPrefixes => key[n_words - 1] = random.random(),
+            Shape::Clusters => {
+                key[0] = random.random_range(0..5) << 50;
+                key[n_words - 1] ^= random.random_range(0..3 * n_keys as u64);
+            }
+            Shape::NearlyAllOnes => {
+                key.fill(u64::MAX);
+                key[n_words - 1] -= i as u64;
+            }
+        }
+        key
+    };
+    (0..n_keys).map(make).collect()
+}
+
+fn flat<'a>(keys: impl IntoIterator<Item = &'a Key>) -> Vec<u64> {
+    keys.into_iter().flatten().copied().collect()
+}
+
+fn unflat(keys: &[u64], n_words: usize) -> Vec<Key> {
+    keys.chunks(n_words).map(<[u64]>::to_vec).collect()
+}
+
+/// Writes a run, in pieces of random sizes.
+fn written(random: &mut Pcg64, n_words: usize, keys: &[u64], ordinals: &[u64]) -> Run {
+    let (blocks, written) = written_blocks(random, n_words, keys, ordinals);
+    assert_eq!(written.n_blocks as usize, blocks.blocks.len());
+    assert_eq!(written.data_bytes, blocks.data_bytes());
+    assert!(blocks.blocks.iter().all(|block| block.len() <= BLOCK_BYTES));
+    Run::open(Arc::new(blocks), written.n_blocks, "test").expect("the run opens")
+}
+
+fn written_blocks(
+    random: &mut Pcg64,
+    n_words: usize,
+    keys: &[u64],
+    ordinals: &[u64],
+) -> (MemoryBlocks, Written) {
+    let mut writer = RunWriter::new(MemoryBlocks::default(), n_words, !ordinals.is_empty());
+    let n_keys = keys.len() / n_words;
+    let mut at = 0;
+    while at < n_keys {
+        let end = (at + random.random_range(0..6000)).min(n_keys);
+        let ordinals = ordinals.get(at..end).unwrap_or(&[]);
+        writer
+            .push(&keys[at * n_words..end * n_words], ordinals)
+            .expect("memory takes all blocks");
+        at = end;
+    }
+    writer.finish().expect("memory takes all blocks")
+}
+
+fn collect(sorted: &mut dyn Sorted) -> Result<Batch, Error> {
+    let (mut all, mut batch) = (Batch::default(), Batch::default());
+    while sorted.next_batch(&mut batch)? {
+        assert!(!batch.keys.is_empty(), "a batch that is given is not empty");
+        all.keys.extend_from_slice(&batch.keys);
+        all.ordinals.extend_from_slice(&batch.ordinals);
+    }
+    assert!(batch.keys.is_empty());
+    Ok(all)
+}
+
+/// Members of the set, neighbours of members, and any keys.
+fn random_candidates(random: &mut Pcg64, set: &BTreeSet<Key>, n_words: usize) -> BTreeSet<Key> {
+    let mut candidates = BTreeSet::new();
+    let share = [1, 2, 10, 300][random.random_range(0..4)];
+    for key in set {
+        if random.random_range(0..share) == 0 {
+            let mut key = key.clone();
+            if random.random_range(0..2) == 0 {
+                key[random.random_range(0..n_words)] ^= 1 << random.random_range(0..64);
+            }
+            candidates.insert(key);
+        }
+    }
+    for _ in 0..20 {
+        candidates.insert((0..n_words).map(|_| random.random()).collect());
+    }
+    candidates.insert(vec![0; n_words]);
+    candidates.insert(vec![u64::MAX; n_words]);
+    candidates
+}
+
+fn random_bound(random: &mut Pcg64, set: &BTreeSet<Key>, n_words: usize) -> Option<Key> {
+    match random.random_range(0..4) {
+        0 => None,
+        1 => Some((0..n_words).map(|_| random.random()).collect()),
+        _ => {
+            let at = random.random_range(0..set.len().max(1));
+            set.iter().nth(at).cloned()
+        }
+    }
+}
+
+fn in_range(key: &Key, from: &Option<Key>, to: &Option<Key>) -> bool {
+    from.as_ref().is_none_or(|from| key >= from) && to.as_ref().is_none_or(|to| key < to)
+}
+
+/// Calls `check` for many sets of keys, with their number of words.
+fn for_many_sets(seed: u64, check: impl Fn(&mut Pcg64, &BTreeSet<Key>, usize)) {
+    let mut random = Pcg64::seed_from_u64(seed);
+    for n_words in [1, 2, 3, 4, 5, 7, 11, 16] {
+        for shape in SHAPES {
+            for n_keys in [1usize, 2, 3, 33, 1000, 30_000] {
+                let n_keys = random.random_range(n_keys.div_ceil(2)..=n_keys);
+                let set = random_set(&mut random, shape, n_words, n_keys);
+                check(&mut random, &set, n_words);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_gives_back_its_keys() {
+    for_many_sets(1, |random, set, n_words| {
+        let run = written(random, n_words, &flat(set), &[]);
+        assert_eq!(run.n_keys(), set.len() as u64);
+        assert_eq!(run.last_key(), set.last().map(Vec::as_slice));
+        let all = collect(&mut run.keys(KeyRange::ALL)).expect("the run is whole");
+        assert_eq!(all.keys, flat(set));
+        assert!(all.ordinals.is_empty());
+    });
+}
+
+#[test]
+fn a_run_gives_back_a_range_and_its_ordinals() {
+    for_many_sets(2, |random, set, n_words| {
+        let greatest = u64::MAX >> random.random_range(0..64);
+        let ordinals: Vec<u64> = (0..set.len())
+            .map(|_| random.random_range(0..=greatest))
+            .collect();
+        let run = written(random, n_words, &flat(set), &ordinals);
+        let from = random_bound(random, set, n_words);
+        let to = random_bound(random, set, n_words);
+        let range = KeyRange {
+            from: from.as_deref(),
+            to: to.as_deref(),
+        };
+        let some = collect(&mut run.keys(range)).expect("the run is whole");
+        let expected = set.iter().zip(&ordinals);
+        let expected = expected.filter(|(key, _)| in_range(key, &from, &to));
+        let (keys, ordinals): (Vec<&Key>, Vec<u64>) = expected.unzip();
+        assert_eq!(some.keys, flat(keys));
+        assert_eq!(some.ordinals, ordinals);
+    });
+}
+
+#[test]
+fn a_probe_finds_what_is_there_and_nothing_else() {
+    for_many_sets(3, |random, set, n_words| {
+        let run = written(random, n_words, &flat(set), &[]);
+        for _ in 0..3 {
+            let candidates = random_candidates(random, set, n_words);
+            let mut present = vec![false; candidates.len()];
+            run.probe(&flat(&candidates), &mut present)
+                .expect("the run is whole");
+            let expected: Vec<bool> = candidates.iter().map(|key| set.contains(key)).collect();
+            assert_eq!(present, expected);
+        }
+    });
+}
+
+#[test]
+fn plain_code_probes_and_decodes_alike() {
+    for_many_sets(4, |random, set, n_words| {
+        let (blocks, _) = written_blocks(random, n_words, &flat(set), &[]);
+        let view = block::View::new(&blocks.blocks[0]).expect("the block is whole");
+        let (mut keys, mut plain_keys) = (Vec::new(), Vec::new());
+        let start = decode::Progress::default();
+        decode::decode(&view, start, usize::MAX, &mut keys).expect("whole");
+        let kernel = decode::Decode::new(&view, start, usize::MAX, &mut plain_keys);
+        kernel.run(Portable).expect("whole");
+        assert!(keys == plain_keys);
+        let mut present = vec![false; keys.len() / n_words];
+        probe::Probe::new(&view, &keys, &mut present)
+            .run(Portable)
+            .expect("whole");
+        assert!(present.iter().all(|present| *present));
+    });
+}
+
+#[test]
+fn a_probe_keeps_marks_that_are_set() {
+    let run = written(&mut Pcg64::seed_from_u64(1), 1, &[5, 6], &[]);
+    let mut present = [true, false, false, true];
+    run.probe(&[4, 5, 7, 9], &mut present).expect("whole");
+    assert_eq!(present, [true, true, false, true]);
+}
+
+#[test]
+fn an_empty_run_is_a_run() {
+    let run = written(&mut Pcg64::seed_from_u64(1), 3, &[], &[]);
+    assert_eq!(run.n_keys(), 0);
+    assert_eq!(run.last_key(), None);
+    let mut present = [false];
+    run.probe(&[1, 2, 3], &mut present).expect("whole");
+    assert_eq!(present, [false]);
+    let all = collect(&mut run.keys(KeyRange::ALL)).expect("whole");
+    assert!(all.keys.is_empty());
+}
+
+#[test]
+fn damaged_blocks_give_errors_or_keys_but_never_a_panic() {
+    let mut random = Pcg64::seed_from_u64(5);
+    let mut n_errors = 0;
+    for round in 0..3000 {
+        let n_words = [1, 2, 3, 6][round % 4];
+        let shape = SHAPES[round / 4 % SHAPES.len()];
+        let set = random_set(&mut random, shape, n_words, 300);
+        let keys = flat(&set);
+        let ordinals: Vec<u64> = if round % 3 == 0 {
+            (0..set.len() as u64).collect()
+        } else {
+            Vec::new()
+        };
+        let (mut blocks, written) = written_blocks(&mut random, n_words, &keys, &ordinals);
+        for _ in 0..random.random_range(1..4) {
+            let n_blocks = blocks.blocks.len();
+            let block = &mut blocks.blocks[random.random_range(0..n_blocks)];
+            let len = block.len();
+            match random.random_range(0..4) {
+                0 => block.truncate(random.random_range(0..=len)),
+                1 => block.extend([0xFF; 9]),
+                2 if len > 0 => block[random.random_range(0..len.min(60))] = random.random(),
+                _ if len > 0 => {
+                    block[random.random_range(0..len)] ^= 1 << random.random_range(0..8)
+                }
+                _ => {}
+            }
+        }
+        let Ok(run) = Run::open(Arc::new(blocks), written.n_blocks, "test") else {
+            n_errors += 1;
+            continue;
+        };
+        let mut present = vec![false; keys.len() / n_words];
+        let probed = run.n_words() == n_words && run.probe(&keys, &mut present).is_err();
+        let listed = collect(&mut run.keys(KeyRange::ALL)).is_err();
+        n_errors += usize::from(probed | listed);
+    }
+    assert!(n_errors > 1000, "only {n_errors} damages were noticed");
+}
+
+#[test]
+fn candidates_are_sorted_with_least_ordinals() {
+    for_many_sets(6, |random, set, n_words| {
+        let keys: Vec<&Key> = set.iter().collect();
+        let generated: Vec<&Key> = (0..set.len() * 3 / 2)
+            .map(|_| keys[random.random_range(0..keys.len())])
+            .collect();
+        let mut expected = BTreeMap::new();
+        for (ordinal, key) in generated.iter().enumerate() {
+            expected.entry((*key).clone()).or_insert(7 + ordinal as u64);
+        }
+        let generated = flat(generated);
+        let n_parts = [1, 2, 7, 40][random.random_range(0..4)];
+        let splitters = Splitters::sample(n_words, &[&generated], n_parts);
+        assert!((1..=n_parts).contains(&splitters.n_parts()));
+        // As two threads would do it.
+        let n_first = random.random_range(0..=generated.len() / n_words);
+        let (one, two) = generated.split_at(n_first * n_words);
+        let splits = [
+            Split::new(one, 7, &splitters),
+            Split::new(two, 7 + n_first as u64, &splitters),
+        ];
+        let all = collect(&mut SortedParts::new(&splits, &splitters, KeyRange::ALL))
+            .expect("memory can be read");
+        assert_eq!(all.keys, flat(expected.keys()));
+        assert_eq!(all.ordinals, expected.values().copied().collect::<Vec<_>>());
+
+        let from = random_bound(random, set, n_words);
+        let to = random_bound(random, set, n_words);
+        let range = KeyRange {
+            from: from.as_deref(),
+            to: to.as_deref(),
+        };
+        let some =
+            collect(&mut SortedParts::new(&splits, &splitters, range)).expect("memory can be read");
+        let expected = expected.keys().filter(|key| in_range(key, &from, &to));
+        assert_eq!(some.keys, flat(expected));
+    });
+}
+
+#[test]
+fn parts_of_a_sample_have_about_the_same_size() {
+    let mut random = Pcg64::seed_from_u64(8);
+    for shape in [Shape::Sparse, Shape::FewBits(30), Shape::Clusters] {
+        let set = random_set(&mut random, shape, 2, 100_000);
+        let keys = flat(&set);
+        let splitters = Splitters::sample(2, &[&keys], 16);
+        let split = Split::new(&keys, 0, &splitters);
+        assert_eq!(split.n_parts(), 16);
+        let largest = (0..16).map(|part| split.part_len(part)).max();
+        let bound = set.len() / 16 * 2;
+        assert!(
+            largest <= Some(bound),
+            "{shape:?}: {largest:?} of {}",
+            set.len()
+        );
+    }
+}
+
+#[test]
+fn a_merge_is_the_union_with_least_ordinals() {
+    for_many_sets(9, |random, set, n_words| {
+        let n_inputs = random.random_range(0..7);
+        let mut expected: BTreeMap<Key, u64> = BTreeMap::new();
+        let mut runs = Vec::new();
+        for input in 0..n_inputs {
+            let has_ordinals = random.random_range(0..2) == 0 && set.len() > 9;
+            let share = random.random_range(1..4);
+            let some: Vec<&Key> = (set.iter())
+                .filter(|_| random.random_range(0..share) == 0)
+                .collect();
+            let ordinals: Vec<u64> = match has_ordinals && !some.is_empty() {
+                true => some.iter().map(|_| random.random_range(1..99)).collect(),
+                false => Vec::new(),
+            };
+            for (i, key) in some.iter().enumerate() {
+                let ordinal = ordinals.get(i).copied().unwrap_or(0);
+                let least = expected.entry((*key).clone()).or_insert(ordinal);
+                *least = ordinal.min(*least);
+            }
+            runs.push((input, written(random, n_words, &flat(some), &ordinals)));
+        }
+        let inputs = runs
+            .iter()
+            .map(|(_, run)| Box::new(run.keys(KeyRange::ALL)) as Box<dyn Sorted>)
+            .collect();
+        let mut merge = Merge::new(n_words, inputs);
+        let has_ordinals = merge.has_ordinals();
+        let merged = collect(&mut merge).expect("runs are whole");
+        assert_eq!(merged.keys, flat(expected.keys()));
+        if has_ordinals {
+            assert_eq!(
+                merged.ordinals,
+                expected.values().copied().collect::<Vec<_>>()
+            );
+        } else {
+            assert!(merged.ordinals.is_empty());
+        }
+    });
+}
+
+#[test]
+fn what_is_subtracted_and_compacted_in_parts_is_what_sets_say() {
+    for_many_sets(10, |random, set, n_words| {
+        let mut pieces: Vec<BTreeSet<Key>> = vec![BTreeSet::new(); 4];
+        for key in set {
+            pieces[random.random_range(0..4)].insert(key.clone());
+        }
+        // The first piece is new; the others are runs.
+        let runs: Vec<Run> = (pieces[1..].iter())
+            .map(|piece| written(random, n_words, &flat(piece), &[]))
+            .collect();
+        let runs: Vec<Versioned> = runs.iter().map(Versioned::from).collect();
+        let ordinals: Vec<u64> = (0..set.len() as u64).rev().collect();
+        let all = written(random, n_words, &flat(set), &ordinals);
+        let n_parts = random.random_range(1..5);
+        let splitters = fence_splitters(n_words, &runs, n_parts);
+        let (mut left, mut left_ordinals) = (Vec::new(), Vec::new());
+        let mut compacted = Vec::new();
+        for part in 0..splitters.n_parts() {
+            let range = splitters.range(part);
+            subtract(&mut all.keys(range), &runs, 500, |keys, ordinals| {
+                left.extend_from_slice(keys);
+                left_ordinals.extend_from_slice(ordinals);
+                Ok(())
+            })
+            .expect("runs are whole");
+            let mut writer = RunWriter::new(MemoryBlocks::default(), n_words, false);
+            assert!(compact(&runs, range, &mut writer, || false).expect("runs are whole"));
+            let (blocks, written) = writer.finish().expect("memory takes all blocks");
+            let run = Run::open(Arc::new(blocks), written.n_blocks, "compacted").expect("whole");
+            compacted.extend(collect(&mut run.keys(KeyRange::ALL)).expect("whole").keys);
+        }
+        assert_eq!(left, flat(&pieces[0]));
+        let expected = (set.iter().zip(&ordinals)).filter(|(key, _)| pieces[0].contains(*key));
+        assert_eq!(
+            left_ordinals,
+            expected.map(|(_, ordinal)| *ordinal).collect::<Vec<_>>()
+        );
+        let old: BTreeSet<Key> = pieces[1..].iter().flatten().cloned().collect();
+        assert_eq!(
+            unflat(&compacted, n_words),
+            old.into_iter().collect::<Vec<_>>()
+        );
+    });
+}
+
+/// Two fields of `old` bits in one word become two words.
+struct Wider {
+    old: u32,
+}
+
+impl Recode for Wider {
+    fn recode(&self, key: &[u64], out: &mut [u64]) -> bool {
+        out[0] = key[0] >> self.old;
+        out[1] = key[0] & !(u64::MAX << self.old);
+        true
+    }
+}
+
+/// And back, if they fit.
+struct Narrower {
+    old: u32,
+}
+
+impl Recode for Narrower {
+    fn recode(&self, key: &[u64], out: &mut [u64]) -> bool {
+        out[0] = key[0] << self.old | key[1];
+        key.iter().all(|field| *field < 1 << self.old)
+    }
+}
+
+#[test]
+fn runs_of_an_older_layout_are_probed_and_merged() {
+    let mut random = Pcg64::seed_from_u64(11);
+    let old_bits = 12;
+    let (from_newest, to_newest) = (Narrower { old: old_bits }, Wider { old: old_bits });
+    for _ in 0..20 {
+        let mut field = |bits: u32| random.random_range(0..1u64 << bits);
+        let old: BTreeSet<Key> = (0..30_000).map(|_| vec![field(12), field(12)]).collect();
+        let new: BTreeSet<Key> = (0..30_000).map(|_| vec![field(13), field(14)]).collect();
+        let narrow: Vec<u64> = old.iter().map(|key| key[0] << old_bits | key[1]).collect();
+        let old_run = written(&mut random, 1, &narrow, &[]);
+        let new_run = written(&mut random, 2, &flat(&new), &[]);
+        let older = Older {
+            from_newest: &from_newest,
+            to_newest: &to_newest,
+            n_words: 2,
+        };
+        let versioned = Versioned {
+            run: &old_run,
+            older: Some(older),
+        };
+        let candidates: BTreeSet<Key> = (new.iter().chain(&old))
+            .filter(|_| random.random_range(0..5) == 0)
+            .cloned()
+            .collect();
+        let mut present = vec![false; candidates.len()];
+        versioned
+            .probe(&flat(&candidates), &mut present)
+            .expect("whole");
+        let expected: Vec<bool> = candidates.iter().map(|key| old.contains(key)).collect();
+        assert_eq!(present, expected);
+
+        let runs = [versioned, Versioned::from(&new_run)];
+        let splitters = fence_splitters(2, &runs, 3);
+        let mut merged = Vec::new();
+        for part in 0..splitters.n_parts() {
+            let range = splitters.range(part);
+            let inputs = (runs.iter())
+                .map(|run| Box::new(RunKeys::new(*run, range)) as Box<dyn Sorted>)
+                .collect();
+            merged.extend(collect(&mut Merge::new(2, inputs)).expect("whole").keys);
+        }
+        assert_eq!(merged, flat(old.union(&new)));
+    }
+}

@@ -1,0 +1,141 @@
+//! Writing a run.
+//!
+//! Data blocks come first, then the fences (first keys of the data blocks, as plain words, in as
+//! many blocks as they need), then a block with the footer, so that a run can be opened from its
+//! blocks alone.
+
+use super::encode::BlockBuilder;
+use super::file::{FENCE_WORDS, Footer};
+use crate::{BlockSink, Error};
+
+/// Keys that are handed to the encoder at once.
+const PIECE_KEYS: usize = 4096;
+
+/// Makes a run of ascending distinct keys.
+pub struct RunWriter<S> {
+    sink: S,
+    n_words: usize,
+    with_ordinals: bool,
+    builder: BlockBuilder,
+    fences: Vec<u64>,
+    last_key: Vec<u64>,
+    n_keys: u64,
+    data_bytes: u64,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Blocks of all kinds: with them a run is opened again.
+    pub n_blocks: u32,
+    /// Keys.
+    pub n_keys: u64,
+    /// Bytes of all blocks.
+    pub data_bytes: u64,
+}
+
+impl<S: BlockSink> RunWriter<S> {
+    /// Begins a run of keys of `n_words` words, each with an ordinal or none.
+    ///
+    /// # Panics
+    /// If `n_words` is not from 1 to [`MAX_WORDS`](super::MAX_WORDS).
+    pub fn new(sink: S, n_words: usize, with_ordinals: bool) -> Self {
+        RunWriter {
+            sink,
+            n_words,
+            with_ordinals,
+            builder: BlockBuilder::new(n_words, with_ordinals),
+            fences: Vec::new(),
+            last_key: Vec::new(),
+            n_keys: 0,
+            data_bytes: 0,
+        }
+    }
+
+    /// Words of a key.
+    pub fn n_words(&self) -> usize {
+        self.n_words
+    }
+
+    /// Whether keys have ordinals.
+    pub fn with_ordinals(&self) -> bool {
+        self.with_ordinals
+    }
+
+    /// Memory held, in bytes; it grows by a fence with every block.
+    pub fn memory_bytes(&self) -> u64 {
+        8 * self.fences.capacity() as u64 + self.builder.memory_bytes()
+    }
+
+    /// Appends keys, ascending and behind all before, with one ordinal each if this run has them.
+    ///
+    /// # Panics
+    /// If there are not as many ordinals as keys, or some where there should be none.
+    pub fn push(&mut self, keys: &[u64], ordinals: &[u64]) -> Result<(), Error> {
+        assert_eq!(keys.len() % self.n_words, 0, "keys are whole");
+        let n_keys = keys.len() / self.n_words;
+        let n_ordinals = if self.with_ordinals { n_keys } else { 0 };
+        assert_eq!(ordinals.len(), n_ordinals, "ordinals come with keys");
+        debug_assert!(
+            self.last_key
+                .chunks(self.n_words)
+                .chain(keys.chunks(self.n_words))
+                .is_sorted_by(|a, b| a < b),
+            "keys ascend"
+        );
+        if n_keys == 0 {
+            return Ok(());
+        }
+        self.last_key.clear();
+        self.last_key
+            .extend_from_slice(&keys[keys.len() - self.n_words..]);
+        self.n_keys += n_keys as u64;
+        let mut ordinals = ordinals.chunks(PIECE_KEYS);
+        for keys in keys.chunks(PIECE_KEYS * self.n_words) {
+            self.builder.push(keys, ordinals.next().unwrap_or(&[]));
+            self.put_blocks(true)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left, fences and footer; gives the sink back.
+    pub fn finish(mut self) -> Result<(S, Written), Error> {
+        self.put_blocks(false)?;
+        let n_data_blocks = self.fences.len() / self.n_words;
+        let mut n_blocks = n_data_blocks as u64 + 1;
+        let mut payload = Vec::new();
+        for words in self.fences.chunks(FENCE_WORDS) {
+            payload.clear();
+            payload.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            self.sink.put(&payload)?;
+            self.data_bytes += payload.len() as u64;
+            n_blocks += 1;
+        }
+        let n_blocks = u32::try_from(n_blocks).expect("2^32 blocks are 256 TiB");
+        let footer = Footer {
+            n_words: self.n_words,
+            has_ordinals: self.with_ordinals,
+            n_data_blocks: n_data_blocks as u32,
+            n_keys: self.n_keys,
+            last_key: self.last_key,
+        };
+        let payload = footer.to_bytes();
+        self.sink.put(&payload)?;
+        let written = Written {
+            n_blocks,
+            n_keys: self.n_keys,
+            data_bytes: self.data_bytes + payload.len() as u64,
+        };
+        Ok((self.sink, written))
+    }
+
+    fn put_blocks(&mut self, to_come: bool) -> Result<(), Error> {
+        while let Some(block) = self.builder.next_block(to_come) {
+            self.data_bytes += block.len() as u64;
+            self.sink.put(block)?;
+            let first = self.builder.first_key();
+            self.fences.extend_from_slice(&first[..self.n_words]);
+        }
+        Ok(())
+    }
+}
