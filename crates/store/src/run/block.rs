@@ -157,6 +157,9 @@ impl<'a> View<'a> {
     /// Where the packed numbers of `group` are, if numbers of `width` bits fit there.
     #[inline(always)]
     pub(crate) fn packed_at(&self, group: Group, width: u32) -> Result<usize, Damage> {
+        if group.size_log == 0 {
+            return Ok(group.mask_at);
+        }
         let at = group.mask_at + self.reduction.n_bytes();
         let n_bits = ((1 << group.size_log) - 1) * width;
         if width > MAX_PACKED_BITS || at + n_bits.div_ceil(8) as usize > self.ordinals_at {

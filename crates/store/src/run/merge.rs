@@ -202,8 +202,9 @@ pub(crate) fn is_less<const W: usize>(a: &[u64], b: &[u64]) -> bool {
     borrow
 }
 
+/// Whether two keys are the same.
 #[inline(always)]
-fn is_equal<const W: usize>(a: &[u64], b: &[u64]) -> bool {
+pub(crate) fn is_equal<const W: usize>(a: &[u64], b: &[u64]) -> bool {
     if W == 0 {
         return a == b;
     }

@@ -1,12 +1,15 @@
 //! Looking for many keys in a block, without decoding it.
 
 use super::bits::{self, Bits, Kernel};
-use super::block::{View, unpack};
+use super::block::{Group, View, unpack};
 use super::damage::Damage;
 use super::reduced::{Reduced, Wide};
+use crate::prefetch::prefetch;
 
 /// Candidates reduced at a time.
 const BATCH: usize = 128;
+/// Groups that are looked at without a branch.
+const NEAR: usize = 4;
 
 /// Marks in `present` those of the ascending keys `candidates` that are in the block.
 /// What is marked already stays so and is not looked for.
@@ -54,33 +57,56 @@ impl<'a> Probe<'a> {
         }
     }
 
+    /// A batch goes through three loops, each over all that the one before left, so that no
+    /// candidate waits for what another loads.
     #[inline(always)]
     fn probe_as<B: Bits, R: Reduced, const W: usize>(self, bits: B) -> Result<(), Damage> {
         let view = self.view;
         let n_words = if W == 0 { view.reduction.n_words } else { W };
         let reduced_bytes = view.reduction.n_bytes();
-        let mut reduced = [R::default(); BATCH];
+        let base = |group: usize| {
+            R::load(
+                view.bytes,
+                view.bases_at + group * reduced_bytes,
+                reduced_bytes,
+            )
+        };
+        let mut keys = [R::default(); BATCH];
+        let mut groups = [0u32; BATCH];
         let mut places = [0u8; BATCH];
         let mut group = 0;
         let batches = self.candidates.chunks(BATCH * n_words);
         for (candidates, present) in batches.zip(self.present.chunks_mut(BATCH)) {
-            // First all are reduced, and those without the block's common bits dropped: no step of
-            // this waits for another.
-            let mut n_reduced = 0;
+            // Reduces all, and drops those without the bits that the block's keys share.
+            let mut n_left = 0;
             for (place, key) in candidates.chunks_exact(n_words).enumerate() {
                 let (key, agrees) = view.reduction.reduce::<B, R, W>(bits, key);
-                reduced[n_reduced] = key;
-                places[n_reduced] = place as u8;
-                n_reduced += usize::from(agrees & !present[place]);
+                keys[n_left] = key;
+                places[n_left] = place as u8;
+                n_left += usize::from(agrees & !present[place]);
             }
-            for (key, &place) in reduced[..n_reduced].iter().zip(&places) {
+            // Finds the group of each, and asks for its data.
+            for (key, found) in keys[..n_left].iter().zip(&mut groups) {
                 group = last_not_after(view, key, group);
-                let base = R::load(
-                    view.bytes,
-                    view.bases_at + group * reduced_bytes,
-                    reduced_bytes,
-                );
-                present[usize::from(place)] = is_in_group(view, bits, group, &base, key)?;
+                *found = group as u32;
+                prefetch(view.bytes, view.group(group)?.mask_at);
+            }
+            // Looks there.
+            for i in 0..n_left {
+                let (key, number) = (&keys[i], groups[i] as usize);
+                let group = view.group(number)?;
+                let first = base(number);
+                let mask = if group.size_log == 0 {
+                    R::default()
+                } else {
+                    R::load(view.bytes, group.mask_at, reduced_bytes)
+                };
+                // Without the bits that the group's keys share it is not among them.
+                if !key.differs_outside(&first, &mask) {
+                    let (first, wanted) = (first.extract(bits, &mask), key.extract(bits, &mask));
+                    present[usize::from(places[i])] =
+                        is_in_group(view, group, mask.count_ones(), first, wanted)?;
+                }
             }
         }
         Ok(())
@@ -99,14 +125,18 @@ fn last_not_after<R: Reduced>(view: &View, key: &R, mut group: usize) -> usize {
         )
         .not_after(key)
     };
-    // Mostly it is near.
-    for _ in 0..8 {
-        if group + 1 >= view.n_groups || !begins_before(group + 1) {
+    // Mostly it is near: some are counted without a branch.
+    if group + NEAR < view.n_groups {
+        let mut n_before = 0;
+        for i in 1..=NEAR {
+            n_before += usize::from(begins_before(group + i));
+        }
+        group += n_before;
+        if n_before < NEAR {
             return group;
         }
-        group += 1;
     }
-    let mut step = 8;
+    let mut step = 1;
     while group + step < view.n_groups && begins_before(group + step) {
         group += step;
         step *= 2;
@@ -121,29 +151,19 @@ fn last_not_after<R: Reduced>(view: &View, key: &R, mut group: usize) -> usize {
     group
 }
 
-/// Whether `key` is in group `group`, which begins with `base`.
+/// Whether `wanted` is `first` or among the packed numbers of a group, of `width` bits each.
 #[inline(always)]
-fn is_in_group<B: Bits, R: Reduced>(
+fn is_in_group(
     view: &View,
-    bits: B,
-    group: usize,
-    base: &R,
-    key: &R,
+    group: Group,
+    width: u32,
+    first: u64,
+    wanted: u64,
 ) -> Result<bool, Damage> {
-    let group = view.group(group)?;
-    if group.size_log == 0 {
-        return Ok(!key.differs_outside(base, &R::default()));
-    }
-    let mask = R::load(view.bytes, group.mask_at, view.reduction.n_bytes());
-    if key.differs_outside(base, &mask) {
-        return Ok(false);
-    }
-    let width = mask.count_ones();
     let packed_at = view.packed_at(group, width)?;
-    let wanted = key.extract(bits, &mask);
-    // The numbers ascend, the base's before them: a search without branches, for nothing here is
+    // The numbers ascend, the first before them: a search without branches, for nothing here is
     // predictable.
-    let (mut found, mut n_before) = (base.extract(bits, &mask), 0);
+    let (mut found, mut n_before) = (first, 0);
     for step_log in (0..group.size_log).rev() {
         let step = 1 << step_log;
         let number = unpack(view.bytes, packed_at, n_before + step - 1, width);

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::MAX_WORDS;
 use super::batch::{Batch, Sorted, key};
 use super::bits::{self, Bits, Kernel};
-use super::merge::is_less;
+use super::merge::{is_equal, is_less};
 use super::range::KeyRange;
 use super::reduced::{Reduced, Reduction, Wide};
 use super::splitters::Splitters;
@@ -132,11 +132,29 @@ impl SortScratch {
 /// If there is no such part, or if it has 2^32 keys or more.
 pub fn sort_part(splits: &[Split], part: usize, scratch: &mut SortScratch, out: &mut Batch) {
     out.clear();
-    scratch.keys.clear();
-    scratch.ordinals.clear();
     let Some(n_words) = splits.first().map(|split| split.n_words) else {
         return;
     };
+    match n_words {
+        1 => sort_words::<1>(splits, part, n_words, scratch, out),
+        2 => sort_words::<2>(splits, part, n_words, scratch, out),
+        3 => sort_words::<3>(splits, part, n_words, scratch, out),
+        4 => sort_words::<4>(splits, part, n_words, scratch, out),
+        _ => sort_words::<0>(splits, part, n_words, scratch, out),
+    }
+}
+
+/// As [`sort_part`], for keys of `W` words, or `n_words` if `W` is 0.
+fn sort_words<const W: usize>(
+    splits: &[Split],
+    part: usize,
+    n_words: usize,
+    scratch: &mut SortScratch,
+    out: &mut Batch,
+) {
+    let n_words = if W == 0 { n_words } else { W };
+    scratch.keys.clear();
+    scratch.ordinals.clear();
     for split in splits {
         for &place in split.places_of(part) {
             let key = key(split.keys, n_words, place as usize);
@@ -161,12 +179,12 @@ pub fn sort_part(splits: &[Split], part: usize, scratch: &mut SortScratch, out: 
     let reduction =
         Reduction::new(first, &mask[..n_words]).expect("keys of splits have 1 to 16 words");
     let place_bits = usize::BITS - (n_keys - 1).leading_zeros();
-    let order = Order {
+    let order = Order::<W> {
         keys: &scratch.keys,
         ordinals: &scratch.ordinals,
         n_words,
     };
-    let pack = Pack {
+    let pack = Pack::<W> {
         reduction: &reduction,
         keys: &scratch.keys,
         place_bits,
@@ -199,20 +217,21 @@ pub fn sort_part(splits: &[Split], part: usize, scratch: &mut SortScratch, out: 
 }
 
 /// Keys that are taken in the order of places.
-struct Order<'a> {
+struct Order<'a, const W: usize> {
     keys: &'a [u64],
     ordinals: &'a [u64],
     n_words: usize,
 }
 
-impl Order<'_> {
+impl<const W: usize> Order<'_, W> {
     fn take(&self, places: impl Iterator<Item = usize>, out: &mut Batch) {
+        let n_words = if W == 0 { self.n_words } else { W };
         out.keys.reserve(self.keys.len());
         out.ordinals.reserve(self.ordinals.len());
         for place in places {
-            let key = key(self.keys, self.n_words, place);
-            let last = out.keys.len().saturating_sub(self.n_words);
-            if out.keys.is_empty() || out.keys[last..] != *key {
+            let key = key(self.keys, n_words, place);
+            let last = out.keys.len().saturating_sub(n_words);
+            if out.keys.is_empty() || !is_equal::<W>(&out.keys[last..], key) {
                 out.keys.extend_from_slice(key);
                 out.ordinals.push(self.ordinals[place]);
             }
@@ -221,32 +240,33 @@ impl Order<'_> {
 }
 
 /// Makes of each key one number: its differing bits, or the first of them, before its place.
-struct Pack<'a> {
+struct Pack<'a, const W: usize> {
     reduction: &'a Reduction,
     keys: &'a [u64],
     place_bits: u32,
 }
 
-struct PackShort<'a>(Pack<'a>, &'a mut Vec<u64>);
+struct PackShort<'a, const W: usize>(Pack<'a, W>, &'a mut Vec<u64>);
 
-impl Kernel for PackShort<'_> {
+impl<const W: usize> Kernel for PackShort<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Bits>(self, bits: B) {
         let PackShort(pack, out) = self;
         out.clear();
-        let keys = pack.keys.chunks_exact(pack.reduction.n_words);
+        let n_words = if W == 0 { pack.reduction.n_words } else { W };
+        let keys = pack.keys.chunks_exact(n_words);
         out.extend(keys.enumerate().map(|(place, key)| {
-            let (reduced, _) = pack.reduction.reduce::<B, u64, 0>(bits, key);
+            let (reduced, _) = pack.reduction.reduce::<B, u64, W>(bits, key);
             reduced.checked_shl(pack.place_bits).unwrap_or(0) | place as u64
         }));
     }
 }
 
-struct PackLong<'a>(Pack<'a>, &'a mut Vec<u128>);
+struct PackLong<'a, const W: usize>(Pack<'a, W>, &'a mut Vec<u128>);
 
-impl Kernel for PackLong<'_> {
+impl<const W: usize> Kernel for PackLong<'_, W> {
     type Output = ();
 
     #[inline(always)]
@@ -254,16 +274,17 @@ impl Kernel for PackLong<'_> {
         let PackLong(pack, out) = self;
         out.clear();
         let n_bits = pack.reduction.n_bits;
-        let keys = pack.keys.chunks_exact(pack.reduction.n_words).enumerate();
+        let n_words = if W == 0 { pack.reduction.n_words } else { W };
+        let keys = pack.keys.chunks_exact(n_words).enumerate();
         if n_bits + pack.place_bits <= 128 {
             out.extend(keys.map(|(place, key)| {
-                let (reduced, _) = pack.reduction.reduce::<B, u128, 0>(bits, key);
+                let (reduced, _) = pack.reduction.reduce::<B, u128, W>(bits, key);
                 reduced << pack.place_bits | place as u128
             }));
         } else {
             let n_dropped = n_bits + pack.place_bits - 128;
             out.extend(keys.map(|(place, key)| {
-                let (reduced, _) = pack.reduction.reduce::<B, Wide, 0>(bits, key);
+                let (reduced, _) = pack.reduction.reduce::<B, Wide, W>(bits, key);
                 let low = u128::from(reduced.part(n_dropped));
                 let high = u128::from(reduced.part(n_dropped + 64));
                 (high << 64 | low) << pack.place_bits | place as u128
