@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use hadal_bench::kernels::{Canonical, Expansion, Insertion, append_parents};
-use hadal_store::Parents;
+use hadal_store::disk::ParentLog;
 
 // Many guards, few of them true; pointers; wide states.
 #[library_benchmark]
@@ -40,8 +40,8 @@ fn insertion(mut insertion: Insertion) -> (usize, Insertion) {
 }
 
 #[library_benchmark]
-#[bench::near(Parents::new())]
-fn parents(mut log: Parents) -> (u64, Parents) {
+#[bench::near(ParentLog::new())]
+fn parents(mut log: ParentLog) -> (u64, ParentLog) {
     (black_box(append_parents(&mut log)), log)
 }
 

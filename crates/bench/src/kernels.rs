@@ -10,7 +10,9 @@ use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::Native;
 use hadal_model::{Expander, Model, PAD_BYTES, States, Stop, Successors, for_each_filling};
-use hadal_store::{Encoding, Keys, N_PARTITIONS, Parent, Parents, Set};
+use hadal_store::codec::{Codec, Encoder};
+use hadal_store::disk::ParentLog;
+use hadal_store::{Keys, N_PARTITIONS, Parent, Placing, Set};
 use hadal_symmetry::Symmetric;
 
 use crate::workload;
@@ -110,8 +112,10 @@ impl Canonical {
 
 /// Keys of a block of states, and their insertion into the set.
 pub struct Insertion {
-    encoding: Encoding,
+    codec: Codec,
+    encoder: Encoder,
     set: Set,
+    words: Vec<u64>,
     keys: Keys,
     states: Vec<u8>,
     n_states: usize,
@@ -124,10 +128,12 @@ impl Insertion {
         let native = native.expect("there is native code");
         let states = first_states(&native, &mut *native.expander(never()));
         let state_len = native.shape().state_len;
-        let encoding = Encoding::new(state_len).expect("the states are short");
+        let codec = Codec::plain(state_len).expect("the states are short");
         Insertion {
-            encoding,
-            set: Set::new(encoding),
+            encoder: codec.encoder(),
+            set: Set::new(Placing::new(codec.newest().n_bits)),
+            codec,
+            words: Vec::new(),
             keys: Keys::default(),
             n_states: (states.len() - PAD_BYTES) / state_len,
             states,
@@ -138,10 +144,13 @@ impl Insertion {
     pub fn run(&mut self) -> usize {
         let mut n_new = 0;
         for _ in 0..2 {
-            self.keys.fill(self.encoding, &self.states, self.n_states);
+            self.encoder
+                .encode(&self.codec, &self.states, self.n_states, &mut self.words)
+                .expect("states are their own keys");
+            self.keys.fill(self.set.placing(), &self.words);
             for partition in 0..N_PARTITIONS {
                 let mut owned = self.set.partition(partition).write().expect("one thread");
-                owned.add_all(std::iter::once(self.keys.words(partition)), |_, _| {
+                owned.add_all(std::iter::once(self.keys.cells(partition)), |_, _| {
                     n_new += 1
                 });
             }
@@ -151,12 +160,13 @@ impl Insertion {
 }
 
 /// Appends a fixed run of entries to the log of parents; returns its length.
-pub fn append_parents(log: &mut Parents) -> u64 {
+pub fn append_parents(log: &mut ParentLog) -> u64 {
     for number in 0..N_STATES as u64 * 4 {
         log.push(Parent {
             ordinal: number / 3,
             index: (number % 7) as u32,
-        });
+        })
+        .expect("a log in memory takes everything");
     }
     log.len()
 }

@@ -108,27 +108,41 @@ impl Workload {
         name
     }
 
-    /// Loads, compiles and searches the model, deadlocks not looked for.
+    /// Loads and compiles the model.
+    pub fn model(&self) -> anyhow::Result<Box<dyn Model>> {
+        self.compile(load(&self.path, &self.constants)?)
+    }
+
+    fn compile(&self, program: Program) -> anyhow::Result<Box<dyn Model>> {
+        let native = Native::new(program, Limits::default())?;
+        let program = native.program().clone();
+        Ok(if self.symmetry {
+            Box::new(Symmetric::new(Box::new(native), &program))
+        } else {
+            Box::new(native)
+        })
+    }
+
+    /// How it is searched: deadlocks are not looked for.
+    pub fn options(&self, threads: usize) -> Options {
+        Options {
+            deadlock: Deadlock::Off,
+            threads,
+            ..Options::default()
+        }
+    }
+
+    /// Loads, compiles and searches the model.
     pub fn run(&self, threads: usize) -> anyhow::Result<Measured> {
         let first = Instant::now();
         let program = load(&self.path, &self.constants)?;
         let load_seconds = first.elapsed().as_secs_f64();
 
         let begun = Instant::now();
-        let native = Native::new(program, Limits::default())?;
-        let program = native.program().clone();
-        let model: Box<dyn Model> = if self.symmetry {
-            Box::new(Symmetric::new(Box::new(native), &program))
-        } else {
-            Box::new(native)
-        };
+        let model = self.compile(program)?;
         let compile_seconds = begun.elapsed().as_secs_f64();
 
-        let options = Options {
-            deadlock: Deadlock::Off,
-            threads,
-            ..Options::default()
-        };
+        let options = self.options(threads);
         let before_search = first.elapsed().as_secs_f64();
         let mut first_layer = None;
         let mut watch = |progress: &Progress| {
@@ -217,6 +231,17 @@ pub fn further(folder: &Path) -> Vec<Workload> {
     vec![
         Workload::new(folder, "sym/adash.m", &[], true),
         Workload::new(folder, "sym/cache3.m", &[], true),
+    ]
+}
+
+/// Models whose search in memory takes long enough to show what little memory costs.
+pub fn larger_than_memory(folder: &Path) -> Vec<Workload> {
+    let new = |model, constants: &[(&str, &str)]| Workload::new(folder, model, constants, true);
+    vec![
+        new("sym/ldash.m", &[("nohome", "false")]),
+        new("sym/n_peterson.m", &[("N", "10")]),
+        new("sym/mcslock1.m", &[("N", "6")]),
+        new("multiset+sym/newlist6.m", &[("CellCount", "7")]),
     ]
 }
 

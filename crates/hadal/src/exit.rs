@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+use hadal_store::Error as StoreError;
+
+use crate::load::Internal;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -15,7 +19,7 @@ pub(crate) enum Exit {
     Usage,
     /// The search stopped before its end: nothing is proved.
     Incomplete,
-    /// A mistake of ours.
+    /// A mistake of ours, or a store that is damaged or cannot be read.
     Internal,
 }
 
@@ -34,5 +38,26 @@ impl Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit.code())
+    }
+}
+
+/// How a command ends that failed with `error`.
+pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
+    if error.is::<Internal>() {
+        return Exit::Internal;
+    }
+    match error.downcast_ref::<StoreError>() {
+        Some(error) => of_store_error(error),
+        None => Exit::Usage,
+    }
+}
+
+/// How a command ends that could not use its folder.
+pub(crate) fn of_store_error(error: &StoreError) -> Exit {
+    match error {
+        StoreError::Full { .. } => Exit::Incomplete,
+        // Nothing is wrong with the folder; it is not for this program, or not now.
+        StoreError::Locked { .. } | StoreError::Version { .. } => Exit::Usage,
+        _ => Exit::Internal,
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use crate::units;
 
@@ -24,17 +25,23 @@ Examples:
   hadal check peterson.m --const N=5        the same for five processes
   hadal check bus.m --json run.json         keep the run record, with the counterexample
   hadal replay run.json                     show that counterexample again
+  hadal check big.m --memory 300M --disk d  larger than memory, and safe from crashes
+  hadal resume d                            go on after one
 
 Exit codes:
   0 verified   1 violation found   2 bad command line or model
-  3 stopped before the end, nothing proved   4 internal error";
+  3 stopped before the end, nothing proved   4 damaged store or internal error";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Verify a model: the main job
     Check(Box<CheckArgs>),
+    /// Go on with an interrupted check, from the folder it was given with `--disk`
+    Resume(Box<ResumeArgs>),
     /// Show the counterexample of a run record again, step by step, from its model
     Replay(ReplayArgs),
+    /// Measure strategies, and compare them as the papers do
+    Lab(Box<crate::lab::LabArgs>),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -99,7 +106,7 @@ pub(crate) struct CheckArgs {
           value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
     pub(crate) max_errors: u32,
 
-    /// How to search: `auto` and `ram` keep all states in memory
+    /// How to search: `auto` goes on on disk when memory ends, `ram` stops then
     #[arg(long, value_enum, default_value_t = StrategyName::Auto, help_heading = "Search")]
     pub(crate) strategy: StrategyName,
 
@@ -111,10 +118,39 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_enum, default_value_t = EngineName::Native, help_heading = "Search")]
     pub(crate) engine: EngineName,
 
+    /// Where states go when memory ends; the run can then be resumed, even after a crash [default: a
+    /// fresh folder under TMPDIR, else /var/tmp, deleted at the end]
+    #[arg(long, value_name = "DIR", help_heading = "Resources")]
+    pub(crate) disk: Option<PathBuf>,
+
+    /// Use a DIR that lies in memory or is used already
+    #[arg(long, requires = "disk", help_heading = "Resources")]
+    pub(crate) force: bool,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// What changes no result: means and output. A run that is resumed may be given others.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
     /// Hard budget for everything the process holds, e.g. 300M or 2G [default: half of what is
     /// available]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size, help_heading = "Resources")]
     pub(crate) memory: Option<u64>,
+
+    /// Budget for the data of the search alone, in place of what `--memory` leaves for it; for
+    /// tests and measurements
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, hide = true)]
+    pub(crate) data_memory: Option<u64>,
+
+    /// How often a run with `--disk` is written down; for tests
+    #[arg(long, value_name = "DURATION", value_parser = units::parse_duration, hide = true)]
+    pub(crate) commit_every: Option<Duration>,
+
+    /// Never use more of the disk than this [default: what is free, less a reserve]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, help_heading = "Resources")]
+    pub(crate) disk_limit: Option<u64>,
 
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024),
@@ -152,6 +188,19 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// The folder that was given with `--disk`
+    pub(crate) folder: PathBuf,
+
+    /// Read and check every block that the run has on disk, and do nothing else
+    #[arg(long, conflicts_with_all = ["json", "time_limit"])]
+    pub(crate) verify: bool,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
     /// A run record written by `hadal check --json`; `-` reads standard input
     pub(crate) record: PathBuf,
@@ -170,7 +219,7 @@ pub(crate) struct ReplayArgs {
 }
 
 /// `NAME=VALUE`.
-fn parse_constant(text: &str) -> Result<(String, String), String> {
+pub(crate) fn parse_constant(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
@@ -188,9 +237,9 @@ pub(crate) fn name_of(value: impl ValueEnum) -> String {
 macro_rules! names {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
         pub(crate) enum $name {
-            $($(#[$variant_doc])* #[value(name = $text)] $variant),*
+            $($(#[$variant_doc])* #[value(name = $text)] #[serde(rename = $text)] $variant),*
         }
     };
 }
@@ -229,7 +278,7 @@ SymmetryName {
 names!(
 /// How to search.
 StrategyName {
-    /// The default
+    /// In memory while it suffices, then on disk
     Auto = "auto",
     /// All in memory; stops when that is full
     Ram = "ram",

@@ -17,9 +17,9 @@ use crate::style::Style;
 
 /// What to load, and how.
 #[derive(Clone, Debug)]
-pub(crate) struct Request<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) language: Option<Language>,
+pub(crate) struct Request {
+    pub(crate) source: Source,
+    pub(crate) language: Language,
     pub(crate) dialect: Dialect,
     pub(crate) constants: Vec<(String, String)>,
     pub(crate) symmetry: bool,
@@ -36,18 +36,15 @@ pub(crate) struct Loaded {
     pub(crate) symmetry: Option<String>,
     /// Final values of the model's global constants.
     pub(crate) constants: Vec<(String, String)>,
-    /// Seconds to read and check the text.
+    /// Seconds to check the text.
     pub(crate) load_seconds: f64,
     /// Seconds to make it run.
     pub(crate) compile_seconds: f64,
 }
 
 /// Loads a model. `None` where its text is wrong; the diagnostics were printed to standard error.
-pub(crate) fn load(request: &Request<'_>, style: Style) -> anyhow::Result<Option<Loaded>> {
+pub(crate) fn load(request: Request, style: Style) -> anyhow::Result<Option<Loaded>> {
     let begun = Instant::now();
-    if request.path.is_dir() {
-        bail!("`{}` is a folder, not a model", request.path.display());
-    }
     for (position, (name, _)) in request.constants.iter().enumerate() {
         if request.constants[..position]
             .iter()
@@ -56,12 +53,13 @@ pub(crate) fn load(request: &Request<'_>, style: Style) -> anyhow::Result<Option
             bail!("constant `{name}` is set twice");
         }
     }
-    let language = language(request)?;
-    let source = read_source(request.path)?;
+    let Request {
+        source, language, ..
+    } = request;
     let Language::Murphi = language;
     let options = hadal_murphi::Options {
         dialect: request.dialect,
-        constants: request.constants.clone(),
+        constants: request.constants,
     };
     let compiled = hadal_murphi::compile(&source, &options);
     print_diagnostics(&source, &compiled.diagnostics, style)?;
@@ -121,11 +119,20 @@ impl std::fmt::Display for Internal {
 
 impl std::error::Error for Internal {}
 
-fn language(request: &Request<'_>) -> anyhow::Result<Language> {
-    if let Some(language) = request.language {
-        return Ok(language);
+/// The text of a model and its language, which follows from the file's name unless it is `given`;
+/// `-` is standard input.
+pub(crate) fn read(path: &Path, given: Option<Language>) -> anyhow::Result<(Source, Language)> {
+    if path.is_dir() {
+        bail!("`{}` is a folder, not a model", path.display());
     }
-    let path = request.path;
+    let language = match given {
+        Some(language) => language,
+        None => language_of(path)?,
+    };
+    Ok((read_source(path)?, language))
+}
+
+fn language_of(path: &Path) -> anyhow::Result<Language> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("m") => Ok(Language::Murphi),
         _ if path.as_os_str() == "-" => Ok(Language::Murphi),

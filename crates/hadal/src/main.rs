@@ -1,18 +1,25 @@
 //! The command line: flags, a plan, a run, a summary, a record, an exit code.
 //!
 //! This is the only crate that prints. A command goes through the same stations:
-//! [`flags`] (what was typed) → [`plan`] (what it means here, budgets fixed) → [`load`] (the model)
-//! → [`check`] (the search) → [`summary`] and [`record`] (what people and scripts get).
+//! [`flags`] (what was typed) → [`question`] (what is asked) and [`plan`] (with which means, budgets
+//! fixed) → [`load`] (the model) → [`disk`] (a folder) → [`run`] (the search) → [`summary`] and
+//! [`record`] (what people and scripts get).
 
 mod check;
+mod disk;
+mod estimate;
 mod exit;
 mod flags;
+mod lab;
 mod load;
 mod memory;
 mod plan;
 mod progress;
+mod question;
 mod record;
 mod replay;
+mod resume;
+mod run;
 mod signals;
 mod style;
 mod summary;
@@ -51,8 +58,9 @@ fn main() -> ExitCode {
             if is_broken_pipe(&error) {
                 return Exit::Incomplete.into();
             }
+            signals::await_exit();
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
-            Exit::Usage.into()
+            exit::of_error(&error).into()
         }
     }
 }
@@ -60,7 +68,9 @@ fn main() -> ExitCode {
 fn run(cli: Cli, started: Instant) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Check(args) => check::run(&args, started),
+        Command::Resume(args) => resume::run(&args, started),
         Command::Replay(args) => replay::run(&args),
+        Command::Lab(args) => lab::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "hadal", &mut script);

@@ -1,4 +1,5 @@
-//! What was typed, turned into what will be done: budgets fixed, defaults filled in.
+//! What is asked and what may be used for it, turned into what will be done: budgets fixed, defaults
+//! filled in.
 
 use std::time::Duration;
 
@@ -6,7 +7,8 @@ use hadal_ir::interp::Limits;
 use hadal_murphi::Dialect;
 use hadal_search::{Deadlock, Options};
 
-use crate::flags::{CheckArgs, DeadlockName, DialectName, SymmetryName};
+use crate::flags::{DeadlockName, DialectName, RunArgs, SymmetryName};
+use crate::question::Question;
 use crate::{memory, units};
 
 /// What a check will do.
@@ -17,17 +19,22 @@ pub(crate) struct Plan {
     pub(crate) symmetry: bool,
     /// What the whole process may hold.
     pub(crate) budget_bytes: u64,
+    /// What the data of the search may hold, where that is not what the budget leaves.
+    pub(crate) data_bytes: Option<u64>,
     pub(crate) deadlock: Deadlock,
     pub(crate) bound: Option<u32>,
     pub(crate) max_errors: usize,
     pub(crate) threads: usize,
     pub(crate) time_limit: Option<Duration>,
+    /// How often a resumable run is written down.
+    pub(crate) commit_every: Option<Duration>,
 }
 
 /// No budget may be smaller than this.
 const MIN_BUDGET_BYTES: u64 = 32 << 20;
 
-/// What a search holds at the least, beside the loaded model.
+/// What a search is given at the least, beside the loaded model. Less than what the system's own
+/// figure may go beyond a budget.
 const MIN_DATA_BYTES: u64 = 8 << 20;
 
 /// Stack of a worker for each level of recursion that is allowed. Generous: a level takes one
@@ -38,29 +45,31 @@ const STACK_BYTES_PER_CALL: usize = 64 << 10;
 const STACK_RESERVE_BYTES: usize = 4 << 20;
 
 impl Plan {
-    pub(crate) fn new(args: &CheckArgs) -> Self {
-        let dialect = dialect(args.dialect);
+    pub(crate) fn new(question: &Question, args: &RunArgs) -> Self {
+        let dialect = dialect(question.dialect);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Plan {
             dialect,
-            limits: limits(dialect, args.loop_limit, args.call_limit),
-            symmetry: args.symmetry == SymmetryName::Full,
+            limits: limits(dialect, question.loop_limit, question.call_limit),
+            symmetry: question.symmetry == SymmetryName::Full,
             budget_bytes: args.memory.unwrap_or_else(memory::default_budget),
-            deadlock: match args.deadlock {
+            data_bytes: args.data_memory,
+            deadlock: match question.deadlock {
                 DeadlockName::Stuttering => Deadlock::Stuttering,
                 DeadlockName::Stuck => Deadlock::Stuck,
                 DeadlockName::Off => Deadlock::Off,
             },
-            bound: args.bound,
-            max_errors: args.max_errors as usize,
+            bound: question.bound,
+            max_errors: question.max_errors as usize,
             threads: args.threads.map_or(cores, |threads| threads as usize),
             time_limit: args.time_limit,
+            commit_every: args.commit_every,
         }
     }
 
     /// Refuses a budget in which nothing could be done, once it is known what loading took.
     pub(crate) fn check_budget(&self) -> anyhow::Result<()> {
-        let floor = (memory::resident_bytes() + MIN_DATA_BYTES).max(MIN_BUDGET_BYTES);
+        let floor = memory::peak_bytes().max(MIN_BUDGET_BYTES);
         if self.budget_bytes < floor {
             anyhow::bail!(
                 "a memory budget of {} is too small for this model; it needs at least {}",
@@ -73,15 +82,17 @@ impl Plan {
 
     /// The options of the search, once it is known what loading the model took.
     pub(crate) fn search_options(&self) -> Options {
-        let taken = memory::resident_bytes();
+        let left = self.budget_bytes.saturating_sub(memory::resident_bytes());
+        let memory_bytes = self.data_bytes.unwrap_or(left.max(MIN_DATA_BYTES));
         Options {
             deadlock: self.deadlock,
             bound: self.bound,
             max_errors: self.max_errors,
             threads: self.threads,
             stack_bytes: self.limits.stack_bytes + STACK_RESERVE_BYTES,
-            memory_bytes: self.budget_bytes.saturating_sub(taken),
+            memory_bytes,
             time_limit: self.time_limit,
+            commit_every: self.commit_every,
             ..Options::default()
         }
     }

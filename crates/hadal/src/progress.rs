@@ -4,14 +4,21 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use hadal_search::{Observer, Progress};
+use hadal_store::disk::Folder;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::estimate::Estimator;
 use crate::flags::ProgressName;
 use crate::{signals, units};
 
 /// Shows how far a search is.
 pub(crate) struct Display {
     view: View,
+    /// Where the search goes when memory ends.
+    folder: Option<Folder>,
+    estimator: Estimator,
+    /// When the live line is due again.
+    next_live: Instant,
     /// For the rate of the last moments rather than that of the whole run.
     last: Option<(Instant, u64)>,
     rate: f64,
@@ -33,6 +40,8 @@ enum View {
 /// Runs shorter than this show no progress on a terminal.
 const QUIET_SECONDS: f64 = 0.5;
 
+const LIVE_EVERY: Duration = Duration::from_millis(100);
+
 fn new_bar() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
@@ -43,7 +52,7 @@ fn new_bar() -> ProgressBar {
 }
 
 impl Display {
-    pub(crate) fn new(progress: ProgressName) -> Self {
+    pub(crate) fn new(progress: ProgressName, folder: Option<Folder>) -> Self {
         let lines = |every: Duration| View::Lines {
             next: Instant::now() + every,
             every,
@@ -56,6 +65,9 @@ impl Display {
         };
         Display {
             view,
+            folder,
+            estimator: Estimator::default(),
+            next_live: Instant::now(),
             last: None,
             rate: 0.0,
             first_layer: None,
@@ -80,7 +92,7 @@ impl Display {
             frontier => progress.frontier_done * 100 / frontier,
         };
         format!(
-            "layer {}: {} of {} expanded ({done} %) · {} states · {} transitions · {}/s · {} · {}",
+            "layer {}: {} of {} expanded ({done} %) · {} states · {} transitions · {}/s · {}{} · {}{}",
             progress.layer,
             units::count(progress.frontier_done),
             units::count(progress.frontier),
@@ -88,8 +100,32 @@ impl Display {
             units::count(progress.transitions),
             units::rate(self.rate),
             units::bytes(progress.data_bytes),
+            self.disk(progress.disk_bytes),
             units::seconds(progress.seconds),
+            self.left(progress),
         )
+    }
+
+    /// What is on disk and what would still find room there, once anything is.
+    fn disk(&self, used: u64) -> String {
+        match self.folder.as_ref().map(Folder::free_bytes) {
+            Some(Ok(free)) if used > 0 => {
+                let (used, free) = (units::bytes(used), units::bytes(free));
+                format!(" · {used} on disk, {free} free")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// A range for the time that is left, if anything can be said about it.
+    fn left(&self, progress: &Progress) -> String {
+        match self.estimator.seconds(progress) {
+            Some((least, most)) => {
+                let (least, most) = (units::about(least), units::about(most));
+                format!(", perhaps {least} to {most} more")
+            }
+            None => String::new(),
+        }
     }
 
     fn update_rate(&mut self, now: Instant, transitions: u64) {
@@ -113,24 +149,34 @@ impl Observer for Display {
         }
         let now = Instant::now();
         self.update_rate(now, progress.transitions);
+        self.estimator.note(progress);
         let asked = signals::take_status_request();
+        let is_due = match &self.view {
+            View::Live(_) => progress.seconds > QUIET_SECONDS && now >= self.next_live,
+            View::Lines { next, .. } => now >= *next,
+            View::Nothing => false,
+        };
+        // Layers may end far more often than anyone can look.
+        if !is_due && !asked {
+            return;
+        }
         let line = self.line(progress);
         match &mut self.view {
-            View::Live(bar) if progress.seconds > QUIET_SECONDS || asked => {
+            View::Live(bar) => {
+                self.next_live = now + LIVE_EVERY;
                 let bar = bar.get_or_insert_with(new_bar);
                 if asked {
                     bar.println(&line);
                 }
                 bar.set_message(line);
             }
-            View::Lines { next, every } if asked || now >= *next => {
+            View::Lines { next, every } => {
                 *next = now + *every;
                 let _ = writeln!(std::io::stderr(), "{line}");
             }
-            View::Nothing if asked => {
+            View::Nothing => {
                 let _ = writeln!(std::io::stderr(), "{line}");
             }
-            _ => {}
         }
     }
 }

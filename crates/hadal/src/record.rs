@@ -7,8 +7,8 @@ use hadal_search::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::check::Shown;
 use crate::flags::name_of;
+use crate::run::Shown;
 use crate::summary::{self, Summary};
 use crate::trace::NamedTrace;
 
@@ -51,7 +51,7 @@ impl Record {
     /// The record of a finished run.
     pub(crate) fn new(summary: &Summary<'_>, trace_seconds: f64) -> Self {
         let Summary {
-            args,
+            question,
             plan,
             loaded,
             outcome,
@@ -75,10 +75,10 @@ impl Record {
             violations: summary.shown.iter().map(violation_record).collect(),
             rules: rule_records(&*loaded.model, outcome),
             properties: property_records(&*loaded.model, outcome),
-            strategy: name_of(args.strategy),
-            store: name_of(args.store),
-            engine: name_of(args.engine),
-            symmetry: name_of(args.symmetry),
+            strategy: name_of(question.strategy),
+            store: name_of(question.store),
+            engine: name_of(question.engine),
+            symmetry: name_of(question.symmetry),
             threads: plan.threads,
             seed: 0,
             state_bits: shape.state_bits,
@@ -90,7 +90,9 @@ impl Record {
             ),
             duplicates: DuplicatesRecord {
                 memory: outcome.duplicates.memory,
-                ..DuplicatesRecord::default()
+                layer: outcome.duplicates.layer,
+                disk: outcome.duplicates.disk,
+                missed: 0,
             },
             strategy_stats: serde_json::Map::new(),
             memory: MemoryRecord {
@@ -98,7 +100,12 @@ impl Record {
                 peak_bytes: summary.peak_bytes,
                 data_bytes: outcome.data_bytes,
             },
-            disk: DiskRecord::default(),
+            disk: DiskRecord {
+                peak_bytes: outcome.disk.peak_bytes,
+                read_bytes: outcome.disk.read_bytes,
+                written_bytes: outcome.disk.written_bytes,
+                bytes_per_state: summary.disk_bytes_per_state(),
+            },
             omission: None,
             seconds: SecondsRecord {
                 total: summary.total_seconds,
@@ -106,10 +113,11 @@ impl Record {
                 compile: loaded.compile_seconds,
                 search: outcome.seconds.search,
                 expand: outcome.seconds.expand,
-                merge: outcome.seconds.insert,
-                io_wait: 0.0,
+                merge: outcome.seconds.merge,
+                io_wait: outcome.seconds.io_wait,
                 trace: trace_seconds,
                 first_state: summary.first_state_seconds,
+                insert: outcome.seconds.insert,
             },
         }
     }
@@ -167,7 +175,7 @@ pub(crate) struct MemoryRecord {
     pub(crate) data_bytes: u64,
 }
 
-/// Disk use; all zero for a search in memory.
+/// Disk use by this process; all zero for a search in memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct DiskRecord {
     pub(crate) peak_bytes: u64,
@@ -191,12 +199,17 @@ pub(crate) struct SecondsRecord {
     pub(crate) compile: f64,
     pub(crate) search: f64,
     pub(crate) expand: f64,
+    /// Putting candidates in order and merging them with what is on disk.
     pub(crate) merge: f64,
+    /// Waiting for the disk, summed over threads.
     pub(crate) io_wait: f64,
     pub(crate) trace: f64,
     /// From the start of the process to the first state expanded; `null` where none was.
     #[serde(default)]
     pub(crate) first_state: Option<f64>,
+    /// Looking states up in memory, and storing the new ones.
+    #[serde(default)]
+    pub(crate) insert: f64,
 }
 
 /// Pairs as a JSON object of strings.

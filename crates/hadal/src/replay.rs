@@ -42,9 +42,11 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
         bail!("the record names an unknown dialect `{}`", record.dialect);
     };
     let constants = record.constants.iter();
+    let language = Language::from_str(&record.language, true).ok();
+    let (source, language) = load::read(&path, language)?;
     let request = Request {
-        path: &path,
-        language: Language::from_str(&record.language, true).ok(),
+        source,
+        language,
         dialect,
         constants: constants
             .map(|(name, value)| (name.clone(), text(value)))
@@ -56,7 +58,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
         // A counterexample is replayed by what defines its meaning.
         engine: EngineName::Interpreter,
     };
-    let Some(loaded) = load::load(&request, Style::new(args.color, &io::stderr()))? else {
+    let Some(loaded) = load::load(request, Style::new(args.color, &io::stderr()))? else {
         return Ok(Exit::Usage);
     };
     for violation in with_trace {

@@ -1,4 +1,6 @@
 //! Signals: SIGINT and SIGTERM stop cleanly, a second one at once, SIGUSR1 asks for the status.
+//!
+//! At once means without waiting for the search; a folder that nobody else needs is still deleted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,12 +8,24 @@ use hadal_model::Stop;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
+use crate::disk;
 use crate::exit::Exit;
 
 /// Raised by the first signal to stop.
 pub(crate) static STOP: Stop = Stop::new();
 
 static STATUS_WANTED: AtomicBool = AtomicBool::new(false);
+
+/// Set while the process is being ended at once.
+static LEAVING: AtomicBool = AtomicBool::new(false);
+
+/// Does not come back once a second signal is ending the process: what goes wrong in a search whose
+/// folder is being deleted is not worth a message, nor another exit code.
+pub(crate) fn await_exit() {
+    while LEAVING.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+}
 
 /// Whether someone asked for the status since the last call.
 pub(crate) fn take_status_request() -> bool {
@@ -27,7 +41,11 @@ pub(crate) fn listen() -> std::io::Result<()> {
             for signal in signals.forever() {
                 match signal {
                     SIGUSR1 => STATUS_WANTED.store(true, Ordering::Relaxed),
-                    _ if STOP.is_raised() => std::process::exit(Exit::Incomplete.code().into()),
+                    _ if STOP.is_raised() => {
+                        LEAVING.store(true, Ordering::SeqCst);
+                        disk::delete_scratch();
+                        std::process::exit(Exit::Incomplete.code().into())
+                    }
                     _ => STOP.raise(),
                 }
             }

@@ -2,26 +2,34 @@
 //! designer should look at.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use hadal_model::{FaultKind, GoalKind, Phase, PropertyKind, Remark};
 use hadal_search::{Deadlock, Outcome, Reason, Verdict, Violation, ViolationKind};
 use hadal_syntax::{Diagnostic, Renderer, Source, Span};
 
-use crate::check::Shown;
-use crate::flags::{CheckArgs, TraceName, name_of};
+use crate::disk::NoScratch;
+use crate::flags::{RunArgs, StrategyName, TraceName, name_of};
 use crate::load::Loaded;
 use crate::plan::Plan;
+use crate::question::Question;
+use crate::run::Shown;
 use crate::style::Style;
 use crate::trace::{headline, quote, render_state};
 use crate::units::{bytes, count, counted, rate, seconds};
 
 /// Everything the summary is made of.
 pub(crate) struct Summary<'a> {
-    pub(crate) args: &'a CheckArgs,
+    pub(crate) question: &'a Question,
+    pub(crate) args: &'a RunArgs,
     pub(crate) plan: &'a Plan,
     pub(crate) loaded: &'a Loaded,
     pub(crate) outcome: &'a Outcome,
     pub(crate) shown: &'a [Shown],
+    /// The folder that a later run can go on with.
+    pub(crate) resumable: Option<&'a Path>,
+    /// Why there was no folder.
+    pub(crate) no_scratch: Option<&'a NoScratch>,
     /// From the start of the process to the first state expanded.
     pub(crate) first_state_seconds: Option<f64>,
     pub(crate) total_seconds: f64,
@@ -74,8 +82,15 @@ impl Summary<'_> {
             ),
             Some(Reason::Memory) => format!(
                 "stopped at the memory budget of {}; nothing is proved",
-                bytes(self.plan.budget_bytes)
+                bytes(self.plan.data_bytes.unwrap_or(self.plan.budget_bytes))
             ),
+            Some(Reason::Disk) => match self.args.disk_limit {
+                Some(limit) => format!(
+                    "stopped at the disk limit of {}; nothing is proved",
+                    bytes(limit)
+                ),
+                None => "stopped because the disk is full; nothing is proved".to_owned(),
+            },
             Some(Reason::Time) => "stopped at the time limit; nothing is proved".to_owned(),
             Some(Reason::Interrupted) => "interrupted; nothing is proved".to_owned(),
             Some(Reason::Liveness) => {
@@ -175,7 +190,7 @@ impl Summary<'_> {
             seconds(self.total_seconds),
             rate(speed).trim_end(),
             counted(self.plan.threads as u64, "thread"),
-            name_of(self.args.engine),
+            name_of(self.question.engine),
         );
         // A small run's buffers would be all there is to see.
         let per_state = match outcome.states {
@@ -191,6 +206,7 @@ impl Summary<'_> {
             bytes(self.peak_bytes),
             bytes(self.plan.budget_bytes),
         );
+        self.disk_figures(out);
         if outcome.verdict == Verdict::Violated && !outcome.complete {
             let which = if self.shown.len() == 1 {
                 "the"
@@ -201,6 +217,40 @@ impl Summary<'_> {
                 "the search ended at {which} violation; counts are of whole layers up to it"
             );
             let _ = writeln!(out, "  {}", style.faint(&text));
+        }
+    }
+
+    /// What was on disk, and where duplicates were found, if anything was there.
+    fn disk_figures(&self, out: &mut String) {
+        if self.outcome.disk.written_bytes == 0 {
+            return;
+        }
+        let per_state = match self.outcome.states {
+            0..100_000 => String::new(),
+            _ => format!("{:.1} bytes a state, ", self.disk_bytes_per_state()),
+        };
+        let _ = writeln!(
+            out,
+            "  disk         {}  ({per_state}{} written, {} read)",
+            bytes(self.outcome.disk.peak_bytes),
+            bytes(self.outcome.disk.written_bytes),
+            bytes(self.outcome.disk.read_bytes),
+        );
+        let found = &self.outcome.duplicates;
+        let _ = writeln!(
+            out,
+            "  duplicates   {} found in memory, {} within a layer, {} on disk",
+            count(found.memory),
+            count(found.layer),
+            count(found.disk),
+        );
+    }
+
+    /// The most that was on disk at a time, for each state.
+    pub(crate) fn disk_bytes_per_state(&self) -> f64 {
+        match self.outcome.states {
+            0 => 0.0,
+            n => self.outcome.disk.peak_bytes as f64 / n as f64,
         }
     }
 
@@ -233,11 +283,39 @@ impl Summary<'_> {
                 );
             }
         }
-        if outcome.reason == Some(Reason::Memory) {
-            let _ = writeln!(
-                out,
-                "\n  hint: give it more with --memory, or shrink the model with --const"
-            );
+        self.hints(out);
+    }
+
+    /// What to do about a search that was stopped.
+    fn hints(&self, out: &mut String) {
+        let reason = self.outcome.reason;
+        if reason == Some(Reason::Memory) {
+            let hint = match self.no_scratch {
+                _ if self.question.strategy == StrategyName::Ram => {
+                    "leave out --strategy ram to go on on disk, or give it more with --memory"
+                        .to_owned()
+                }
+                Some(why) => format!("{why}; name a folder on a disk with --disk to go on there"),
+                None => "give it more with --memory, or shrink the model with --const".to_owned(),
+            };
+            let _ = writeln!(out, "\n  hint: {hint}");
+        }
+        if reason == Some(Reason::Disk) && self.resumable.is_none() {
+            let hint = "name a folder with more room with --disk; a run there can be resumed";
+            let _ = writeln!(out, "\n  hint: {hint}");
+        }
+        // A bound is part of the question, so another run would stop where this one did.
+        if let (Some(path), Verdict::Incomplete, Some(reason)) =
+            (self.resumable, self.outcome.verdict, reason)
+            && reason != Reason::Bound
+        {
+            let room = match reason {
+                Reason::Disk => ", once there is more room",
+                Reason::Memory => ", with more --memory",
+                _ => "",
+            };
+            let folder = shell_word(&path.display().to_string());
+            let _ = writeln!(out, "\n  go on{room}: hadal resume {folder}");
         }
     }
 
@@ -288,6 +366,16 @@ impl Summary<'_> {
         for (depth, states) in outcome.layers.iter().enumerate() {
             let _ = writeln!(out, "  {depth:>7}  {}", count(*states));
         }
+    }
+}
+
+/// A word as a shell reads it back.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 
@@ -418,5 +506,17 @@ fn token_len(text: &str) -> usize {
         text.find('[').unwrap_or(end)
     } else {
         end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_word;
+
+    #[test]
+    fn a_folder_s_name_can_be_pasted() {
+        assert_eq!(shell_word("/var/tmp/run-1"), "/var/tmp/run-1");
+        assert_eq!(shell_word("my run"), "'my run'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
     }
 }

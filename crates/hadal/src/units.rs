@@ -102,6 +102,15 @@ pub(crate) fn seconds(value: f64) -> String {
     }
 }
 
+/// `40 s`, `12 min`, `3 h`: as precise as a guess.
+pub(crate) fn about(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{:.0} s", s.ceil()),
+        s if s < 90.0 * 60.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.0} h", s / 3600.0),
+    }
+}
+
 /// `1.2 M`, `34 k`: three significant places are enough for a rate.
 pub(crate) fn rate(per_second: f64) -> String {
     match per_second {
@@ -151,6 +160,9 @@ mod tests {
         assert_eq!(seconds(0.418), "0.42 s");
         assert_eq!(seconds(185.0), "3 min 5 s");
         assert_eq!(rate(1_234_567.0), "1.2 M");
+        assert_eq!(about(0.2), "1 s");
+        assert_eq!(about(125.0), "2 min");
+        assert_eq!(about(9000.0), "2 h");
         assert_eq!(counted(1, "state"), "1 state");
     }
 }

@@ -49,6 +49,22 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// All of them.
+    pub const ALL: [FaultKind; 12] = [
+        FaultKind::Assertion,
+        FaultKind::Error,
+        FaultKind::Undefined,
+        FaultKind::Range,
+        FaultKind::Index,
+        FaultKind::Division,
+        FaultKind::Overflow,
+        FaultKind::LoopLimit,
+        FaultKind::CallLimit,
+        FaultKind::NoReturn,
+        FaultKind::MultisetFull,
+        FaultKind::Step,
+    ];
+
     /// The name used in the run record.
     pub fn name(self) -> &'static str {
         match self {

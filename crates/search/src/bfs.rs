@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,20 @@ use hadal_model::{Model, Shape, Stop};
 use crate::crew::Crew;
 use crate::findings::Findings;
 use crate::progress::Gauge;
-use crate::round::{Halt, Rounds, Sizes, Supply};
+use crate::round::{Halt, Rounds};
 use crate::shared::{Job, Shared};
+use crate::sizes::Sizes;
+use crate::snapshot::Content;
+use crate::supply::Supply;
 use crate::task::{Block, Task};
-use crate::{Duplicates, Error, Observer, Options, Outcome, Progress, Reason};
+use crate::totals::{Totals, add_to};
+use crate::visited::Visited;
+use crate::worker::Worker;
+use crate::{Error, Observer, OnDisk, Options, Outcome, Progress, Reason};
+use commits::Commits;
 
-mod report;
+mod commits;
+pub(crate) mod report;
 
 /// Visits every reachable state of `model` and decides its properties.
 ///
@@ -32,14 +40,44 @@ pub fn check(
     stop: &Stop,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
+    search(model, options, None, stop, observer)
+}
+
+/// A folder, and what its manifest says.
+pub(crate) type Taken = (OnDisk, Content);
+
+/// Searches, with a folder if there is one.
+pub(crate) fn search(
+    model: &dyn Model,
+    options: &Options,
+    taken: Option<Taken>,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    match search_by(true, model, options, taken.clone(), stop, observer) {
+        Err(Error::Unfit(_)) => search_by(false, model, options, taken, stop, observer),
+        result => result,
+    }
+}
+
+/// Searches, with states known by keys or by numbers.
+fn search_by(
+    by_keys: bool,
+    model: &dyn Model,
+    options: &Options,
+    taken: Option<Taken>,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
     let (gauge, limits) = (Gauge::new(), Limits::default());
     std::thread::scope(|scope| {
-        let (layers, ended_layers) = channel();
+        let (layers, ended_layers) = sync_channel(LAYERS_AHEAD);
         let coordinator = Builder::new()
             .name("coordinator".to_owned())
             .stack_size(options.stack_bytes)
             .spawn_scoped(scope, || {
-                coordinate(model, options, &limits, &gauge, layers)
+                let visited = Visited::new(model.shape(), options, by_keys);
+                coordinate(model, options, taken, visited, &limits, &gauge, layers)
             })?;
         watch(options, stop, &limits, &gauge, &ended_layers, observer);
         coordinator
@@ -50,13 +88,13 @@ pub fn check(
 
 /// How the watching thread stops the others.
 #[derive(Debug, Default)]
-struct Limits {
-    stop: Stop,
+pub(crate) struct Limits {
+    pub(crate) stop: Stop,
     time_is_up: AtomicBool,
 }
 
 impl Limits {
-    fn reason(&self) -> Reason {
+    pub(crate) fn reason(&self) -> Reason {
         if self.time_is_up.load(Ordering::Relaxed) {
             Reason::Time
         } else {
@@ -69,8 +107,11 @@ impl Limits {
 const WATCH_EVERY: Duration = Duration::from_millis(10);
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
+/// Ends of layers that wait to be shown; there may be millions of layers, and some are left out.
+const LAYERS_AHEAD: usize = 1024;
+
 /// Watches until the coordinator hangs up.
-fn watch(
+pub(crate) fn watch(
     options: &Options,
     stop: &Stop,
     limits: &Limits,
@@ -119,19 +160,22 @@ fn watch(
 fn coordinate(
     model: &dyn Model,
     options: &Options,
+    taken: Option<Taken>,
+    visited: Visited,
     limits: &Limits,
     gauge: &Gauge,
-    layers: Sender<Progress>,
+    layers: SyncSender<Progress>,
 ) -> Result<Outcome, Error> {
-    let sizes = Sizes::new(options, model.shape());
+    let sizes = Sizes::new(options, model.shape(), &visited);
     let shared = Shared::new(
         model.shape(),
         &limits.stop,
         gauge,
-        sizes.block_len,
+        visited,
         sizes.window_blocks,
     );
     let crew = Crew::new(sizes.n_threads - 1);
+    let (on_disk, content) = taken.unzip();
     std::thread::scope(|scope| {
         let _dismiss = crew.dismiss_at_end();
         for number in 1..sizes.n_threads {
@@ -140,11 +184,11 @@ fn coordinate(
                 .name(format!("worker {number}"))
                 .stack_size(options.stack_bytes)
                 .spawn_scoped(scope, move || {
-                    let mut expander = model.expander(shared.stop);
-                    crew.help(|job, item| shared.work(job, item, &mut *expander));
+                    let mut worker = Worker::new(model.expander(shared.stop), &shared.visited);
+                    crew.help(|job, item| shared.work(job, item, &mut worker));
                 })?;
         }
-        let expander = model.expander(shared.stop);
+        let worker = Worker::new(model.expander(shared.stop), &shared.visited);
         Search {
             model,
             shape: model.shape(),
@@ -152,12 +196,14 @@ fn coordinate(
             limits,
             gauge,
             ended_layers: layers,
-            rounds: Rounds::new(&shared, &crew, expander, sizes),
+            rounds: Rounds::new(&shared, &crew, worker, sizes, on_disk.clone()),
             findings: Findings::new(model.shape(), options.deadlock, options.max_errors),
             totals: Totals::new(model.shape()),
+            before: Totals::new(model.shape()),
             layers: Vec::new(),
+            commits: on_disk.map(Commits::new),
         }
-        .run()
+        .run(content.unwrap_or(Content::Begun))
     })
 }
 
@@ -168,12 +214,16 @@ struct Search<'a> {
     options: &'a Options,
     limits: &'a Limits,
     gauge: &'a Gauge,
-    ended_layers: Sender<Progress>,
+    ended_layers: SyncSender<Progress>,
     rounds: Rounds<'a>,
     findings: Findings<'a>,
     totals: Totals,
+    /// The totals at the beginning of the layer.
+    before: Totals,
     /// Sizes of the layers, without the one that is being found.
     layers: Vec<u64>,
+    /// When the search is written down, if it has a folder.
+    commits: Option<Commits>,
 }
 
 /// How the layers came to an end.
@@ -188,8 +238,12 @@ enum End {
 }
 
 impl Search<'_> {
-    fn run(mut self) -> Result<Outcome, Error> {
-        let end = self.search_layers()?;
+    fn run(mut self, content: Content) -> Result<Outcome, Error> {
+        let end = match self.search_from(content) {
+            // What is on disk is as the last manifest says, so another run can go on.
+            Err(Error::Store(hadal_store::Error::Full { .. })) => End::Stopped(Reason::Disk),
+            end => end?,
+        };
         if matches!(end, End::Stopped(_)) {
             // What was found of the layer after the last one counts too.
             let n_found = self.rounds.n_states() - self.layers.iter().sum::<u64>();
@@ -197,25 +251,52 @@ impl Search<'_> {
                 self.layers.push(n_found);
             }
         }
+        if !matches!(end, End::Stopped(_)) {
+            // The paths of violations are read from the parent log before it goes.
+            let commits = self.commits.take();
+            let outcome = report::report(self, end)?;
+            commits.map_or(Ok(()), |commits| commits.finish())?;
+            return Ok(outcome);
+        }
         report::report(self, end)
     }
 
-    fn search_layers(&mut self) -> Result<End, Error> {
-        if let Some(halt) = self.find_starts()? {
-            return Ok(End::Stopped(self.reason(halt)));
+    fn search_from(&mut self, content: Content) -> Result<End, Error> {
+        match content {
+            Content::Underway(snapshot) => {
+                self.restore(&snapshot)?;
+                self.search_layers(snapshot.depth, snapshot.frontier, true)
+            }
+            Content::Begun | Content::Finished => {
+                self.begin_commits()?;
+                if let Some(halt) = self.find_starts()? {
+                    return Ok(End::Stopped(self.reason(halt)));
+                }
+                self.search_layers(0, 0..self.rounds.n_states(), false)
+            }
         }
-        let mut frontier = 0..self.rounds.n_states();
-        let mut depth = 0;
+    }
+
+    /// Goes on from a layer of which `frontier` is left; `is_begun` if that is not all of it, or
+    /// might not be.
+    fn search_layers(
+        &mut self,
+        mut depth: u32,
+        mut frontier: Range<u64>,
+        mut is_begun: bool,
+    ) -> Result<End, Error> {
         loop {
-            let before = self.totals.clone();
-            let n_frontier = frontier.end - frontier.start;
-            self.layers.push(n_frontier);
-            self.findings.begin_layer();
-            self.gauge.begin_layer(depth, n_frontier);
-            let is_cut = self.options.bound == Some(depth) && n_frontier > 0;
+            if !is_begun {
+                self.before = self.totals.clone();
+                self.layers.push(frontier.end - frontier.start);
+                self.findings.begin_layer();
+            }
+            is_begun = false;
+            self.gauge.begin_layer(depth, frontier.end - frontier.start);
+            let is_cut = self.options.bound == Some(depth) && !frontier.is_empty();
             if !is_cut {
                 let halt = match self.findings.limit() {
-                    Some(limit) => self.probe(depth, frontier.start..limit)?,
+                    Some(limit) => self.probe(depth, frontier.start..limit.max(frontier.start))?,
                     None => self.expand(depth, frontier.clone())?,
                 };
                 if let Some(halt @ (Halt::Stopped | Halt::Memory)) = halt {
@@ -224,13 +305,13 @@ impl Search<'_> {
             }
             self.findings.end_layer();
             if self.findings.is_full() {
-                return Ok(End::Violated(before));
+                return Ok(End::Violated(self.before.clone()));
             }
             if is_cut {
                 return Ok(End::Stopped(Reason::Bound));
             }
-            // No one may be listening, and that is their affair.
-            let _ = self.ended_layers.send(self.gauge.read());
+            // No one may be listening, or they may be slow, and that is their affair.
+            let _ = self.ended_layers.try_send(self.gauge.read());
             frontier = frontier.end..self.rounds.n_states();
             if frontier.is_empty() {
                 return Ok(End::Exhausted);
@@ -242,17 +323,24 @@ impl Search<'_> {
     fn find_starts(&mut self) -> Result<Option<Halt>, Error> {
         let (findings, totals) = (&mut self.findings, &mut self.totals);
         let mut fault = None;
-        let halt = self
-            .rounds
-            .run(Job::Expand, Supply::Starts, &mut |_, task| {
+        let halt = self.rounds.run(
+            Job::Expand,
+            &mut Supply::Starts,
+            &|| false,
+            &mut |_, task| {
                 totals.add_new_states(task);
                 add_failures(findings, task, 0);
                 if !task.is_full() {
                     totals.add_goal_hits(task);
-                    fault = task.successors.sources()[0].fault.clone();
+                    fault = task.kernel.successors.sources()[0].fault.clone();
                 }
                 true
-            })?;
+            },
+        )?;
+        let halt = match halt {
+            None => self.settle(0)?,
+            halt => halt,
+        };
         let n_states = self.rounds.n_states();
         match fault {
             Some(fault) => self.findings.add_start_fault(n_states, &fault),
@@ -264,97 +352,104 @@ impl Search<'_> {
 
     /// Expands a layer and finds the next one.
     fn expand(&mut self, depth: u32, frontier: Range<u64>) -> Result<Option<Halt>, Error> {
-        let (findings, totals) = (&mut self.findings, &mut self.totals);
-        let gauge = self.gauge;
-        let supply = Supply::States(frontier);
-        self.rounds.run(Job::Expand, supply, &mut |_, task| {
-            totals.add_new_states(task);
-            totals.duplicates.memory += (task.n_candidates() - task.survivors().1) as u64;
-            add_failures(findings, task, depth + 1);
-            if !task.is_full() {
-                totals.add_sources(task);
-                totals.add_goal_hits(task);
-                add_sources(findings, task, depth);
-                gauge.note_expanded(task.successors.sources().len(), totals.transitions);
+        let end = frontier.end;
+        let mut supply = Supply::States(frontier);
+        loop {
+            let (findings, totals) = (&mut self.findings, &mut self.totals);
+            let (gauge, commits) = (self.gauge, &self.commits);
+            let is_due = || commits.as_ref().is_some_and(Commits::is_due);
+            let mut each = |_: usize, task: &Task| {
+                totals.add_new_states(task);
+                totals.duplicates.memory += (task.n_candidates() - task.n_survivors()) as u64;
+                add_failures(findings, task, depth + 1);
+                if !task.is_full() {
+                    totals.add_sources(task);
+                    totals.add_goal_hits(task);
+                    add_sources(findings, task, depth);
+                    let n_sources = task.kernel.successors.sources().len();
+                    gauge.note_expanded(n_sources, totals.transitions);
+                }
+                commits.iter().for_each(Commits::note_work);
+                !findings.is_full()
+            };
+            let halt = self
+                .rounds
+                .run(Job::Expand, &mut supply, &is_due, &mut each)?;
+            match (halt, &supply) {
+                (Some(Halt::Paused), Supply::States(left)) => self.commit(depth, left.clone())?,
+                (None, _) => return self.settle(depth + 1),
+                (Some(Halt::Stopped), _) => {
+                    // So that nothing is lost. What the stop cut short was not taken.
+                    if let Some(first) = self.rounds.first_left(&supply)
+                        && self.commits.as_ref().is_some_and(Commits::is_worth_it)
+                    {
+                        self.commit(depth, first..end)?;
+                    }
+                    return Ok(halt);
+                }
+                (halt, _) => return Ok(halt),
             }
-            !findings.is_full()
-        })
+        }
+    }
+
+    /// Where it is not known yet which states of the layer at `depth` are new, finds it out.
+    fn settle(&mut self, depth: u32) -> Result<Option<Halt>, Error> {
+        if !self.rounds.has_candidates() {
+            return Ok(None);
+        }
+        let (findings, totals) = (&mut self.findings, &mut self.totals);
+        let mut duplicates = totals.duplicates;
+        let halt = self
+            .rounds
+            .settle_candidates(&mut duplicates, &mut |first, settling| {
+                add_to(&mut totals.goals, &settling.verdicts.goals);
+                for failure in &settling.verdicts.failures {
+                    findings.add_failure(first + u64::from(failure.state), depth, failure);
+                }
+            })?;
+        // Startstates are no successors.
+        if depth > 0 {
+            totals.duplicates = duplicates;
+        }
+        Ok(halt)
     }
 
     /// Expands states before a known failure, which can only be preceded by what happens at them.
     fn probe(&mut self, depth: u32, states: Range<u64>) -> Result<Option<Halt>, Error> {
         let (findings, totals) = (&mut self.findings, &self.totals);
         let gauge = self.gauge;
-        let supply = Supply::States(states);
-        self.rounds.run(Job::Probe, supply, &mut |_, task| {
+        let mut supply = Supply::States(states);
+        let mut each = |_: usize, task: &Task| {
             add_sources(findings, task, depth);
-            gauge.note_expanded(task.successors.sources().len(), totals.transitions);
+            let n_sources = task.kernel.successors.sources().len();
+            gauge.note_expanded(n_sources, totals.transitions);
             !findings.is_full()
-        })
+        };
+        self.rounds
+            .run(Job::Probe, &mut supply, &|| false, &mut each)
     }
 
     fn reason(&self, halt: Halt) -> Reason {
         match halt {
             Halt::Memory => Reason::Memory,
-            Halt::Stopped | Halt::Enough => self.limits.reason(),
+            Halt::Stopped | Halt::Enough | Halt::Paused => self.limits.reason(),
         }
     }
 }
 
 fn add_failures(findings: &mut Findings<'_>, task: &Task, depth: u32) {
-    for failure in &task.failures {
+    for failure in &task.verdicts.failures {
         let ordinal = task.first_survivor + u64::from(failure.state);
         findings.add_failure(ordinal, depth, failure);
     }
 }
 
 fn add_sources(findings: &mut Findings<'_>, task: &Task, depth: u32) {
-    if let Block::States { first, .. } = task.block {
-        for (ordinal, source) in (first..).zip(task.successors.sources()) {
+    if let Block::States { first, .. } = task.block
+        && findings.may_add(&task.happened)
+    {
+        for (ordinal, source) in (first..).zip(task.kernel.successors.sources()) {
             findings.add_source(ordinal, depth, source);
         }
-    }
-}
-
-/// What adds up over expansions and new states.
-#[derive(Clone, Debug)]
-struct Totals {
-    visited: u64,
-    transitions: u64,
-    fired_by_rule: Vec<u64>,
-    goals: Vec<u64>,
-    duplicates: Duplicates,
-}
-
-impl Totals {
-    fn new(shape: &Shape) -> Self {
-        Totals {
-            visited: 0,
-            transitions: 0,
-            fired_by_rule: vec![0; shape.rules.len()],
-            goals: vec![0; shape.goals.len()],
-            duplicates: Duplicates::default(),
-        }
-    }
-
-    fn add_new_states(&mut self, task: &Task) {
-        add_to(&mut self.goals, &task.goals);
-    }
-
-    fn add_sources(&mut self, task: &Task) {
-        let sources = task.successors.sources();
-        self.visited += sources.len() as u64;
-        self.transitions += sources.iter().map(|s| u64::from(s.fired)).sum::<u64>();
-        add_to(&mut self.fired_by_rule, task.successors.fired_by_rule());
-    }
-
-    fn add_goal_hits(&mut self, task: &Task) {
-        add_to(&mut self.goals, task.successors.goal_hits());
-    }
-}
-
-fn add_to(sums: &mut [u64], counts: &[u64]) {
-    for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
     }
 }

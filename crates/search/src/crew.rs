@@ -8,6 +8,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The meeting point of a coordinator and its workers.
 pub(crate) struct Crew<J> {
@@ -22,17 +23,43 @@ pub(crate) struct Crew<J> {
     n_working: AtomicUsize,
 }
 
-/// Looks at the clock are dear; so many pauses take some ten microseconds, about as long as it
-/// takes to fall asleep and be woken.
-const PAUSES: usize = 300;
+/// How long a thread waits awake before it lies down.
+///
+/// Being woken takes some ten microseconds; what the coordinator does between two phases takes
+/// longer, but seldom very long. So a thread that was woken soon after it lay down waits longer the
+/// next time, and one that slept long, perhaps because others use the processor, does not.
+struct Patience {
+    pauses: usize,
+}
 
-/// Waits for a condition a little while, awake.
-fn pause_until(is_met: impl Fn() -> bool) {
-    for _ in 0..PAUSES {
-        if is_met() {
-            return;
+/// Looks at the clock are dear; so many pauses take some ten microseconds, or some hundred.
+const FEW_PAUSES: usize = 300;
+const MANY_PAUSES: usize = 10 * FEW_PAUSES;
+const SHORT_SLEEP: Duration = Duration::from_micros(150);
+
+impl Patience {
+    fn new() -> Self {
+        Patience {
+            pauses: MANY_PAUSES,
         }
-        std::hint::spin_loop();
+    }
+
+    /// Waits for a condition a little while, awake.
+    fn wait(&self, is_met: impl Fn() -> bool) {
+        for _ in 0..self.pauses {
+            if is_met() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Notes when a thread lay down that is awake again.
+    fn slept(&mut self, since: Instant) {
+        self.pauses = match since.elapsed() < SHORT_SLEEP {
+            true => MANY_PAUSES,
+            false => FEW_PAUSES,
+        };
     }
 }
 
@@ -68,15 +95,18 @@ impl<J: Copy> Crew<J> {
     /// Helps until the crew is dismissed.
     pub(crate) fn help(&self, mut work: impl FnMut(J, usize)) {
         let mut seen = 0;
+        let mut patience = Patience::new();
         loop {
-            pause_until(|| self.number.load(Ordering::Relaxed) != seen);
+            patience.wait(|| self.number.load(Ordering::Relaxed) != seen);
             let (job, n_items) = {
                 let mut phase = self.lock();
-                while phase.number == seen && !phase.dismissed {
+                if phase.number == seen && !phase.dismissed {
+                    let since = Instant::now();
                     phase = self
                         .begin
-                        .wait(phase)
+                        .wait_while(phase, |phase| phase.number == seen && !phase.dismissed)
                         .unwrap_or_else(PoisonError::into_inner);
+                    patience.slept(since);
                 }
                 match phase.job {
                     Some(job) if !phase.dismissed => {
@@ -128,12 +158,13 @@ impl<J: Copy> Crew<J> {
         meanwhile();
         self.take_items(n_items, |item| work(job, item));
         let is_over = || self.n_working.load(Ordering::Relaxed) == 0;
-        pause_until(is_over);
+        // The others end about now, or else their item is a long one.
+        Patience::new().wait(is_over);
         // The lock orders what the workers did before what comes now.
-        let mut phase = self.lock();
-        while !is_over() {
-            phase = self.end.wait(phase).unwrap_or_else(PoisonError::into_inner);
-        }
+        let mut phase = self
+            .end
+            .wait_while(self.lock(), |_| !is_over())
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(panic) = phase.panic.take() {
             drop(phase);
             resume_unwind(panic);

@@ -21,6 +21,22 @@ pub enum Error {
         /// The ordinal of the state.
         ordinal: u64,
     },
+    /// Keys of this model's states would be too long; numbers are the other way.
+    #[error("internal error: states do not become keys: {0}")]
+    Unfit(#[from] hadal_store::codec::Unfit),
+    /// Something went wrong with what is on disk.
+    #[error(transparent)]
+    Store(#[from] hadal_store::Error),
+    /// An option that the strategy cannot honour.
+    #[error("the strategy `{strategy}` cannot have {option}: {why}")]
+    Unsupported {
+        /// The strategy.
+        strategy: &'static str,
+        /// The option.
+        option: &'static str,
+        /// Why not, as a clause.
+        why: &'static str,
+    },
     /// The operating system refused a thread.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] std::io::Error),

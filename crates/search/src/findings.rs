@@ -6,11 +6,17 @@
 //! expanded one layer later; so failures wait until the expansion has come to their state.
 //! Of several findings of one kind about the same rule or property only the first counts.
 
+mod saved;
+
 use std::collections::{HashSet, VecDeque};
 
 use hadal_model::{Failure, Fault, Shape, Source, Step};
+use serde::{Deserialize, Serialize};
 
+use crate::task::Happened;
 use crate::{Deadlock, Path, Violation, ViolationKind};
+
+pub(crate) use saved::SavedFindings;
 
 /// The violations of a search so far.
 pub(crate) struct Findings<'a> {
@@ -33,7 +39,7 @@ struct Waiting {
     violation: Violation,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Subject {
     State,
     Rule(String),
@@ -127,6 +133,17 @@ impl<'a> Findings<'a> {
     pub(crate) fn limit(&self) -> Option<u64> {
         let missing = self.max_errors - self.accepted.len();
         self.waiting.get(missing - 1).map(|last| last.ordinal)
+    }
+
+    /// Whether [`add_source`](Self::add_source) may have something to add about some state of a
+    /// block at which this happened.
+    pub(crate) fn may_add(&self, happened: &Happened) -> bool {
+        let has_deadlock = match self.deadlock {
+            Deadlock::Stuttering => happened.has_stutter,
+            Deadlock::Stuck => happened.has_stuck,
+            Deadlock::Off => false,
+        };
+        happened.has_fault || has_deadlock
     }
 
     /// Takes what is known about the state `ordinal` at `depth` after its expansion. States come

@@ -31,23 +31,41 @@
 mod bfs;
 mod crew;
 mod error;
+mod external;
 mod findings;
+mod kernel;
 mod liveness;
+mod locality;
 mod naming;
+mod on_disk;
 mod options;
 mod outcome;
 mod progress;
 mod round;
 mod shared;
+mod sizes;
+mod snapshot;
+mod strategy;
+mod supply;
 mod task;
+mod totals;
 mod trace;
 mod visited;
+mod worker;
 
 pub use bfs::check;
 pub use error::Error;
+pub use locality::{Jump, Locality, Share, locality};
+pub use on_disk::{OnDisk, Verified, check_on_disk, resume, verify};
 pub use options::{Deadlock, Options};
 pub use outcome::{
-    Duplicates, Outcome, Path, PathStep, Reason, Seconds, Verdict, Violation, ViolationKind,
+    DiskUse, Duplicates, Outcome, Path, PathStep, Reason, Seconds, Stats, Value, Verdict,
+    Violation, ViolationKind,
 };
 pub use progress::{Observer, Progress, Silent};
+pub use snapshot::{Unfinished, look_into};
+pub use strategy::{
+    CacheSpec, Layers, MonoTable, Policy, Sampling, SnapshotSetup, SpecError, StateCacheSpec,
+    StoreKind, Strategy, StrategyOptions, check_with,
+};
 pub use trace::{Trace, TraceError, TraceStep, trace};

@@ -7,7 +7,7 @@
 //!
 //! Under a reduction a step leads to the representative of a successor, in which elements may have
 //! other names; so what is goal `g` before the step is another goal after it.
-//! Each edge therefore has a *map* of the goals (see [`Expander::canonicalise_with_goals`]), and
+//! Each edge therefore has a *map* of the goals (see [`canonicalise_with_goals`](hadal_model::Expander::canonicalise_with_goals)), and
 //! the search goes over pairs of a state and a goal: `g` can be reached from a state if it is
 //! reached there, or if there is an edge to a state from which the image of `g` can be reached.
 //! There are only as many different maps as renamings; edges hold their numbers, and where goals
@@ -17,14 +17,16 @@
 mod graph;
 mod maps;
 
-use hadal_model::{Expander, Flow, States};
+use hadal_model::{Flow, States};
 use hadal_store::{hash_state, partition_of};
 
 use crate::Error;
-use crate::round::{Rounds, Supply};
+use crate::round::Rounds;
 use crate::shared::{Job, Shared, read, write};
+use crate::supply::Supply;
 use crate::task::{Block, Task};
 use crate::visited::Visited;
+use crate::worker::Worker;
 use graph::Graph;
 use maps::{IDENTITY, Maps};
 
@@ -43,9 +45,10 @@ pub(crate) fn decide(rounds: &mut Rounds<'_>, transitions: u64) -> Result<Option
     let mut unrepeatable = None;
     let halt = rounds.run(
         Job::Edges,
-        Supply::States(0..n_states),
+        &mut Supply::States(0..n_states),
+        &|| false,
         &mut |slot, task| {
-            let n_states = task.successors.sources().len();
+            let n_states = task.kernel.successors.sources().len();
             shared.gauge.note_expanded(n_states, transitions);
             let edges = std::mem::take(&mut *write(&shared.edges[slot]));
             unrepeatable = edges.unrepeatable;
@@ -91,7 +94,7 @@ impl Edges {
     pub(crate) fn collect(
         &mut self,
         task: &mut Task,
-        expander: &mut dyn Expander,
+        worker: &mut Worker<'_>,
         shared: &Shared<'_>,
     ) {
         let Block::States { first, len } = task.block else {
@@ -102,34 +105,35 @@ impl Edges {
             maps: Maps::new(shape),
             ..Edges::default()
         };
-        let Visited::Numbers(table) = &shared.visited else {
+        let Visited::Numbers(numbers) = &shared.visited else {
             unreachable!("states have numbers where there is liveness");
         };
-        let arena = read(&shared.arena);
+        let arena = read(&numbers.arena);
         // Targets and maps of the state that is being expanded.
         let mut found = Vec::new();
         let mut images = Vec::new();
         // A model without variables has one state and no bytes to go over.
         let chunk_len = (MOST_IMAGES / shape.goals.len().max(1)).max(1);
         while task.is_full() && !shared.stop.is_raised() {
-            task.expand(expander, &arena);
-            if task.flow == Flow::Stopped {
+            task.expand(worker, &shared.visited);
+            let expander = &mut *worker.expander;
+            if task.kernel.flow == Flow::Stopped {
                 return;
             }
-            let n = task.successors.len();
+            let n = task.kernel.successors.len();
             for begin in (0..n).step_by(chunk_len) {
                 let end = n.min(begin + chunk_len);
                 let bytes = begin * shape.state_len..end * shape.state_len;
-                let states = &mut task.successors.states_mut()[bytes];
+                let states = &mut task.kernel.successors.states_mut()[bytes];
                 expander.canonicalise_with_goals(states, &mut images);
                 for position in begin..end {
-                    let source = task.successors.source_of(position) as usize;
+                    let source = task.kernel.successors.source_of(position) as usize;
                     while self.degrees.len() < source {
                         self.end_source(&mut found, first);
                     }
-                    let state = task.successors.state(position);
+                    let state = task.kernel.successors.state(position);
                     let hash = hash_state(state);
-                    let target = read(table.partition(partition_of(hash)))
+                    let target = read(numbers.table.partition(partition_of(hash)))
                         .find(hash, |ordinal| arena.get(ordinal) == state);
                     let Some(target) = target else {
                         self.unrepeatable.get_or_insert(first + source as u64);
@@ -144,7 +148,7 @@ impl Edges {
                     found.push((target as u32, map));
                 }
             }
-            task.remarks.append(&mut expander.take_remarks());
+            task.kernel.remarks.append(&mut expander.take_remarks());
         }
         while self.degrees.len() < len {
             self.end_source(&mut found, first);
@@ -158,8 +162,11 @@ impl Edges {
         self.reached = vec![0; len * shape.goal_words()];
         let block = States::new(arena.block(first, len), shape.state_len, len);
         let mut failures = Vec::new();
-        if expander.reach_goals(block, &mut self.reached, &mut failures) == Flow::Stopped {
-            task.flow = Flow::Stopped;
+        let flow = worker
+            .expander
+            .reach_goals(block, &mut self.reached, &mut failures);
+        if flow == Flow::Stopped {
+            task.kernel.flow = Flow::Stopped;
         }
     }
 

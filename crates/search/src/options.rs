@@ -22,6 +22,9 @@ pub struct Options {
     pub memory_bytes: u64,
     /// The search stops cleanly after this long.
     pub time_limit: Option<Duration>,
+    /// How often a search with a folder is written down: `None` for every few seconds, zero for
+    /// after every round.
+    pub commit_every: Option<Duration>,
     /// Most states handed to an expander at once.
     pub block_len: usize,
     /// Blocks that are expanded before their successors are looked up.
@@ -41,6 +44,7 @@ impl Default for Options {
             stack_bytes: 16 << 20,
             memory_bytes: u64::MAX,
             time_limit: None,
+            commit_every: None,
             // Of a block's successors a partition should get more than a few, and of a window's
             // blocks every thread.
             block_len: 1024,

@@ -1,5 +1,7 @@
 //! What a search found out.
 
+use serde::{Deserialize, Serialize};
+
 use hadal_model::{FaultKind, Phase, PropertyKind, Remark, Step};
 
 /// The result of a search, with everything the run record tells about it.
@@ -17,8 +19,11 @@ pub struct Outcome {
     pub complete: bool,
     /// What stopped the search before its end; `None` also where violations did.
     pub reason: Option<Reason>,
-    /// Distinct states, after reduction.
+    /// Distinct states, after reduction. Where `states_exact` is false they are counted as often
+    /// as they were found, since the strategy forgot some of them in between.
     pub states: u64,
+    /// Whether `states` counts every state once.
+    pub states_exact: bool,
     /// Expansions of states.
     pub visited: u64,
     /// Rule firings of the states visited: self-loops, duplicates and firings discarded by an
@@ -26,7 +31,8 @@ pub struct Outcome {
     pub transitions: u64,
     /// Number of layers after the startstates.
     pub depth: u32,
-    /// Distinct states at each depth.
+    /// Distinct states at each depth, repeats included where `states_exact` is false or `visited`
+    /// is more than `states`; empty where states were not visited in the order of their depth.
     pub layers: Vec<u64>,
     /// Violations, least first by (depth, ordinal of the state, properties by number before the
     /// fault or deadlock of its expansion); then goals that were never reached; then liveness, for
@@ -45,10 +51,62 @@ pub struct Outcome {
     pub duplicates: Duplicates,
     /// Table, states, parents and buffers at their largest, in bytes.
     pub data_bytes: u64,
+    /// What went to a disk and came back.
+    pub disk: DiskUse,
     /// Where the time went.
     pub seconds: Seconds,
     /// What else a person should know.
     pub remarks: Vec<Remark>,
+    /// What only this strategy counts, for the record and for comparisons.
+    pub strategy_stats: Stats,
+}
+
+/// Named figures, in the order in which they are to be shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    entries: Vec<(&'static str, Value)>,
+}
+
+/// A figure of a strategy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// How many; also 0 and 1 for no and yes.
+    Count(u64),
+    /// A share or a quotient.
+    Ratio(f64),
+    /// Wall clock.
+    Seconds(f64),
+    /// A name.
+    Text(String),
+    /// How something developed.
+    Series(Vec<f64>),
+}
+
+impl Stats {
+    /// Appends a figure. A name occurs once.
+    pub fn push(&mut self, name: &'static str, value: Value) {
+        debug_assert!(self.get(name).is_none(), "{name} is there already");
+        self.entries.push((name, value));
+    }
+
+    /// The figures in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.entries.iter().map(|(name, value)| (*name, value))
+    }
+
+    /// The figure of this name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let found = self.entries.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value)
+    }
+
+    /// The count of this name.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        match self.get(name) {
+            Some(Value::Count(count)) => Some(*count),
+            _ => None,
+        }
+    }
 }
 
 /// Whether a model has the properties it should have.
@@ -79,15 +137,21 @@ impl Verdict {
 pub enum Reason {
     /// The memory budget.
     Memory,
+    /// The disk, or the limit on its use.
+    Disk,
     /// The bound on the depth cut states off.
     Bound,
     /// The time limit.
     Time,
     /// Someone raised the stop flag.
     Interrupted,
-    /// All states were visited, but liveness could not be decided: memory did not suffice, or the
-    /// search was stopped by then.
+    /// All states were visited, but liveness could not be decided: memory did not suffice, the
+    /// search was stopped by then, or the strategy keeps no edges.
     Liveness,
+    /// A cache overwrote nearly all that it was given, so the search would hardly get on.
+    Collisions,
+    /// The search only visited states again that it had forgotten, with no end in sight.
+    Revisits,
 }
 
 impl Reason {
@@ -95,10 +159,13 @@ impl Reason {
     pub fn name(self) -> &'static str {
         match self {
             Reason::Memory => "memory",
+            Reason::Disk => "disk",
             Reason::Bound => "bound",
             Reason::Time => "time",
             Reason::Interrupted => "interrupted",
             Reason::Liveness => "liveness",
+            Reason::Collisions => "collisions",
+            Reason::Revisits => "revisits",
         }
     }
 }
@@ -180,10 +247,25 @@ pub struct PathStep {
 }
 
 /// Successors that were known already, by where that was noticed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duplicates {
     /// In the table in memory.
     pub memory: u64,
+    /// Among the candidates of the same layer, when they were put in order.
+    pub layer: u64,
+    /// In the runs on disk.
+    pub disk: u64,
+}
+
+/// What went to a disk and came back, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// The most that lay there at once.
+    pub peak_bytes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
 }
 
 /// Where the time went, in seconds of wall clock.
@@ -197,6 +279,10 @@ pub struct Seconds {
     pub insert: f64,
     /// Evaluating properties on new states.
     pub check: f64,
+    /// Putting candidates in order and merging them with what is on disk.
+    pub merge: f64,
+    /// Waiting for the disk, summed over threads.
+    pub io_wait: f64,
     /// Deciding liveness after the last state was found.
     pub liveness: f64,
 }

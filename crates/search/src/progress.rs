@@ -20,6 +20,8 @@ pub struct Progress {
     pub seconds: f64,
     /// Memory held by table, states, parents and buffers.
     pub data_bytes: u64,
+    /// Bytes that lie on the disk.
+    pub disk_bytes: u64,
 }
 
 /// Someone who watches a search.
@@ -56,6 +58,7 @@ pub(crate) struct Gauge {
     states: AtomicU64,
     transitions: AtomicU64,
     data_bytes: AtomicU64,
+    disk_bytes: AtomicU64,
 }
 
 impl Gauge {
@@ -68,6 +71,7 @@ impl Gauge {
             states: AtomicU64::new(0),
             transitions: AtomicU64::new(0),
             data_bytes: AtomicU64::new(0),
+            disk_bytes: AtomicU64::new(0),
         }
     }
 
@@ -83,9 +87,10 @@ impl Gauge {
         self.transitions.store(transitions, Ordering::Relaxed);
     }
 
-    pub(crate) fn note_round(&self, states: u64, data_bytes: u64) {
+    pub(crate) fn note_round(&self, states: u64, data_bytes: u64, disk_bytes: u64) {
         self.states.store(states, Ordering::Relaxed);
         self.data_bytes.store(data_bytes, Ordering::Relaxed);
+        self.disk_bytes.store(disk_bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn seconds(&self) -> f64 {
@@ -101,6 +106,7 @@ impl Gauge {
             transitions: self.transitions.load(Ordering::Relaxed),
             seconds: self.seconds(),
             data_bytes: self.data_bytes.load(Ordering::Relaxed),
+            disk_bytes: self.disk_bytes.load(Ordering::Relaxed),
         }
     }
 }

@@ -7,30 +7,48 @@
 //! A block whose buffer ran full holds up the blocks behind it, which keep their buffers until it
 //! is their turn. So the order of insertion never depends on threads, window or buffers.
 
-use std::ops::Range;
+mod saving;
+
+use std::sync::Arc;
 use std::time::Instant;
 
-use hadal_model::{Expander, Flow, Remark, Shape};
-use hadal_store::{Arena, N_PARTITIONS, Parents};
+use hadal_model::{Flow, Remark};
+use hadal_store::disk::{Folder, ParentLog};
+use hadal_store::{Keep, Log, N_PARTITIONS};
 
 use crate::crew::Crew;
-use crate::shared::{Job, Shared, read, write};
+use crate::external::{
+    Bitmap, Candidates, External, Means, Settling, Shares, Tiers, resolve, sort_reserve, sweep,
+};
+use crate::shared::{Job, Shared, lock, read, write};
+use crate::sizes::Sizes;
+use crate::supply::Supply;
 use crate::task::{Block, Task};
-use crate::visited::Visited;
-use crate::{Error, Options, Seconds};
+use crate::visited::{Keyed, Visited};
+use crate::worker::Worker;
+use crate::{DiskUse, Duplicates, Error, OnDisk, Seconds};
+
+/// Items of [`Job::Insert`] for each thread, so that none waits long for another.
+const INSERT_ITEMS: usize = 8;
 
 /// The coordinator's side of rounds.
 pub(crate) struct Rounds<'a> {
     pub(crate) shared: &'a Shared<'a>,
     crew: &'a Crew<Job>,
-    expander: Box<dyn Expander + 'a>,
+    worker: Worker<'a>,
     sizes: Sizes,
-    pub(crate) parents: Parents,
+    pub(crate) parents: ParentLog,
+    /// Where states may go when memory ends.
+    on_disk: Option<OnDisk>,
+    /// What there is on disk since it did.
+    external: Option<External>,
     /// Tasks without a block.
     free: Vec<usize>,
     n_buffers: usize,
     /// Blocks are cut to this length, so that their successors mostly fit their buffers.
     block_len: usize,
+    /// Memory held by table or set, which takes long to add up and seldom changes.
+    table_bytes: u64,
     /// Memory held beside what is counted here.
     pub(crate) other_bytes: u64,
     pub(crate) peak_bytes: u64,
@@ -43,18 +61,22 @@ impl<'a> Rounds<'a> {
     pub(crate) fn new(
         shared: &'a Shared<'a>,
         crew: &'a Crew<Job>,
-        expander: Box<dyn Expander + 'a>,
+        worker: Worker<'a>,
         sizes: Sizes,
+        on_disk: Option<OnDisk>,
     ) -> Self {
         Rounds {
             shared,
             crew,
-            expander,
+            worker,
             sizes,
-            parents: Parents::new(),
+            parents: ParentLog::new(),
+            on_disk,
+            external: None,
             free: (0..sizes.window_blocks).rev().collect(),
             n_buffers: 0,
             block_len: sizes.block_len,
+            table_bytes: shared.visited.table_bytes(),
             other_bytes: 0,
             peak_bytes: 0,
             seconds: Seconds::default(),
@@ -64,22 +86,48 @@ impl<'a> Rounds<'a> {
 
     /// Number of states found.
     pub(crate) fn n_states(&self) -> u64 {
-        read(&self.shared.arena).len()
+        self.shared.visited.n_states()
     }
 
     /// Memory held now, in bytes.
     pub(crate) fn data_bytes(&self) -> u64 {
-        read(&self.shared.arena).data_bytes()
+        self.table_bytes
+            + self.shared.visited.other_bytes()
             + self.parents.data_bytes()
-            + self.shared.visited.data_bytes()
             + self.n_buffers as u64 * self.sizes.buffer_bytes
+            + self.external.as_ref().map_or(0, External::data_bytes)
+            + (self.on_disk.as_ref()).map_or(0, |on_disk| on_disk.folder.data_bytes())
             + self.other_bytes
     }
 
-    /// Whether `bytes` more fit the budget; the largest need so far is remembered.
+    /// What went to the disk and came back.
+    pub(crate) fn disk_use(&self) -> DiskUse {
+        let Some(on_disk) = &self.on_disk else {
+            return DiskUse::default();
+        };
+        let statistics = on_disk.folder.statistics();
+        DiskUse {
+            peak_bytes: statistics.peak_disk_bytes,
+            read_bytes: statistics.read_bytes,
+            written_bytes: statistics.written_bytes,
+        }
+    }
+
+    /// Seconds that threads have waited for the disk.
+    pub(crate) fn io_wait(&self) -> f64 {
+        let waited = |on_disk: &OnDisk| on_disk.folder.statistics().waited.as_secs_f64();
+        self.on_disk.as_ref().map_or(0.0, waited)
+    }
+
+    /// Whether `bytes` more fit the budget; the largest need so far is remembered. Once states are
+    /// on disk everything has its share, and fits.
     pub(crate) fn fits(&mut self, bytes: u64) -> bool {
         let needed = self.data_bytes().saturating_add(bytes);
-        let fits = needed <= self.sizes.memory_bytes;
+        let limit = match self.on_disk {
+            Some(_) => self.sizes.memory_bytes - sort_reserve(self.sizes.memory_bytes),
+            None => self.sizes.memory_bytes,
+        };
+        let fits = self.external.is_some() || needed <= limit;
         if fits {
             self.peak_bytes = self.peak_bytes.max(needed);
         }
@@ -98,17 +146,22 @@ impl<'a> Rounds<'a> {
     /// Runs rounds over everything in `supply`. `job` is [`Job::Expand`] to insert the successors,
     /// or another job that takes blocks and inserts nothing.
     ///
+    /// When `pause` says so, no block is begun, and when the last one is done the rounds halt; they
+    /// go on with what is left in `supply`.
+    ///
     /// `each` is given every task that was worked on, in order, with its place in the window; it
     /// says whether to go on. With [`Job::Expand`] a task comes again if its buffer was full; what
     /// it tells about its sources is final when [`Task::is_full`] is false.
     pub(crate) fn run(
         &mut self,
         job: Job,
-        mut supply: Supply,
+        supply: &mut Supply,
+        pause: &dyn Fn() -> bool,
         each: &mut dyn FnMut(usize, &Task) -> bool,
     ) -> Result<Option<Halt>, Error> {
         loop {
-            if !self.fill(&mut supply) {
+            let is_pause = pause();
+            if !is_pause && !self.fill(supply)? {
                 return Ok(Some(Halt::Memory));
             }
             let (n_active, n_expanding) = {
@@ -116,7 +169,7 @@ impl<'a> Rounds<'a> {
                 (round.active.len(), round.expanding.len())
             };
             if n_active == 0 {
-                return Ok(None);
+                return Ok(is_pause.then_some(Halt::Paused));
             }
             let since = Instant::now();
             self.phase(job, n_expanding, false);
@@ -126,6 +179,7 @@ impl<'a> Rounds<'a> {
             }
             self.collect_remarks()?;
             if matches!(job, Job::Expand) {
+                self.widen_keys()?;
                 let halt = self.insert_candidates()?;
                 if halt.is_some() {
                     return Ok(halt);
@@ -135,11 +189,15 @@ impl<'a> Rounds<'a> {
             }
             let go_on = self.hand_over(each);
             if matches!(job, Job::Expand) {
-                self.forget_expanded(&supply);
+                self.forget_expanded(supply)?;
             }
+            let folder = self.on_disk.as_ref().map(|on_disk| &on_disk.folder);
+            let disk_bytes = folder.map_or(0, |folder| folder.statistics().disk_bytes);
+            let data_bytes = self.data_bytes();
+            self.peak_bytes = self.peak_bytes.max(data_bytes);
             self.shared
                 .gauge
-                .note_round(self.n_states(), self.data_bytes());
+                .note_round(self.n_states(), data_bytes, disk_bytes);
             if !go_on {
                 return Ok(Some(Halt::Enough));
             }
@@ -147,39 +205,43 @@ impl<'a> Rounds<'a> {
     }
 
     /// Assigns blocks to free tasks. Says whether memory allows at least one task.
-    fn fill(&mut self, supply: &mut Supply) -> bool {
+    fn fill(&mut self, supply: &mut Supply) -> Result<bool, Error> {
         let shared = self.shared;
         let mut round = write(&shared.round);
         while let Some(&slot) = self.free.last() {
             // Tasks with a buffer are used again before others get one.
             let is_new = slot >= self.n_buffers;
             if is_new && !supply.is_empty() && !self.fits(self.sizes.buffer_bytes) {
-                return !round.active.is_empty();
+                // Where there is a disk, one task goes on and the rest follows from that.
+                if !round.active.is_empty() || self.on_disk.is_none() {
+                    return Ok(!round.active.is_empty());
+                }
             }
-            let Some(block) = supply.next(&read(&self.shared.arena), self.block_len, &self.sizes)
-            else {
+            let next = supply.next(&shared.visited, self.block_len, &self.sizes)?;
+            let Some((block, slices)) = next else {
                 break;
             };
             self.n_buffers += usize::from(is_new);
             self.free.pop();
             let capacity = self.sizes.buffer_len;
-            write(&self.shared.tasks[slot]).assign(self.shared.shape, block, capacity);
+            write(&shared.tasks[slot]).assign(shared.shape, block, slices, capacity);
             round.active.push(slot);
             round.expanding.push(slot);
         }
-        true
+        Ok(true)
     }
 
     /// Inserts the candidates of the tasks up to the first whose buffer was full.
     fn insert_candidates(&mut self) -> Result<Option<Halt>, Error> {
         let since = Instant::now();
         let mut n_candidates = [0; N_PARTITIONS];
-        let (n_inserting, n_partitions) = {
+        let (n_inserting, n_partitions, n_items) = {
             let round = &mut *write(&self.shared.round);
             let mut n = 0;
             for &slot in &round.active {
                 let task = read(&self.shared.tasks[slot]);
-                task.count_by_partition(&self.shared.visited, &mut n_candidates);
+                task.names
+                    .add_counts(&self.shared.visited, &mut n_candidates);
                 n += 1;
                 if task.is_full() {
                     break;
@@ -190,18 +252,30 @@ impl<'a> Rounds<'a> {
             round
                 .partitions
                 .extend((0..N_PARTITIONS).filter(|&partition| n_candidates[partition] > 0));
-            (n, round.partitions.len())
+            // To look at all tasks takes a while, so a thread does it for some partitions at once.
+            let n_partitions = round.partitions.len();
+            round.n_together = (n_partitions / (INSERT_ITEMS * self.sizes.n_threads)).max(1);
+            (n, n_partitions, n_partitions.div_ceil(round.n_together))
         };
         let growth_bytes = self
             .shared
             .visited
             .growth_bytes(&n_candidates, self.sizes.n_threads);
-        if !self.fits(growth_bytes) {
+        if !self.fits(growth_bytes) && !self.go_external()? {
             return Ok(Some(Halt::Memory));
         }
         // Waking workers takes longer than one block's candidates.
         let alone = n_inserting == 1;
-        self.phase(Job::Insert, n_partitions, alone);
+        self.phase(Job::Insert, n_items, alone);
+        if growth_bytes > 0 || self.external.is_some() {
+            self.table_bytes = self.shared.visited.table_bytes();
+        }
+        if self.external.is_some() {
+            self.phase(Job::Collect, n_inserting, alone);
+            self.note_candidates()?;
+            self.seconds.insert += since.elapsed().as_secs_f64();
+            return Ok(None);
+        }
         self.seconds.insert += since.elapsed().as_secs_f64();
 
         let since = Instant::now();
@@ -213,54 +287,239 @@ impl<'a> Rounds<'a> {
         self.collect_remarks()?;
 
         let since = Instant::now();
-        let n_survivors = self.number_survivors();
-        let growth_bytes = read(&self.shared.arena).growth_bytes(n_survivors)
-            + self.parents.growth_bytes(n_survivors);
-        if !self.fits(growth_bytes) {
+        let halt = self.store_survivors(n_partitions, alone)?;
+        self.seconds.insert += since.elapsed().as_secs_f64();
+        Ok(halt)
+    }
+
+    /// Gives the survivors their ordinals, and places in arena or log and in the parent log.
+    fn store_survivors(&mut self, n_partitions: usize, alone: bool) -> Result<Option<Halt>, Error> {
+        let (n_survivors, log_bytes) = self.number_survivors();
+        let growth_bytes = match &self.shared.visited {
+            Visited::Numbers(numbers) => read(&numbers.arena).growth_bytes(n_survivors),
+            Visited::Keys(_) => log_bytes,
+        };
+        // Where there is a disk, what is left free for sorting has room for this.
+        if !self.fits(growth_bytes + self.parents.growth_bytes(n_survivors))
+            && self.on_disk.is_none()
+        {
             return Ok(Some(Halt::Memory));
         }
         let Rounds {
             shared,
             crew,
-            expander,
+            worker,
             parents,
             ..
         } = self;
         let n_unsettled = match shared.visited {
             Visited::Numbers(_) => n_partitions,
-            Visited::States(_) => 0,
+            Visited::Keys(_) => 0,
         };
+        let mut stored = Ok(());
         crew.run(
             Job::Settle,
             n_unsettled,
             alone,
-            || {
-                let tasks = shared.inserting(&read(&shared.round));
-                let mut arena = write(&shared.arena);
-                for task in tasks {
-                    let (states, n) = task.survivors();
-                    arena.append(states, n);
-                    task.survivor_parents()
-                        .for_each(|parent| parents.push(parent));
-                }
-            },
-            |job, item| shared.work(job, item, &mut **expander),
+            || stored = append_survivors(shared, parents),
+            |job, item| shared.work(job, item, worker),
         );
-        self.seconds.insert += since.elapsed().as_secs_f64();
+        stored?;
         Ok(None)
     }
 
-    /// Gives the survivors of each task consecutive ordinals; returns how many there are.
-    fn number_survivors(&mut self) -> u64 {
+    /// Where some key did not fit, gives all keys more room and makes those of the window again.
+    fn widen_keys(&mut self) -> Result<(), Error> {
+        let shared = self.shared;
+        let Visited::Keys(keyed) = &shared.visited else {
+            return Ok(());
+        };
+        loop {
+            let n_active = {
+                let round = read(&shared.round);
+                let is_outgrown = |&slot: &usize| read(&shared.tasks[slot]).names.is_outgrown;
+                if !round.active.iter().any(is_outgrown) {
+                    return Ok(());
+                }
+                round.active.len()
+            };
+            let shape = keyed.widen(self.on_disk.is_some())?;
+            self.table_bytes = shared.visited.table_bytes();
+            if let Some(external) = &mut self.external {
+                external.candidates.set_shape(shape, self.sizes.n_threads)?;
+            }
+            self.phase(Job::Name, n_active, false);
+        }
+    }
+
+    /// Begins to keep visited states on disk. Says whether that is possible.
+    fn go_external(&mut self) -> Result<bool, Error> {
+        let shared = self.shared;
+        let (Some(on_disk), Visited::Keys(keyed)) = (&self.on_disk, &shared.visited) else {
+            return Ok(false);
+        };
+        let since = Instant::now();
+        let shares = self.shares(keyed, &on_disk.folder);
+        let means = means(keyed, on_disk, &shares, self.sizes.n_threads);
+        let sort_bytes = sort_reserve(self.sizes.memory_bytes);
+        let mut tiers = Tiers::default();
+        sweep(&read(&keyed.set), sort_bytes, &means, &mut tiers)?;
+        self.begin_external(tiers)?;
+        self.seconds.merge += since.elapsed().as_secs_f64();
+        Ok(true)
+    }
+
+    /// From now on the set is a cache, for `tiers` have all it had.
+    fn begin_external(&mut self, tiers: Tiers) -> Result<(), Error> {
+        let shared = self.shared;
+        let (Some(on_disk), Visited::Keys(keyed)) = (&self.on_disk, &shared.visited) else {
+            return Ok(());
+        };
+        let OnDisk {
+            folder, resumable, ..
+        } = on_disk;
+        let shares = self.shares(keyed, folder);
+        read(&keyed.set).begin_cache(shares.set);
+        self.table_bytes = shared.visited.table_bytes();
+        self.parents.attach(folder)?;
+        let mut log = lock(&keyed.log);
+        match log.is_attached() {
+            true => log.set_keep(Keep::BytesAndWrite(shares.frontier)),
+            false => log.attach(folder.clone(), Keep::Bytes(shares.frontier))?,
+        }
+        let shape = keyed.codec.newest();
+        let candidates = Candidates::new(folder.clone(), shares, *resumable, shape)?;
+        self.external = Some(External {
+            shares,
+            tiers,
+            candidates,
+        });
+        Ok(())
+    }
+
+    /// Who gets how much of what the buffers leave.
+    fn shares(&self, keyed: &Keyed, folder: &Folder) -> Shares {
+        let fixed = self.sizes.window_blocks as u64 * self.sizes.buffer_bytes
+            + keyed.codec.data_bytes()
+            + folder.data_bytes();
+        Shares::of(self.sizes.memory_bytes.saturating_sub(fixed))
+    }
+
+    /// Whether there are candidates of which it is not known whether they are new.
+    pub(crate) fn has_candidates(&self) -> bool {
+        (self.external.as_ref()).is_some_and(|external| external.candidates.len() > 0)
+    }
+
+    /// Takes what the tasks of this round found that may be new.
+    fn note_candidates(&mut self) -> Result<(), Error> {
+        let Some(external) = &mut self.external else {
+            return Ok(());
+        };
+        let round = read(&self.shared.round);
+        for task in self.shared.inserting(&round) {
+            let n_words = external.candidates.shape().n_words;
+            external.candidates.append(
+                task.survivor_keys(n_words),
+                task.records(),
+                task.n_survivors(),
+                self.sizes.n_threads,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Finds out which candidates are new, and gives these their ordinals. `each` is given what is
+    /// found out about them, in order, with the ordinal of the first state it is about.
+    pub(crate) fn settle_candidates(
+        &mut self,
+        duplicates: &mut Duplicates,
+        each: &mut dyn FnMut(u64, &Settling),
+    ) -> Result<Option<Halt>, Error> {
+        let shared = self.shared;
+        let (Some(external), Some(on_disk), Visited::Keys(keyed)) =
+            (&mut self.external, &self.on_disk, &shared.visited)
+        else {
+            return Ok(None);
+        };
+        let since = Instant::now();
+        let means = means(keyed, on_disk, &external.shares, self.sizes.n_threads);
+        external.candidates.end_piece()?;
+        let resolved = resolve(&external.candidates, &external.tiers, &means)?;
+        duplicates.layer += resolved.n_equal;
+        duplicates.disk += resolved.n_old;
+        external.tiers.push(resolved.tier, &means)?;
+        *write(&shared.is_new) = resolved.is_new;
+        self.seconds.merge += since.elapsed().as_secs_f64();
+
+        let since = Instant::now();
+        let mut next = 0;
+        loop {
+            let n_pieces = self.assign_pieces(&mut next)?;
+            if n_pieces == 0 {
+                break;
+            }
+            self.phase(Job::Judge, n_pieces, false);
+            for piece in &shared.settling[..n_pieces] {
+                let mut piece = write(piece);
+                if piece.flow == Flow::Stopped || shared.stop.is_raised() {
+                    return Ok(Some(Halt::Stopped));
+                }
+                if !piece.is_whole {
+                    return Err(Error::Unrepeatable { ordinal: next });
+                }
+                let remarks = std::mem::take(&mut piece.remarks);
+                self.take_remarks(remarks)?;
+                each(self.n_states(), &piece);
+                let n = piece.parents.len();
+                let records = Arc::clone(&piece.records);
+                lock(&keyed.log).append(records, n, piece.version)?;
+                for &parent in &piece.parents {
+                    self.parents.push(parent)?;
+                }
+            }
+        }
+        *write(&shared.is_new) = Bitmap::default();
+        if let Some(external) = &mut self.external {
+            external.candidates.clear()?;
+        }
+        self.seconds.check += since.elapsed().as_secs_f64();
+        Ok(None)
+    }
+
+    /// Assigns the pieces of candidates from `next` on; says how many.
+    fn assign_pieces(&mut self, next: &mut u64) -> Result<usize, Error> {
+        let Some(external) = &mut self.external else {
+            return Ok(0);
+        };
+        let log = &mut external.candidates.log;
+        let mut n_pieces = 0;
+        for settling in &self.shared.settling {
+            if *next == log.len() {
+                break;
+            }
+            let piece = log.read_piece(*next)?;
+            let first = *next;
+            *next += piece.len as u64;
+            log.forget_before(*next)?;
+            write(settling).assign(piece, first);
+            n_pieces += 1;
+        }
+        Ok(n_pieces)
+    }
+
+    /// Gives the survivors of each task consecutive ordinals; returns how many there are, and
+    /// what their records take in a log.
+    fn number_survivors(&mut self) -> (u64, u64) {
         let round = read(&self.shared.round);
         let n_states = self.n_states();
-        let mut next = n_states;
+        let (mut next, mut log_bytes) = (n_states, 0);
         for &slot in &round.active[..round.n_inserting] {
             let mut task = write(&self.shared.tasks[slot]);
             task.first_survivor = next;
-            next += task.survivors().1 as u64;
+            next += task.n_survivors() as u64;
+            log_bytes += Log::bytes_for(task.records().len());
         }
-        next - n_states
+        (next - n_states, log_bytes)
     }
 
     /// Shows the tasks just done and takes those that have no more to give out of the window.
@@ -268,14 +527,16 @@ impl<'a> Rounds<'a> {
         let shared = self.shared;
         let mut round = write(&shared.round);
         let n_inserting = round.n_inserting;
-        let (mut go_on, mut any_full, mut most) = (true, false, 0);
+        let (mut go_on, mut any_full) = (true, false);
+        let mut fitting = self.sizes.block_len;
         round.expanding.clear();
         let done: Vec<usize> = round.active.drain(..n_inserting).collect();
         for slot in done {
-            let task = read(&shared.tasks[slot]);
+            let mut task = write(&shared.tasks[slot]);
             go_on = go_on && each(slot, &task);
-            most = most.max(task.n_candidates());
+            fitting = fitting.min(self.fitting_len(&task));
             if task.is_full() {
+                task.is_partly_taken = true;
                 any_full = true;
                 round.active.insert(0, slot);
                 round.expanding.push(slot);
@@ -283,35 +544,67 @@ impl<'a> Rounds<'a> {
                 self.free.push(slot);
             }
         }
-        if any_full {
-            self.block_len = (self.block_len / 2).max(1);
-        } else if most * 2 < self.sizes.buffer_len {
-            self.block_len = (self.block_len * 2).min(self.sizes.block_len);
-        }
+        self.block_len = match any_full {
+            true => self.block_len / 2,
+            false => fitting.min(self.block_len * 2),
+        };
+        self.block_len = self.block_len.max(1);
         go_on
+    }
+
+    /// How many states like those of `task` have successors that fit a buffer, with some to spare:
+    /// a task that comes again holds up all behind it.
+    fn fitting_len(&self, task: &Task) -> usize {
+        let n_sources = task.kernel.successors.sources().len();
+        let usual = self.sizes.buffer_len - self.sizes.buffer_len / 8;
+        usual * n_sources / task.n_candidates().max(1)
+    }
+
+    /// The first state of which nothing is taken yet, if all before it are done: where a search
+    /// that was stopped can go on.
+    pub(crate) fn first_left(&self, supply: &Supply) -> Option<u64> {
+        let first_active = read(&self.shared.round).active.first().copied();
+        let Some(slot) = first_active else {
+            return match supply {
+                Supply::States(left) => Some(left.start),
+                Supply::Starts => None,
+            };
+        };
+        let task = read(&self.shared.tasks[slot]);
+        match task.block {
+            Block::States { first, .. } if !task.is_partly_taken => Some(first),
+            _ => None,
+        }
     }
 
     /// Gives up the states that were expanded, where nothing else reads them: a set has its own
     /// copy of all states, and paths are replayed.
-    fn forget_expanded(&self, supply: &Supply) {
-        if matches!(self.shared.visited, Visited::Numbers(_)) {
-            return;
-        }
+    fn forget_expanded(&self, supply: &Supply) -> Result<(), Error> {
+        let Visited::Keys(keyed) = &self.shared.visited else {
+            return Ok(());
+        };
         let first_active = read(&self.shared.round).active.first().copied();
         let block = first_active.map(|slot| read(&self.shared.tasks[slot]).block);
         let first = match (block, supply) {
             (Some(Block::States { first, .. }), _) => first,
             (None, Supply::States(range)) => range.start,
-            _ => return,
+            _ => return Ok(()),
         };
-        write(&self.shared.arena).forget_before(first);
+        // A later run needs what is in no run on disk yet.
+        let is_resident = self.external.is_none();
+        if is_resident && self.on_disk.as_ref().is_some_and(|disk| disk.resumable) {
+            lock(&keyed.log).release_before(first);
+        } else {
+            lock(&keyed.log).forget_before(first)?;
+        }
+        Ok(())
     }
 
     fn phase(&mut self, job: Job, n_items: usize, alone: bool) {
         let Rounds {
             shared,
             crew,
-            expander,
+            worker,
             ..
         } = self;
         crew.run(
@@ -319,7 +612,7 @@ impl<'a> Rounds<'a> {
             n_items,
             alone,
             || (),
-            |job, item| shared.work(job, item, &mut **expander),
+            |job, item| shared.work(job, item, worker),
         );
     }
 
@@ -328,22 +621,27 @@ impl<'a> Rounds<'a> {
             || read(&self.shared.round)
                 .active
                 .iter()
-                .any(|&slot| read(&self.shared.tasks[slot]).flow == Flow::Stopped)
+                .any(|&slot| read(&self.shared.tasks[slot]).kernel.flow == Flow::Stopped)
     }
 
-    /// Keeps what a person should know; a broken symmetry ends the search.
     fn collect_remarks(&mut self) -> Result<(), Error> {
         let shared = self.shared;
         for &slot in &read(&shared.round).active {
-            let remarks = std::mem::take(&mut write(&shared.tasks[slot]).remarks);
-            for remark in remarks {
-                match remark {
-                    Remark::BrokenSymmetry { rule, message } => {
-                        return Err(Error::BrokenSymmetry { rule, message });
-                    }
-                    Remark::ExpensiveCanonicalForm { candidates } => {
-                        self.most_candidates = self.most_candidates.max(Some(candidates));
-                    }
+            let remarks = std::mem::take(&mut write(&shared.tasks[slot]).kernel.remarks);
+            self.take_remarks(remarks)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what a person should know; a broken symmetry ends the search.
+    fn take_remarks(&mut self, remarks: Vec<Remark>) -> Result<(), Error> {
+        for remark in remarks {
+            match remark {
+                Remark::BrokenSymmetry { rule, message } => {
+                    return Err(Error::BrokenSymmetry { rule, message });
+                }
+                Remark::ExpensiveCanonicalForm { candidates } => {
+                    self.most_candidates = self.most_candidates.max(Some(candidates));
                 }
             }
         }
@@ -357,6 +655,38 @@ impl<'a> Rounds<'a> {
     }
 }
 
+/// Puts the survivors of a round behind all states before.
+fn append_survivors(shared: &Shared<'_>, parents: &mut ParentLog) -> Result<(), Error> {
+    for task in shared.inserting(&read(&shared.round)) {
+        let n = task.n_survivors();
+        match &shared.visited {
+            Visited::Numbers(numbers) => write(&numbers.arena).append(task.survivor_states(), n),
+            Visited::Keys(keyed) => {
+                let version = keyed.codec.newest().version;
+                lock(&keyed.log).append(Arc::clone(task.records()), n, version)?;
+            }
+        }
+        parents.append(task.parents())?;
+    }
+    Ok(())
+}
+
+fn means<'a>(
+    keyed: &'a Keyed,
+    on_disk: &'a OnDisk,
+    shares: &Shares,
+    n_threads: usize,
+) -> Means<'a> {
+    Means {
+        folder: &on_disk.folder,
+        codec: &keyed.codec,
+        n_threads,
+        durable: on_disk.resumable,
+        memory_bytes: shares.runs,
+        batch_bytes: shares.batch,
+    }
+}
+
 /// Why rounds ended before their range of states did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
@@ -366,77 +696,6 @@ pub(crate) enum Halt {
     Stopped,
     /// The memory budget does not allow another round.
     Memory,
-}
-
-/// What rounds go over.
-pub(crate) enum Supply {
-    /// The startstates.
-    Starts,
-    /// Stored states.
-    States(Range<u64>),
-}
-
-impl Supply {
-    fn is_empty(&self) -> bool {
-        matches!(self, Supply::States(range) if range.is_empty())
-    }
-
-    fn next(&mut self, arena: &Arena, block_len: usize, sizes: &Sizes) -> Option<Block> {
-        if self.is_empty() {
-            return None;
-        }
-        match self {
-            Supply::Starts => {
-                *self = Supply::States(0..0);
-                Some(Block::Starts)
-            }
-            Supply::States(range) => {
-                let left = range.end - range.start;
-                // Small layers are shared out too, but not in crumbs.
-                let share = (left / (4 * sizes.n_threads as u64)).max(MIN_SHARED_BLOCK);
-                let len = left.min(share).min(block_len as u64) as usize;
-                let len = arena.contiguous(range.start, len);
-                let first = range.start;
-                range.start += len as u64;
-                Some(Block::States { first, len })
-            }
-        }
-    }
-}
-
-/// Sizes of blocks, window and buffers. They never change results.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
-    pub(crate) n_threads: usize,
-    pub(crate) memory_bytes: u64,
-    pub(crate) block_len: usize,
-    pub(crate) window_blocks: usize,
-    buffer_len: usize,
-    buffer_bytes: u64,
-}
-
-/// A task's buffers take about this much where memory is plentiful.
-const TASK_BYTES: u64 = 256 << 10;
-/// Share of the budget that all buffers may take.
-const BUFFER_SHARE: u64 = 8;
-/// Blocks are not made smaller than this to give every thread some.
-const MIN_SHARED_BLOCK: u64 = 64;
-
-impl Sizes {
-    pub(crate) fn new(options: &Options, shape: &Shape) -> Self {
-        let window_blocks = options.window_blocks.max(1);
-        let task_bytes = TASK_BYTES.min(options.memory_bytes / BUFFER_SHARE / window_blocks as u64);
-        let buffer_len = options.buffer_len.unwrap_or_else(|| {
-            let per_candidate = Task::bytes_for(shape, 1) - Task::bytes_for(shape, 0);
-            ((task_bytes / per_candidate) as usize).max(16)
-        });
-        Sizes {
-            n_threads: options.threads.max(1),
-            memory_bytes: options.memory_bytes,
-            block_len: options.block_len.clamp(1, 1 << 16),
-            window_blocks,
-            buffer_len,
-            buffer_bytes: Task::bytes_for(shape, buffer_len),
-        }
-    }
+    /// Someone wants a pause.
+    Paused,
 }

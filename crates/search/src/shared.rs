@@ -4,27 +4,31 @@
 //! looks at it, so the locks are there for the compiler and are never waited for.
 
 use std::hint::black_box;
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use hadal_model::{Expander, PAD_BYTES, Shape, Stop};
-use hadal_store::{Arena, Cell, Set, Table, hash_state};
+use hadal_model::{Shape, Stop};
+use hadal_store::{Cell, hash_state};
 
+use crate::external::{Bitmap, Settling};
 use crate::liveness::Edges;
 use crate::progress::Gauge;
 use crate::task::Task;
-use crate::visited::Visited;
+use crate::visited::{Keyed, Numbers, Visited};
+use crate::worker::Worker;
 
 /// What all threads of a search share.
 pub(crate) struct Shared<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) stop: &'a Stop,
     pub(crate) gauge: &'a Gauge,
-    pub(crate) arena: RwLock<Arena>,
     pub(crate) visited: Visited,
     pub(crate) tasks: Vec<RwLock<Task>>,
     /// What the liveness pass collects, a place per task.
     pub(crate) edges: Vec<RwLock<Edges>>,
     pub(crate) round: RwLock<Round>,
+    /// Pieces of candidates that are looked at again, and which of these are new.
+    pub(crate) settling: Vec<RwLock<Settling>>,
+    pub(crate) is_new: RwLock<Bitmap>,
 }
 
 /// The tasks of a round, as positions in `Shared::tasks`.
@@ -38,23 +42,31 @@ pub(crate) struct Round {
     pub(crate) n_inserting: usize,
     /// The partitions that have candidates among them.
     pub(crate) partitions: Vec<usize>,
+    /// How many of these are one item of [`Job::Insert`].
+    pub(crate) n_together: usize,
 }
 
 /// The phases of rounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Job {
-    /// Successors, canonical forms, hashes. An item is a task.
+    /// Successors, canonical forms, names. An item is a task.
     Expand,
+    /// Names again, after layouts of keys have changed. An item is a task.
+    Name,
     /// Only what happens at the sources. An item is a task.
     Probe,
     /// Successors' ordinals and goals reached, for liveness. An item is a task.
     Edges,
-    /// Candidates into the table. An item is a partition.
+    /// Candidates into the table. An item is some partitions.
     Insert,
     /// Properties of new states. An item is a task.
     Check,
     /// Ordinals into the table. An item is a partition.
     Settle,
+    /// What may be new, with its parents, for a later look. An item is a task.
+    Collect,
+    /// New states among candidates, and their properties. An item is a piece of candidates.
+    Judge,
 }
 
 /// Candidates whose cells and states are read ahead: a large table is not in any cache, and loads
@@ -67,6 +79,10 @@ pub(crate) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().expect(UNPOISONED)
 }
 
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect(UNPOISONED)
+}
+
 pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().expect(UNPOISONED)
 }
@@ -76,108 +92,84 @@ impl<'a> Shared<'a> {
         shape: &'a Shape,
         stop: &'a Stop,
         gauge: &'a Gauge,
-        block_len: usize,
+        visited: Visited,
         window_blocks: usize,
     ) -> Self {
         Shared {
             shape,
             stop,
             gauge,
-            arena: RwLock::new(Arena::new(shape.state_len, block_len, PAD_BYTES)),
-            visited: Visited::new(shape),
+            visited,
             tasks: (0..window_blocks)
                 .map(|_| RwLock::new(Task::new(shape)))
                 .collect(),
             edges: (0..window_blocks).map(|_| RwLock::default()).collect(),
             round: RwLock::default(),
+            settling: (0..window_blocks)
+                .map(|_| RwLock::new(Settling::new(shape)))
+                .collect(),
+            is_new: RwLock::default(),
         }
     }
 
     /// Does one item of a phase, on any thread.
-    pub(crate) fn work(&self, job: Job, item: usize, expander: &mut dyn Expander) {
+    pub(crate) fn work(&self, job: Job, item: usize, worker: &mut Worker<'_>) {
         let round = read(&self.round);
         match job {
             Job::Expand => {
                 let mut task = write(&self.tasks[round.expanding[item]]);
-                task.make_candidates(expander, &read(&self.arena), &self.visited);
+                task.make_candidates(worker, &self.visited);
+            }
+            Job::Name => {
+                let mut task = write(&self.tasks[round.active[item]]);
+                task.name_candidates(worker, &self.visited);
             }
             Job::Probe => {
                 let mut task = write(&self.tasks[round.expanding[item]]);
-                let arena = read(&self.arena);
                 while task.is_full() && !self.stop.is_raised() {
-                    task.expand(expander, &arena);
+                    task.expand(worker, &self.visited);
                 }
             }
             Job::Edges => {
                 let mut task = write(&self.tasks[round.expanding[item]]);
                 let mut edges = write(&self.edges[round.expanding[item]]);
-                edges.collect(&mut task, expander, self);
+                edges.collect(&mut task, worker, self);
             }
             Job::Check => {
                 let mut task = write(&self.tasks[round.active[item]]);
-                task.check_survivors(expander, self.shape, &self.visited);
+                task.collect_survivors(&self.visited);
+                task.check_survivors(&mut *worker.expander, self.shape);
             }
             Job::Insert => {
-                let partition = round.partitions[item];
-                match &self.visited {
-                    Visited::Numbers(table) => self.insert_numbers(table, &round, partition),
-                    Visited::States(set) => self.insert_states(set, &round, partition),
+                let tasks = self.inserting(&round);
+                let partitions = round.partitions.chunks(round.n_together).nth(item);
+                for &partition in partitions.unwrap_or_default() {
+                    match &self.visited {
+                        Visited::Numbers(numbers) => insert_numbers(numbers, &tasks, partition),
+                        Visited::Keys(keyed) => insert_keys(keyed, &tasks, partition),
+                    }
+                }
+            }
+            Job::Collect => {
+                if let Visited::Keys(keyed) = &self.visited {
+                    write(&self.tasks[round.active[item]]).collect_candidates(keyed);
+                }
+            }
+            Job::Judge => {
+                if let Visited::Keys(keyed) = &self.visited {
+                    let is_new = read(&self.is_new);
+                    write(&self.settling[item]).settle(&is_new, keyed, self.shape, worker);
                 }
             }
             Job::Settle => {
-                let Visited::Numbers(table) = &self.visited else {
+                let Visited::Numbers(numbers) = &self.visited else {
                     return;
                 };
                 let tasks = self.inserting(&round);
-                write(table.partition(round.partitions[item])).settle(|name| {
+                write(numbers.table.partition(round.partitions[item])).settle(|name| {
                     let (task, position) = split(name);
                     tasks[task].ordinal_of(position)
                 });
-            }
-        }
-    }
-
-    fn insert_states(&self, set: &Set, round: &Round, partition: usize) {
-        let tasks = self.inserting(round);
-        let batches = tasks.iter().map(|task| task.keys.words(partition));
-        write(set.partition(partition)).add_all(batches, |task, at| {
-            let task = &tasks[task];
-            task.mark_new(task.keys.positions(partition)[at]);
-        });
-    }
-
-    fn insert_numbers(&self, table: &Table, round: &Round, partition: usize) {
-        let tasks = self.inserting(round);
-        let n = tasks
-            .iter()
-            .map(|task| task.in_partition(partition).len())
-            .sum();
-        let arena = read(&self.arena);
-        let mut table = write(table.partition(partition));
-        table.reserve(n, |ordinal| hash_state(arena.get(ordinal)));
-        for (number, task) in tasks.iter().enumerate() {
-            for positions in task.in_partition(partition).chunks(LOOKAHEAD) {
-                let mut likely = [None; LOOKAHEAD];
-                for (likely, &position) in likely.iter_mut().zip(positions) {
-                    *likely = table.peek(task.candidate(position).1);
-                }
-                for ordinal in likely.into_iter().flatten() {
-                    black_box(arena.get(ordinal).first());
-                }
-                for &position in positions {
-                    let (state, hash) = task.candidate(position);
-                    let name = join(number, position);
-                    let known = table.find_or_add(hash, name, |cell| match cell {
-                        Cell::Stored(ordinal) => arena.get(ordinal) == state,
-                        Cell::Candidate(name) => {
-                            let (task, position) = split(name);
-                            tasks[task].candidate(position).0 == state
-                        }
-                    });
-                    if known.is_none() {
-                        task.mark_new(position);
-                    }
-                }
             }
         }
     }
@@ -188,6 +180,48 @@ impl<'a> Shared<'a> {
             .iter()
             .map(|&task| read(&self.tasks[task]))
             .collect()
+    }
+}
+
+fn insert_keys(keyed: &Keyed, tasks: &[RwLockReadGuard<'_, Task>], partition: usize) {
+    let batches = tasks.iter().map(|task| task.names.keys.cells(partition));
+    let set = read(&keyed.set);
+    write(set.partition(partition)).add_all(batches, |task, at| {
+        let task = &tasks[task];
+        task.mark_new(task.names.keys.positions(partition)[at]);
+    });
+}
+
+fn insert_numbers(numbers: &Numbers, tasks: &[RwLockReadGuard<'_, Task>], partition: usize) {
+    let positions = |task: usize| tasks[task].names.in_partition(partition);
+    let n = (0..tasks.len()).map(|task| positions(task).len()).sum();
+    let arena = read(&numbers.arena);
+    let mut table = write(numbers.table.partition(partition));
+    table.reserve(n, |ordinal| hash_state(arena.get(ordinal)));
+    for (number, task) in tasks.iter().enumerate() {
+        for positions in positions(number).chunks(LOOKAHEAD) {
+            let mut likely = [None; LOOKAHEAD];
+            for (likely, &position) in likely.iter_mut().zip(positions) {
+                *likely = table.peek(task.candidate(position).1);
+            }
+            for ordinal in likely.into_iter().flatten() {
+                black_box(arena.get(ordinal).first());
+            }
+            for &position in positions {
+                let (state, hash) = task.candidate(position);
+                let name = join(number, position);
+                let known = table.find_or_add(hash, name, |cell| match cell {
+                    Cell::Stored(ordinal) => arena.get(ordinal) == state,
+                    Cell::Candidate(name) => {
+                        let (task, position) = split(name);
+                        tasks[task].candidate(position).0 == state
+                    }
+                });
+                if known.is_none() {
+                    task.mark_new(position);
+                }
+            }
+        }
     }
 }
 

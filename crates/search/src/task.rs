@@ -1,50 +1,55 @@
-//! The expansion kernel: a block of states, its successors in canonical form, their hashes, and
-//! the properties of those that turn out to be new.
+//! A task: one block of states on its way through a round.
 //!
-//! A task is one block on its way through a round. It owns its buffers, is worked on by one thread
-//! at a time, and is read by all while its candidates are looked up.
+//! Its successors get names in the store, and those that turn out to be new are put together, with
+//! what there is to say about them. A task owns its buffers, is worked on by one thread at a time,
+//! and is read by all while its candidates are looked up.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hadal_model::{Cursor, Expander, Failure, Flow, PAD_BYTES, Remark, Shape, States, Successors};
-use hadal_store::{Arena, Keys, N_PARTITIONS, Parent, hash_state, partition_of};
+use hadal_model::{Expander, Flow, PAD_BYTES, Shape, Source, States, Successors};
+use hadal_store::disk::Parents;
+use hadal_store::{
+    Keys, N_PARTITIONS, Parent, Slice, hash_state, partition_of, record_len, write_record,
+};
 
-use crate::visited::{Visited, encoding};
+use crate::external::write_parents;
+use crate::kernel::{Kernel, Verdicts};
+use crate::shared::read;
+use crate::visited::{Keyed, Visited};
+use crate::worker::Worker;
 
 /// A block of states and what has become of it so far.
 pub(crate) struct Task {
     /// What is expanded.
     pub(crate) block: Block,
-    /// Where the expansion goes on.
-    cursor: Cursor,
-    /// How the last call of the expander ended.
-    pub(crate) flow: Flow,
-    /// Successors and facts about the sources.
-    pub(crate) successors: Successors,
-    /// The candidates for a set of states.
-    pub(crate) keys: Keys,
-    /// Their hashes, for a table of numbers.
-    hashes: Vec<u64>,
-    /// Positions of the candidates, by partition and then in order.
-    by_partition: Vec<u32>,
-    /// Where each partition begins in `by_partition`; one more for the end.
-    begins: [u32; N_PARTITIONS + 1],
+    /// Whether some of its successors are taken already, though there are more.
+    pub(crate) is_partly_taken: bool,
+    /// The records of the block, where it lies in a log.
+    slices: Vec<Slice>,
+    /// The states of the block and padding, where they had to be put together.
+    sources: Vec<u8>,
+    /// Scratch for keys on their way to states.
+    words: Vec<u64>,
+    /// Its successors.
+    pub(crate) kernel: Kernel,
+    /// What happened at its states, all of them together; final when [`Task::is_full`] is false.
+    pub(crate) happened: Happened,
+    /// The candidates' names in the store.
+    pub(crate) names: Names,
     is_new: Vec<AtomicBool>,
     /// Positions of the candidates that are new, in order.
     survivors: Vec<u32>,
     /// Their states and padding.
     survivor_states: Vec<u8>,
-    /// For each candidate, how many new ones come before it.
-    ranks: Vec<u32>,
+    /// Their records, for the log.
+    records: Arc<[u8]>,
+    /// How they were found.
+    parents: Parents,
     /// Ordinal of the first survivor.
     pub(crate) first_survivor: u64,
-    /// Properties that do not hold in survivors, by survivor and property.
-    pub(crate) failures: Vec<Failure>,
-    /// How many survivors reach each goal.
-    pub(crate) goals: Vec<u64>,
-    reached: Vec<u64>,
-    /// What the expander noticed.
-    pub(crate) remarks: Vec<Remark>,
+    /// What was found out about the survivors.
+    pub(crate) verdicts: Verdicts,
 }
 
 /// What a task expands.
@@ -61,120 +66,362 @@ pub(crate) enum Block {
     },
 }
 
+impl Block {
+    fn len(self) -> usize {
+        match self {
+            Block::Starts => 1,
+            Block::States { len, .. } => len,
+        }
+    }
+}
+
 impl Task {
     /// A task that holds next to nothing until something is assigned to it.
     pub(crate) fn new(shape: &Shape) -> Self {
         Task {
             block: Block::Starts,
-            cursor: Cursor::default(),
-            flow: Flow::Done,
-            successors: Successors::new(shape, 1),
-            keys: Keys::default(),
-            hashes: Vec::new(),
-            by_partition: Vec::new(),
-            begins: [0; N_PARTITIONS + 1],
+            is_partly_taken: false,
+            slices: Vec::new(),
+            sources: Vec::new(),
+            words: Vec::new(),
+            kernel: Kernel::new(shape, 1),
+            names: Names::default(),
+            happened: Happened::default(),
             is_new: Vec::new(),
             survivors: Vec::new(),
             survivor_states: Vec::new(),
-            ranks: Vec::new(),
+            records: Arc::default(),
+            parents: Parents::default(),
             first_survivor: 0,
-            failures: Vec::new(),
-            goals: vec![0; shape.goals.len()],
-            reached: Vec::new(),
-            remarks: Vec::new(),
+            verdicts: Verdicts::new(shape),
         }
     }
 
-    /// Memory held by a task with a buffer of this capacity, in bytes.
-    pub(crate) fn bytes_for(shape: &Shape, capacity: usize) -> u64 {
-        // Hashes and positions, or keys.
-        let names = encoding(shape).map_or(8 + 4, Keys::bytes_for_state);
-        // Marks, survivors and ranks, the survivors' states, their goals.
-        let columns = names + 1 + 4 + 4 + shape.state_len + 8 * shape.goal_words();
-        (Successors::bytes_for(shape, capacity) + capacity * columns) as u64
+    /// Memory held by a task with a buffer of this capacity and blocks of this length, in bytes.
+    pub(crate) fn bytes_for(
+        shape: &Shape,
+        visited: &Visited,
+        capacity: usize,
+        block_len: usize,
+    ) -> u64 {
+        // Marks and survivors, the survivors' states, parents and goals.
+        let survivor = 4 + shape.state_len + 1 + 8 * shape.goal_words();
+        let columns = Names::bytes_for_state(visited) + 1 + survivor;
+        let sources = match visited {
+            Visited::Numbers(_) => 0,
+            Visited::Keys(_) => block_len * shape.state_len,
+        };
+        (Successors::bytes_for(shape, capacity) + capacity * columns + sources) as u64
     }
 
-    /// Begins with a new block.
-    pub(crate) fn assign(&mut self, shape: &Shape, block: Block, capacity: usize) {
-        if self.successors.capacity() != capacity {
-            self.successors = Successors::new(shape, capacity);
+    /// Begins with a new block. Where it lies in a log, `slices` are its records.
+    pub(crate) fn assign(
+        &mut self,
+        shape: &Shape,
+        block: Block,
+        slices: Vec<Slice>,
+        capacity: usize,
+    ) {
+        if self.kernel.successors.capacity() != capacity {
+            self.kernel = Kernel::new(shape, capacity);
         }
         self.block = block;
-        self.cursor = Cursor::default();
-        self.flow = Flow::Full(self.cursor);
-        self.successors.reset(match block {
-            Block::Starts => 1,
-            Block::States { len, .. } => len,
-        });
+        self.is_partly_taken = false;
+        self.slices = slices;
+        self.sources.clear();
+        self.kernel.begin(block.len());
     }
 
     /// Whether the block has more to give.
     pub(crate) fn is_full(&self) -> bool {
-        matches!(self.flow, Flow::Full(_))
+        self.kernel.is_full()
     }
 
     /// Number of candidates.
     pub(crate) fn n_candidates(&self) -> usize {
-        self.successors.len()
+        self.kernel.successors.len()
     }
 
     /// Fills the buffer with raw successors.
-    pub(crate) fn expand(&mut self, expander: &mut dyn Expander, arena: &Arena) {
-        if let Flow::Full(cursor) = self.flow {
-            self.cursor = cursor;
-            self.successors.drain();
-        }
-        self.flow = match self.block {
-            Block::Starts => expander.starts(self.cursor, &mut self.successors),
-            Block::States { first, len } => {
-                let block = self.states_of(arena, first, len);
-                expander.expand(block, self.cursor, &mut self.successors)
-            }
-        };
+    pub(crate) fn expand(&mut self, worker: &mut Worker<'_>, visited: &Visited) {
+        self.with_block(visited, |kernel, block| {
+            kernel.expand(&mut *worker.expander, block);
+        });
+        self.happened = Happened::at(self.kernel.successors.sources());
     }
 
-    /// The states to be expanded.
-    fn states_of<'a>(&self, arena: &'a Arena, first: u64, len: usize) -> States<'a> {
-        let state_len = self.successors.states().state_len();
-        States::new(arena.block(first, len), state_len, len)
-    }
-
-    /// Fills the buffer with candidates: canonical successors, their hashes, and their order by
-    /// partition.
-    pub(crate) fn make_candidates(
+    /// Calls `work` with the states to be expanded; `None` stands for the source of startstates.
+    fn with_block(
         &mut self,
-        expander: &mut dyn Expander,
-        arena: &Arena,
         visited: &Visited,
+        work: impl FnOnce(&mut Kernel, Option<States<'_>>),
     ) {
-        self.expand(expander, arena);
-        if self.flow == Flow::Stopped {
+        let state_len = self.kernel.successors.states().state_len();
+        match (self.block, visited) {
+            (Block::Starts, _) => work(&mut self.kernel, None),
+            (Block::States { first, len }, Visited::Numbers(numbers)) => {
+                let arena = read(&numbers.arena);
+                let block = States::new(arena.block(first, len), state_len, len);
+                work(&mut self.kernel, Some(block));
+            }
+            (Block::States { len, .. }, Visited::Keys(keyed)) => {
+                if self.sources.is_empty() {
+                    self.gather_sources(keyed);
+                }
+                let block = States::new(&self.sources, state_len, len);
+                work(&mut self.kernel, Some(block));
+            }
+        }
+    }
+
+    fn gather_sources(&mut self, keyed: &Keyed) {
+        for slice in self.slices.drain(..) {
+            keyed.decode(&slice, &mut self.words, &mut self.sources);
+        }
+        self.sources.resize(self.sources.len() + PAD_BYTES, 0);
+    }
+
+    /// Fills the buffer with candidates: canonical successors and their names, by partition.
+    pub(crate) fn make_candidates(&mut self, worker: &mut Worker<'_>, visited: &Visited) {
+        self.with_block(visited, |kernel, block| {
+            kernel.expand(&mut *worker.expander, block);
+            if kernel.flow != Flow::Stopped {
+                kernel.canonicalise(&mut *worker.expander, block);
+            }
+        });
+        if self.kernel.flow == Flow::Stopped {
             return;
         }
-        match self.block {
-            Block::Starts => expander.canonicalise(self.successors.states_mut()),
-            Block::States { first, len } => {
-                let block = self.states_of(arena, first, len);
-                expander.canonicalise_successors(block, &mut self.successors);
+        if !self.is_full() {
+            self.happened = Happened::at(self.kernel.successors.sources());
+        }
+        self.name_candidates(worker, visited);
+        self.is_new.clear();
+        self.is_new
+            .resize_with(self.n_candidates(), AtomicBool::default);
+    }
+
+    /// Makes the names of the candidates; once more, if layouts of keys have changed.
+    pub(crate) fn name_candidates(&mut self, worker: &mut Worker<'_>, visited: &Visited) {
+        let states = self.kernel.successors.states();
+        self.names.fill(worker, visited, states);
+    }
+
+    /// Notes that the candidate at `position` is new.
+    pub(crate) fn mark_new(&self, position: u32) {
+        self.is_new[position as usize].store(true, Ordering::Relaxed);
+    }
+
+    /// Puts together what a later look at the candidates needs that may be new: their records, and
+    /// their parents behind these.
+    pub(crate) fn collect_candidates(&mut self, keyed: &Keyed) {
+        self.find_survivors();
+        self.verdicts.clear();
+        let mut piece = self.make_records(keyed);
+        write_parents(self.survivor_parents(), &mut piece);
+        self.records = piece.into();
+    }
+
+    /// Collects the new candidates.
+    pub(crate) fn collect_survivors(&mut self, visited: &Visited) {
+        self.find_survivors();
+        self.survivor_states.clear();
+        for &position in &self.survivors {
+            let state = self.kernel.successors.state(position as usize);
+            self.survivor_states.extend_from_slice(state);
+        }
+        self.survivor_states
+            .resize(self.survivor_states.len() + PAD_BYTES, 0);
+        match visited {
+            Visited::Numbers(_) => self.names.rank(&self.survivors),
+            // Their records are the states themselves.
+            Visited::Keys(keyed) if keyed.codec.is_plain() => {
+                self.records = self.survivor_states().into();
+            }
+            Visited::Keys(keyed) => self.records = self.make_records(keyed).into(),
+        }
+        let mut parents = std::mem::take(&mut self.parents);
+        parents.clear();
+        self.survivor_parents()
+            .for_each(|parent| parents.push(parent));
+        self.parents = parents;
+    }
+
+    /// The positions of the new candidates. Which ones these are cannot be guessed, so nothing is
+    /// decided by it.
+    fn find_survivors(&mut self) {
+        self.survivors.resize(self.is_new.len(), 0);
+        let mut n = 0;
+        for (position, is_new) in self.is_new.iter_mut().enumerate() {
+            self.survivors[n] = position as u32;
+            n += usize::from(*is_new.get_mut());
+        }
+        self.survivors.truncate(n);
+    }
+
+    fn make_records(&self, keyed: &Keyed) -> Vec<u8> {
+        let shape = keyed.codec.newest();
+        let mut records = Vec::with_capacity(self.survivors.len() * record_len(shape) + PAD_BYTES);
+        for key in self.survivor_keys(shape.n_words) {
+            write_record(key, shape, &mut records);
+        }
+        records
+    }
+
+    /// Evaluates the properties on the survivors.
+    pub(crate) fn check_survivors(&mut self, expander: &mut dyn Expander, shape: &Shape) {
+        let n = self.survivors.len();
+        let block = States::new(&self.survivor_states, shape.state_len, n);
+        if self.verdicts.find(expander, shape, block) == Flow::Stopped {
+            self.kernel.flow = Flow::Stopped;
+        }
+        self.kernel.remarks.append(&mut expander.take_remarks());
+    }
+
+    /// Number of survivors.
+    pub(crate) fn n_survivors(&self) -> usize {
+        self.survivors.len()
+    }
+
+    /// The states of the survivors, densely packed.
+    pub(crate) fn survivor_states(&self) -> &[u8] {
+        &self.survivor_states[..self.survivor_states.len() - PAD_BYTES]
+    }
+
+    /// The records of the survivors.
+    pub(crate) fn records(&self) -> &Arc<[u8]> {
+        &self.records
+    }
+
+    /// How the survivors were found.
+    pub(crate) fn parents(&self) -> &Parents {
+        &self.parents
+    }
+
+    /// How each survivor was found.
+    fn survivor_parents(&self) -> impl Iterator<Item = Parent> + '_ {
+        self.survivors.iter().map(|&position| {
+            let position = position as usize;
+            let source = u64::from(self.kernel.successors.source_of(position));
+            Parent {
+                // Startstates have no parent; zero keeps the order of the log.
+                ordinal: match self.block {
+                    Block::Starts => 0,
+                    Block::States { first, .. } => first + source,
+                },
+                index: self.kernel.successors.index(position),
+            }
+        })
+    }
+
+    /// The survivors' keys.
+    pub(crate) fn survivor_keys(&self, n_words: usize) -> impl Iterator<Item = &[u64]> + '_ {
+        self.survivors
+            .iter()
+            .map(move |&position| &self.names.words[position as usize * n_words..][..n_words])
+    }
+
+    /// The ordinal of the new candidate at `position`.
+    pub(crate) fn ordinal_of(&self, position: u32) -> u64 {
+        self.first_survivor + u64::from(self.names.ranks[position as usize])
+    }
+
+    /// The candidate at `position` and its hash.
+    pub(crate) fn candidate(&self, position: u32) -> (&[u8], u64) {
+        let position = position as usize;
+        (
+            self.kernel.successors.state(position),
+            self.names.hashes[position],
+        )
+    }
+}
+
+/// What happened at the states of a block, as far as it is mostly enough to know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Happened {
+    /// Bodies that ran to their end.
+    pub(crate) fired: u64,
+    /// Whether some expansion ended in a fault.
+    pub(crate) has_fault: bool,
+    /// Whether no body ran to its end at some state.
+    pub(crate) has_stuck: bool,
+    /// Whether no firing led away from some state.
+    pub(crate) has_stutter: bool,
+}
+
+impl Happened {
+    fn at(sources: &[Source]) -> Self {
+        let mut happened = Happened::default();
+        for source in sources {
+            happened.fired += u64::from(source.fired);
+            happened.has_fault |= source.fault.is_some();
+            happened.has_stuck |= source.fired == 0;
+            happened.has_stutter |= !source.progress;
+        }
+        happened
+    }
+}
+
+/// Names of candidates: words of keys, or hashes; and how they are shared out to partitions.
+#[derive(Debug)]
+pub(crate) struct Names {
+    /// Keys of the candidates, in order.
+    pub(crate) words: Vec<u64>,
+    /// The same by partition, as the set wants them.
+    pub(crate) keys: Keys,
+    /// Whether some key did not fit the layout.
+    pub(crate) is_outgrown: bool,
+    /// Hashes of the candidates, in order.
+    hashes: Vec<u64>,
+    /// Positions of the candidates, by partition and then in order.
+    by_partition: Vec<u32>,
+    /// Where each partition begins in `by_partition`; one more for the end.
+    begins: [u32; N_PARTITIONS + 1],
+    /// For each candidate, how many new ones come before it.
+    ranks: Vec<u32>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names {
+            words: Vec::new(),
+            keys: Keys::default(),
+            is_outgrown: false,
+            hashes: Vec::new(),
+            by_partition: Vec::new(),
+            begins: [0; N_PARTITIONS + 1],
+            ranks: Vec::new(),
+        }
+    }
+}
+
+impl Names {
+    fn bytes_for_state(visited: &Visited) -> usize {
+        match visited {
+            // Hash, position, rank.
+            Visited::Numbers(_) => 8 + 4 + 4,
+            Visited::Keys(keyed) => {
+                let placing = read(&keyed.set).placing();
+                8 * placing.key_words() + Keys::bytes_for_key(placing)
             }
         }
-        self.remarks.append(&mut expander.take_remarks());
+    }
 
-        let n = self.n_candidates();
+    fn fill(&mut self, worker: &mut Worker<'_>, visited: &Visited, states: States<'_>) {
         match visited {
-            Visited::States(set) => {
-                let states = self.successors.states();
-                self.keys.fill(set.encoding(), states.bytes(), n);
+            Visited::Keys(keyed) => {
+                let encoded = worker.encode(&keyed.codec, states, &mut self.words);
+                self.is_outgrown = encoded.is_err();
+                if !self.is_outgrown {
+                    self.keys.fill(read(&keyed.set).placing(), &self.words);
+                }
             }
             Visited::Numbers(_) => {
                 self.hashes.clear();
-                self.hashes
-                    .extend(self.successors.states().iter().map(hash_state));
+                self.hashes.extend(states.iter().map(hash_state));
                 self.sort_by_partition();
             }
         }
-        self.is_new.clear();
-        self.is_new.resize_with(n, AtomicBool::default);
     }
 
     /// Counting sort, which keeps the order within a partition.
@@ -196,119 +443,30 @@ impl Task {
         }
     }
 
-    /// Number of candidates that belong to each partition, added to `counts`.
-    pub(crate) fn count_by_partition(&self, visited: &Visited, counts: &mut [usize; N_PARTITIONS]) {
-        for (partition, count) in counts.iter_mut().enumerate() {
-            *count += match visited {
-                Visited::States(_) => self.keys.positions(partition).len(),
-                Visited::Numbers(_) => self.in_partition(partition).len(),
-            };
-        }
-    }
-
-    /// Positions of the candidates that belong to `partition`, in order.
+    /// Where states have numbers, positions of the candidates that belong to `partition`, in order.
     pub(crate) fn in_partition(&self, partition: usize) -> &[u32] {
         let (from, to) = (self.begins[partition], self.begins[partition + 1]);
         &self.by_partition[from as usize..to as usize]
     }
 
-    /// The candidate at `position` and its hash.
-    pub(crate) fn candidate(&self, position: u32) -> (&[u8], u64) {
-        let position = position as usize;
-        (self.successors.state(position), self.hashes[position])
-    }
-
-    /// Notes that the candidate at `position` is new.
-    pub(crate) fn mark_new(&self, position: u32) {
-        self.is_new[position as usize].store(true, Ordering::Relaxed);
-    }
-
-    /// Collects the new candidates and evaluates the properties on them.
-    pub(crate) fn check_survivors(
-        &mut self,
-        expander: &mut dyn Expander,
-        shape: &Shape,
-        visited: &Visited,
-    ) {
-        self.survivors.clear();
-        self.survivor_states.clear();
-        for (position, is_new) in self.is_new.iter_mut().enumerate() {
-            if *is_new.get_mut() {
-                self.survivors.push(position as u32);
-                self.survivor_states
-                    .extend_from_slice(self.successors.state(position));
-            }
-        }
-        if matches!(visited, Visited::Numbers(_)) {
-            self.rank_candidates();
-        }
-        self.survivor_states
-            .resize(self.survivor_states.len() + PAD_BYTES, 0);
-        self.failures.clear();
-        self.goals.fill(0);
-        if self.survivors.is_empty() {
-            return;
-        }
-
-        let n = self.survivors.len();
-        let block = States::new(&self.survivor_states, shape.state_len, n);
-        if expander.check(block, &mut self.failures) == Flow::Stopped {
-            self.flow = Flow::Stopped;
-            return;
-        }
-        if !shape.goals.is_empty() {
-            let n_words = shape.goal_words();
-            self.reached.clear();
-            self.reached.resize(n * n_words, 0);
-            let flow = expander.reach_goals(block, &mut self.reached, &mut self.failures);
-            if flow == Flow::Stopped {
-                self.flow = Flow::Stopped;
-                return;
-            }
-            for state in self.reached.chunks(n_words) {
-                for (goal, count) in self.goals.iter_mut().enumerate() {
-                    *count += (state[goal / 64] >> (goal % 64)) & 1;
+    /// Adds to `counts` how many candidates belong to each partition.
+    pub(crate) fn add_counts(&self, visited: &Visited, counts: &mut [usize; N_PARTITIONS]) {
+        match visited {
+            Visited::Keys(_) => self.keys.add_counts(counts),
+            Visited::Numbers(_) => {
+                for (count, bounds) in counts.iter_mut().zip(self.begins.windows(2)) {
+                    *count += (bounds[1] - bounds[0]) as usize;
                 }
             }
-            self.failures
-                .sort_by_key(|failure| (failure.state, failure.property));
         }
-        self.remarks.append(&mut expander.take_remarks());
     }
 
-    fn rank_candidates(&mut self) {
+    fn rank(&mut self, survivors: &[u32]) {
         self.ranks.clear();
-        let mut rank = 0;
-        for is_new in &mut self.is_new {
-            self.ranks.push(rank);
-            rank += u32::from(*is_new.get_mut());
+        for (rank, &survivor) in survivors.iter().enumerate() {
+            self.ranks.resize(survivor as usize, rank as u32);
+            self.ranks.push(rank as u32);
         }
-    }
-
-    /// The states of the survivors, densely packed, and their number.
-    pub(crate) fn survivors(&self) -> (&[u8], usize) {
-        let end = self.survivor_states.len() - PAD_BYTES;
-        (&self.survivor_states[..end], self.survivors.len())
-    }
-
-    /// How each survivor was found.
-    pub(crate) fn survivor_parents(&self) -> impl Iterator<Item = Parent> + '_ {
-        self.survivors.iter().map(|&position| {
-            let position = position as usize;
-            let source = u64::from(self.successors.source_of(position));
-            Parent {
-                // Startstates have no parent; zero keeps the order of the log.
-                ordinal: match self.block {
-                    Block::Starts => 0,
-                    Block::States { first, .. } => first + source,
-                },
-                index: self.successors.index(position),
-            }
-        })
-    }
-
-    /// The ordinal of the new candidate at `position`.
-    pub(crate) fn ordinal_of(&self, position: u32) -> u64 {
-        self.first_survivor + u64::from(self.ranks[position as usize])
+        self.ranks.resize(self.hashes.len(), survivors.len() as u32);
     }
 }

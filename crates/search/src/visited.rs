@@ -1,51 +1,122 @@
-//! Which states have been found: by number where someone asks for numbers, else as a set.
+//! Which states have been found, and where those lie that are still to be expanded.
 //!
-//! Short states are held in a [`Set`], which is faster and smaller. Longer ones, and those of
-//! models with liveness properties, whose graph needs the numbers of successors, are found by a
-//! [`Table`] of numbers.
+//! Two ways: by *keys*, where nothing but "new or not" is asked, the set holds all that is known
+//! of an expanded state, and what does not fit into memory can go to a disk; by *numbers*, where
+//! the graph of a liveness property needs the number of every successor, or where no key of
+//! bearable length can be made.
 
-use hadal_model::{GoalKind, Shape};
-use hadal_store::{Encoding, N_PARTITIONS, Set, Table};
+use std::sync::{Mutex, RwLock};
+
+use hadal_model::{GoalKind, PAD_BYTES, Shape};
+use hadal_store::codec::{Codec, KeyShape, Unfit};
+use hadal_store::{Arena, Log, N_PARTITIONS, Placing, Set, Slice, Table, read_records};
+
+use crate::Options;
+use crate::shared::{lock, read, write};
+
+/// The dictionaries of keys may take this share of the budget.
+const DICTIONARY_SHARE: u64 = 8;
 
 /// The states found.
 pub(crate) enum Visited {
-    /// Numbers of states that lie in the arena.
-    Numbers(Table),
-    /// The states themselves.
-    States(Set),
+    /// States by number.
+    Numbers(Numbers),
+    /// States by key.
+    Keys(Keyed),
+}
+
+/// All states lie in an arena, and a table finds their numbers.
+pub(crate) struct Numbers {
+    pub(crate) table: Table,
+    pub(crate) arena: RwLock<Arena>,
+}
+
+/// Keys of all states lie in a set, and those of states to be expanded in a log besides.
+pub(crate) struct Keyed {
+    pub(crate) codec: Codec,
+    pub(crate) set: RwLock<Set>,
+    pub(crate) log: Mutex<Log>,
 }
 
 impl Visited {
-    pub(crate) fn new(shape: &Shape) -> Self {
-        match encoding(shape) {
-            Some(encoding) => Visited::States(Set::new(encoding)),
-            None => Visited::Numbers(Table::new()),
+    /// Nothing found yet; by keys if `by_keys` says so and nobody needs numbers.
+    pub(crate) fn new(shape: &Shape, options: &Options, by_keys: bool) -> Self {
+        let has_liveness = shape.goals.iter().any(|g| g.kind == GoalKind::Liveness);
+        if has_liveness || !by_keys {
+            return Visited::Numbers(Numbers {
+                table: Table::new(),
+                arena: RwLock::new(Arena::new(shape.state_len, options.block_len, PAD_BYTES)),
+            });
         }
+        let codec = Codec::new(shape.state_len, options.memory_bytes / DICTIONARY_SHARE);
+        Visited::Keys(Keyed {
+            set: RwLock::new(Set::new(Placing::new(codec.newest().n_bits))),
+            log: Mutex::new(Log::new()),
+            codec,
+        })
     }
 
-    /// Memory held, in bytes.
-    pub(crate) fn data_bytes(&self) -> u64 {
+    /// Number of states found.
+    pub(crate) fn n_states(&self) -> u64 {
         match self {
-            Visited::Numbers(table) => table.data_bytes(),
-            Visited::States(set) => set.data_bytes(),
+            Visited::Numbers(numbers) => read(&numbers.arena).len(),
+            Visited::Keys(keyed) => lock(&keyed.log).len(),
         }
     }
 
-    /// Memory that `n_candidates[p]` more states in each partition `p` need, in bytes.
+    /// Memory held by table or set, in bytes.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        match self {
+            Visited::Numbers(numbers) => numbers.table.data_bytes(),
+            Visited::Keys(keyed) => read(&keyed.set).data_bytes(),
+        }
+    }
+
+    /// Memory held beside that, in bytes.
+    pub(crate) fn other_bytes(&self) -> u64 {
+        match self {
+            Visited::Numbers(numbers) => read(&numbers.arena).data_bytes(),
+            Visited::Keys(keyed) => lock(&keyed.log).data_bytes() + keyed.codec.data_bytes(),
+        }
+    }
+
+    /// Memory that looking up `n_candidates[p]` states in each partition `p` needs, in bytes,
+    /// should they all be new.
     pub(crate) fn growth_bytes(
         &self,
         n_candidates: &[usize; N_PARTITIONS],
         n_threads: usize,
     ) -> u64 {
         match self {
-            Visited::Numbers(table) => table.growth_bytes(n_candidates, n_threads),
-            Visited::States(set) => set.growth_bytes(n_candidates, n_threads),
+            Visited::Numbers(numbers) => numbers.table.growth_bytes(n_candidates, n_threads),
+            Visited::Keys(keyed) => read(&keyed.set).growth_bytes(n_candidates, n_threads),
         }
     }
 }
 
-/// How states become keys, where they are held in a [`Set`].
-pub(crate) fn encoding(shape: &Shape) -> Option<Encoding> {
-    let has_liveness = shape.goals.iter().any(|g| g.kind == GoalKind::Liveness);
-    Encoding::new(shape.state_len).filter(|_| !has_liveness)
+impl Keyed {
+    /// Gives keys more room, where some did not fit; keys in the set are made anew.
+    pub(crate) fn widen(&self, keep_order: bool) -> Result<KeyShape, Unfit> {
+        let before = self.codec.newest();
+        let after = self.codec.widen(keep_order)?;
+        if after != before {
+            let recoder = self.codec.recoder(before.version, after.version);
+            write(&self.set).recode(after.n_bits, |key, made| {
+                assert!(recoder.recode(key, made), "newer layouts have room for all");
+            });
+        }
+        Ok(after)
+    }
+
+    /// Appends to `states` the states of some records; `words` is scratch.
+    pub(crate) fn decode(&self, slice: &Slice, words: &mut Vec<u64>, states: &mut Vec<u8>) {
+        if self.codec.is_plain() {
+            states.extend_from_slice(slice.bytes());
+            return;
+        }
+        let shape = self.codec.shape(slice.version);
+        words.clear();
+        read_records(slice.bytes(), slice.len, shape, words);
+        self.codec.decode(slice.version, words, states);
+    }
 }

@@ -2,9 +2,12 @@
 //!
 //! States live once, in an [`Arena`], in the order of their discovery; the position there is the
 //! state's *ordinal*.
-//! A [`Table`] finds the ordinal of a byte string. A [`Set`] only tells whether a short one is new,
-//! and does so sooner, for it has the states themselves.
-//! [`Parents`] remember for each ordinal two numbers, by which a search tells how it came there.
+//! A [`Table`] finds the ordinal of a byte string. A [`Codec`](codec::Codec) turns byte strings into
+//! keys of a few words; a [`Set`] only tells whether a key is new, and does so sooner, for it has
+//! the keys themselves.
+//! A [`Log`] has what is still to be expanded, and a [`ParentLog`](disk::ParentLog) remembers for
+//! each ordinal two numbers, by which a search tells how it came there.
+//! What memory cannot hold lies in a folder on a [`disk`], keys in sorted [`run`]s.
 //! This crate knows nothing of models: what the bytes mean, what a layer is and which state comes
 //! next is the search's affair.
 
@@ -15,9 +18,11 @@ pub mod disk;
 mod error;
 mod hash;
 mod key;
-mod parents;
+mod log;
+mod parent;
 #[expect(unsafe_code, reason = "an instruction without a safe name")]
 mod prefetch;
+mod record;
 pub mod run;
 mod set;
 mod table;
@@ -26,7 +31,9 @@ pub use arena::Arena;
 pub use blocks::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource};
 pub use error::Error;
 pub use hash::hash_state;
-pub use key::Encoding;
-pub use parents::{Parent, Parents};
-pub use set::{Keys, Set, SetPartition};
+pub use key::Placing;
+pub use log::{Keep, LOG, Log, MAX_PIECE_BYTES, SegmentEntry, Slice};
+pub use parent::Parent;
+pub use record::{read_records, record_len, write_record};
+pub use set::{Growth, Keys, Set, SetPartition};
 pub use table::{Cell, N_PARTITIONS, Partition, Table, partition_of};

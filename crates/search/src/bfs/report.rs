@@ -12,7 +12,8 @@ use hadal_store::Parent;
 use super::{End, Search};
 use crate::round::Rounds;
 use crate::{
-    Error, Outcome, Path, PathStep, Reason, Verdict, Violation, ViolationKind, liveness, naming,
+    Error, Outcome, Path, PathStep, Reason, Stats, Verdict, Violation, ViolationKind, liveness,
+    naming,
 };
 
 /// Decides goals, finds the paths of violations and puts the outcome together.
@@ -95,6 +96,7 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
     // A fault cuts off what would have come after it, so something may be left unvisited.
     let complete = is_exhausted && reason.is_none() && !faulted;
     rounds.seconds.search = gauge.seconds();
+    rounds.seconds.io_wait = rounds.io_wait();
     Ok(Outcome {
         verdict: match (violations.is_empty(), complete) {
             (false, _) => Verdict::Violated,
@@ -104,6 +106,7 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
         complete,
         reason,
         states: layers.iter().sum(),
+        states_exact: true,
         visited: totals.visited,
         transitions: totals.transitions,
         depth,
@@ -113,15 +116,17 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
         holds,
         goals: totals.goals,
         duplicates: totals.duplicates,
+        disk: rounds.disk_use(),
         data_bytes: rounds.peak_bytes.max(rounds.data_bytes()),
         seconds: rounds.seconds,
         remarks: rounds.remarks(),
+        strategy_stats: Stats::default(),
     })
 }
 
 /// Decides cover properties as far as possible. A goal that was reached is reached whatever else
 /// happened; one that was not is a violation only if nothing was left out.
-fn decide_covers(
+pub(crate) fn decide_covers(
     shape: &Shape,
     goals: &[u64],
     is_clean: bool,
@@ -148,7 +153,7 @@ fn decide_covers(
     }
 }
 
-fn of_goal(shape: &Shape, goal: usize, depth: u32, ordinal: Option<u64>) -> Violation {
+pub(crate) fn of_goal(shape: &Shape, goal: usize, depth: u32, ordinal: Option<u64>) -> Violation {
     let goal = &shape.goals[goal];
     let property = &shape.properties[goal.property as usize];
     let (kind, message) = match goal.kind {
@@ -197,7 +202,7 @@ fn path_to(
     loop {
         let parent = rounds
             .parents
-            .get(next)
+            .get(next)?
             .expect("every stored state has an entry in the parent log");
         ancestors.push(parent);
         if next < n_starts {
@@ -205,13 +210,8 @@ fn path_to(
         }
         next = parent.ordinal;
     }
-    // What was found before a search was stopped is told all the same.
     let never = Stop::new();
-    let mut replay = Replay {
-        shape: model.shape(),
-        expander: model.expander(&never),
-        out: Successors::new(model.shape(), BUFFER_LEN),
-    };
+    let mut replay = Replay::new(model, &never);
     let mut steps: Vec<PathStep> = Vec::with_capacity(ancestors.len());
     for Parent { ordinal, index } in ancestors.into_iter().rev() {
         let current = steps.last().map(|step| &step.state[..]);
@@ -227,16 +227,30 @@ fn path_to(
 }
 
 /// Finds states again by their indices.
-struct Replay<'a> {
+pub(crate) struct Replay<'a> {
     shape: &'a Shape,
     expander: Box<dyn Expander + 'a>,
     out: Successors,
 }
 
-impl Replay<'_> {
+impl<'a> Replay<'a> {
+    /// `never` is a flag that nobody raises: what was found before a search was stopped is told all
+    /// the same.
+    pub(crate) fn new(model: &'a dyn Model, never: &'a Stop) -> Self {
+        Replay {
+            shape: model.shape(),
+            expander: model.expander(never),
+            out: Successors::new(model.shape(), BUFFER_LEN),
+        }
+    }
+
     /// The canonical form of the successor of `current` (of the startstate, if there is none) that
     /// has this index.
-    fn stored_successor(&mut self, current: Option<&[u8]>, index: u32) -> Option<Vec<u8>> {
+    pub(crate) fn stored_successor(
+        &mut self,
+        current: Option<&[u8]>,
+        index: u32,
+    ) -> Option<Vec<u8>> {
         let Replay {
             shape,
             expander,

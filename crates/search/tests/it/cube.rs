@@ -56,6 +56,14 @@ impl Cube {
         }
     }
 
+    /// The same without the liveness property.
+    pub(crate) fn without_liveness(n_bits: u32) -> Self {
+        let mut cube = Self::new(n_bits);
+        cube.shape.properties.truncate(1);
+        cube.shape.goals.clear();
+        cube
+    }
+
     pub(crate) fn layers(&self) -> Vec<u64> {
         let n = u64::from(self.n_bits);
         let choose = |layer: &mut u64, k| {

@@ -2,7 +2,11 @@
 
 mod behaviours;
 mod cube;
+mod external;
 mod graph;
 mod herd;
+mod locality;
 mod oracle;
 mod random;
+mod resume;
+mod strategies;

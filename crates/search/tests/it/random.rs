@@ -9,7 +9,7 @@ use crate::graph::{Edge, Graph, N_RULES};
 use crate::oracle::{Expected, Found, expect};
 
 /// What an outcome tells, in the oracle's terms; traces are replayed on the way.
-fn tell(graph: &Graph, options: &Options, outcome: &Outcome) -> Expected {
+pub(crate) fn tell(graph: &Graph, options: &Options, outcome: &Outcome) -> Expected {
     let found = |violation: &hadal_search::Violation| Found {
         kind: violation.kind.name(),
         name: violation.name.clone(),
@@ -39,7 +39,7 @@ fn tell(graph: &Graph, options: &Options, outcome: &Outcome) -> Expected {
         goals: outcome.goals.clone(),
         holds: outcome.holds.clone(),
         violations: outcome.violations.iter().map(found).collect(),
-        duplicates: outcome.duplicates.memory,
+        duplicates: outcome.duplicates.memory + outcome.duplicates.layer + outcome.duplicates.disk,
     }
 }
 
@@ -66,7 +66,7 @@ fn check_trace(graph: &Graph, nodes: &[u32], trace: &hadal_search::Trace) {
     }
 }
 
-fn random_graph(rng: &mut Pcg64Mcg) -> Graph {
+pub(crate) fn random_graph(rng: &mut Pcg64Mcg) -> Graph {
     let n = match rng.random_range(0..10) {
         0 => rng.random_range(1..4),
         1..9 => rng.random_range(4..60),

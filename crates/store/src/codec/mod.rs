@@ -1,1 +1,264 @@
 //! How states become keys, and keys states.
+//!
+//! A key is a fixed number of words, most significant first, and two states have the same key if
+//! and only if they are the same. Short states are their own keys: their bytes, padded with zeros.
+//!
+//! A wide state is cut into *positions* of eight bytes, and the words that occur at a position are
+//! few: each gets a number, its *id*, and the ids side by side are the key. Ids are given as words
+//! come up, so they depend on the order in which threads come; they never change once given.
+//! How many bits each position takes is a *layout*. When a state does not fit it, encoding says
+//! [`Outgrown`], and the one who coordinates calls [`Codec::widen`] for a new version of the
+//! layout, which has some headroom. Keys of all versions can be decoded, and a [`Recoder`] turns
+//! keys of one version into those of another.
+//!
+//! A position with too many words to number is held literally, by the bits that were ever seen to
+//! differ. Where keys must keep their order, because sorted ones lie on a disk, it keeps its ids
+//! and words without one are held literally behind an id that no word has.
+//!
+//! Memory is bounded: dictionaries hold at most twice the bytes given to [`Codec::new`], for they
+//! grow by doubling, and 72 KiB for each position beyond that, for a dictionary of up to
+//! [`SMALL_ENTRIES`] words may always grow.
+
+mod dictionary;
+mod encoder;
+mod layout;
+mod log;
+mod recoder;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, RwLock, RwLockReadGuard};
+
+use dictionary::Dictionary;
+use layout::Layout;
+
+pub use encoder::Encoder;
+pub use log::{Damaged, Mark};
+pub use recoder::Recoder;
+
+/// Words of the longest key.
+pub const MAX_KEY_WORDS: usize = 16;
+/// States of up to this many bytes are their own keys.
+pub const PLAIN_BYTES: usize = 16;
+/// A dictionary of up to this many words may grow, whatever the others take.
+pub const SMALL_ENTRIES: usize = 1024;
+/// Words that a position may have before it is held literally.
+pub const MAX_ENTRIES: usize = 1 << 17;
+
+const WORD_BYTES: usize = 8;
+
+/// A state does not fit the present layout: all of its words are known now, and
+/// [`Codec::widen`] makes room for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a state does not fit the present layout of keys")]
+pub struct Outgrown;
+
+/// Keys would have more than [`MAX_KEY_WORDS`] words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("keys would need {n_bits} bits")]
+pub struct Unfit {
+    /// Bits that a key would have.
+    pub n_bits: usize,
+}
+
+/// What keys a layout makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyShape {
+    /// Number of the layout.
+    pub version: u32,
+    /// Bits that are used, from the most significant of the first word on.
+    pub n_bits: usize,
+    /// Words of a key, at least one.
+    pub n_words: usize,
+}
+
+/// States of one length as keys; shared by threads, each of which has its [`Encoder`].
+#[derive(Debug)]
+pub struct Codec {
+    state_len: usize,
+    max_bytes: u64,
+    is_plain: bool,
+    inner: RwLock<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    dictionaries: Vec<Dictionary>,
+    /// By version; `None` where forgotten.
+    layouts: Vec<Option<Arc<Layout>>>,
+}
+
+impl Inner {
+    fn layout(&self, version: u32) -> &Arc<Layout> {
+        self.layouts[version as usize]
+            .as_ref()
+            .expect("no one has keys of a version that was forgotten")
+    }
+
+    fn newest(&self) -> &Arc<Layout> {
+        self.layout(self.layouts.len() as u32 - 1)
+    }
+
+    fn dictionary_bytes(&self) -> u64 {
+        self.dictionaries.iter().map(Dictionary::data_bytes).sum()
+    }
+}
+
+impl Codec {
+    /// The codec for states of `state_len` bytes: they are their own keys if they are short, else
+    /// they are collapsed by dictionaries of up to about `max_bytes`.
+    pub fn new(state_len: usize, max_bytes: u64) -> Self {
+        if state_len <= PLAIN_BYTES {
+            Self::plain(state_len).expect("short states fit")
+        } else {
+            Self::collapsed(state_len, max_bytes)
+        }
+    }
+
+    /// The codec by which states are their own keys.
+    pub fn plain(state_len: usize) -> Result<Self, Unfit> {
+        let layout = Layout::plain(state_len);
+        layout.fits()?;
+        Ok(Self::with_layout(state_len, 0, true, layout))
+    }
+
+    /// The codec with a dictionary for each position.
+    pub fn collapsed(state_len: usize, max_bytes: u64) -> Self {
+        Self::with_layout(state_len, max_bytes, false, Layout::constant(state_len))
+    }
+
+    fn with_layout(state_len: usize, max_bytes: u64, is_plain: bool, layout: Layout) -> Self {
+        let n_dictionaries = if is_plain { 0 } else { n_positions(state_len) };
+        let inner = Inner {
+            dictionaries: (0..n_dictionaries).map(|_| Dictionary::default()).collect(),
+            layouts: vec![Some(Arc::new(layout))],
+        };
+        Codec {
+            state_len,
+            max_bytes,
+            is_plain,
+            inner: RwLock::new(inner),
+        }
+    }
+
+    /// Bytes of a state.
+    pub fn state_len(&self) -> usize {
+        self.state_len
+    }
+
+    /// Whether states are their own keys, which nothing outgrows.
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// The newest version.
+    pub fn newest(&self) -> KeyShape {
+        let inner = self.read();
+        shape_of(inner.layouts.len() as u32 - 1, inner.newest())
+    }
+
+    /// What keys of `version` look like.
+    pub fn shape(&self, version: u32) -> KeyShape {
+        shape_of(version, self.read().layout(version))
+    }
+
+    /// One thread's encoder.
+    pub fn encoder(&self) -> Encoder {
+        Encoder::new(self)
+    }
+
+    /// Makes a layout that has room for all words known, and some more. Returns the newest layout,
+    /// which is the one before if that has room.
+    ///
+    /// With `keep_order` recoded keys are in the same order as they were. Without, a position with
+    /// too many words is held in fewer bits.
+    pub fn widen(&self, keep_order: bool) -> Result<KeyShape, Unfit> {
+        let mut inner = self.inner.write().expect(UNPOISONED);
+        let newest = inner.newest();
+        let layout = newest.widened(&inner.dictionaries, self.state_len, keep_order);
+        layout.fits()?;
+        if layout != **newest {
+            inner.layouts.push(Some(Arc::new(layout)));
+        }
+        let version = inner.layouts.len() as u32 - 1;
+        Ok(shape_of(version, inner.newest()))
+    }
+
+    /// Forgets all layouts but the newest, and dictionaries that it does not need. There must be
+    /// no keys of older versions any more.
+    pub fn forget_older(&self) {
+        let inner = &mut *self.inner.write().expect(UNPOISONED);
+        let newest = Arc::clone(inner.newest());
+        let n_older = inner.layouts.len() - 1;
+        inner.layouts[..n_older].fill(None);
+        for (dictionary, field) in inner.dictionaries.iter_mut().zip(newest.fields()) {
+            if !field.has_ids() {
+                dictionary.forget_words();
+            }
+        }
+    }
+
+    /// Appends to `states` the states of keys of `version` that lie one after the other.
+    pub fn decode(&self, version: u32, keys: &[u64], states: &mut Vec<u8>) {
+        let inner = self.read();
+        let layout = inner.layout(version);
+        for key in keys.chunks_exact(layout.n_words()) {
+            let begin = states.len();
+            if self.is_plain {
+                states.extend(key.iter().flat_map(|word| word.to_be_bytes()));
+            } else {
+                for (position, field) in layout.fields().iter().enumerate() {
+                    let word = field.word(key, &inner.dictionaries[position]);
+                    states.extend_from_slice(&word.to_be_bytes());
+                }
+            }
+            states.truncate(begin + self.state_len);
+        }
+    }
+
+    /// Memory held, in bytes.
+    pub fn data_bytes(&self) -> u64 {
+        let inner = self.read();
+        let layouts = inner.layouts.iter().flatten();
+        inner.dictionary_bytes() + layouts.map(|layout| layout.data_bytes()).sum::<u64>()
+    }
+
+    /// Number of words that have ids.
+    pub fn n_entries(&self) -> usize {
+        let inner = self.read();
+        inner.dictionaries.iter().map(Dictionary::len).sum()
+    }
+
+    /// Makes a word known that was not; whether a layout has room for it is another matter.
+    fn learn(&self, position: usize, word: u64) {
+        let mut inner = self.inner.write().expect(UNPOISONED);
+        let has_room = inner.dictionary_bytes() < self.max_bytes;
+        inner.dictionaries[position].learn(word, has_room);
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Inner> {
+        self.inner.read().expect(UNPOISONED)
+    }
+}
+
+const UNPOISONED: &str = "no one panics while they hold the dictionaries";
+
+fn shape_of(version: u32, layout: &Layout) -> KeyShape {
+    KeyShape {
+        version,
+        n_bits: layout.n_bits(),
+        n_words: layout.n_words(),
+    }
+}
+
+fn n_positions(state_len: usize) -> usize {
+    state_len.div_ceil(WORD_BYTES)
+}
+
+/// The bits of the word at `position` that belong to a state.
+fn position_mask(state_len: usize, position: usize) -> u64 {
+    match state_len - position * WORD_BYTES {
+        len @ 0..WORD_BYTES => !(u64::MAX >> (8 * len)),
+        _ => u64::MAX,
+    }
+}

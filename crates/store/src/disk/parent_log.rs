@@ -30,6 +30,45 @@ pub struct ParentLog {
     last: u64,
 }
 
+/// Consecutive entries on their way to a log, which any thread can put together.
+///
+/// All but the first are as they will be in the log: how the first one is written depends on what
+/// comes before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parents {
+    first: Option<Parent>,
+    /// The entries behind the first one.
+    others: Vec<u8>,
+    n_others: u64,
+    /// Parent of the last entry.
+    last: u64,
+}
+
+impl Parents {
+    /// Forgets all entries.
+    pub fn clear(&mut self) {
+        self.first = None;
+        self.others.clear();
+        self.n_others = 0;
+        self.last = 0;
+    }
+
+    /// Appends the parent of the next state; its ordinal is at least that of the entry before.
+    #[inline]
+    pub fn push(&mut self, parent: Parent) {
+        assert!(parent.ordinal >= self.last, "{UNORDERED}");
+        if self.first.is_none() {
+            self.first = Some(parent);
+        } else {
+            encode_parent(&mut self.others, self.last, parent);
+            self.n_others += 1;
+        }
+        self.last = parent.ordinal;
+    }
+}
+
+const UNORDERED: &str = "parents must come in the order of their ordinals";
+
 /// Where finished blocks are.
 enum Blocks {
     Memory(Vec<Vec<u8>>),
@@ -87,6 +126,12 @@ impl ParentLog {
         })
     }
 
+    /// Name and number of blocks of the file that a mark is about; `None` if it is no mark.
+    pub fn file_of(mark: &[u8]) -> Option<(String, u32)> {
+        let mark = Mark::decode(mark)?;
+        Some((mark.name.to_owned(), mark.firsts.len() as u32))
+    }
+
     /// Number of entries.
     pub fn len(&self) -> u64 {
         self.n_entries
@@ -110,10 +155,7 @@ impl ParentLog {
 
     /// Appends the parent of the next state; its ordinal is at least that of the entry before.
     pub fn push(&mut self, parent: Parent) -> Result<(), Error> {
-        assert!(
-            parent.ordinal >= self.last,
-            "parents must come in the order of their ordinals"
-        );
+        assert!(parent.ordinal >= self.last, "{UNORDERED}");
         if self.tail.len() + MOST_PARENT_BYTES > BLOCK_BYTES {
             self.end_block()?;
             self.begin_block();
@@ -121,6 +163,26 @@ impl ParentLog {
         encode_parent(&mut self.tail, self.last, parent);
         self.last = parent.ordinal;
         self.n_entries += 1;
+        Ok(())
+    }
+
+    /// Appends all entries of `parents`.
+    pub fn append(&mut self, parents: &Parents) -> Result<(), Error> {
+        let Some(first) = parents.first else {
+            return Ok(());
+        };
+        self.push(first)?;
+        if self.tail.len() + parents.others.len() <= BLOCK_BYTES {
+            self.tail.extend_from_slice(&parents.others);
+            self.last = parents.last;
+            self.n_entries += parents.n_others;
+            return Ok(());
+        }
+        let mut others = parents.others.as_slice();
+        while !others.is_empty() {
+            let parent = decode_parent(&mut others, self.last);
+            self.push(parent.expect("an entry comes back as it was written"))?;
+        }
         Ok(())
     }
 

@@ -362,6 +362,28 @@ fn parents_come_back_from_memory_and_disk() {
     }
 }
 
+/// Whether they are pushed one by one or put together before makes no difference to a block.
+#[test]
+fn parents_are_appended_many_at_once() {
+    let parents = parents(200_000);
+    let (mut pushed, mut appended) = (ParentLog::new(), ParentLog::new());
+    push(&mut pushed, &parents);
+    let mut rng = Pcg64Mcg::seed_from_u64(8);
+    let mut together = Parents::default();
+    let mut rest = parents.as_slice();
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(rng.random_range(0..9000).min(rest.len()));
+        rest = later;
+        together.clear();
+        now.iter().for_each(|&parent| together.push(parent));
+        let most = appended.data_bytes() + appended.growth_bytes(now.len() as u64);
+        appended.append(&together).unwrap();
+        assert!(appended.data_bytes() <= most);
+    }
+    check_log(&appended, &parents);
+    assert_eq!(appended.data_bytes(), pushed.data_bytes());
+}
+
 #[test]
 fn a_log_goes_on_from_its_last_commit() {
     let path = tempfile::tempdir().unwrap();

@@ -14,6 +14,23 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Takes out the keys that are marked.
+    pub(crate) fn drop_marked(&mut self, n_words: usize, marks: &[bool]) {
+        let mut n_left = 0;
+        for (i, _) in marks.iter().enumerate().filter(|(_, mark)| !**mark) {
+            if n_left < i {
+                self.keys
+                    .copy_within(i * n_words..(i + 1) * n_words, n_left * n_words);
+                if !self.ordinals.is_empty() {
+                    self.ordinals[n_left] = self.ordinals[i];
+                }
+            }
+            n_left += 1;
+        }
+        self.keys.truncate(n_left * n_words);
+        self.ordinals.truncate(n_left);
+    }
+
     /// Empties it; memory is kept.
     pub fn clear(&mut self) {
         self.keys.clear();

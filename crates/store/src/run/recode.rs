@@ -7,7 +7,7 @@
 use super::Run;
 
 /// Translates keys from one layout to another, preserving their order.
-pub trait Recode: Send + Sync {
+pub trait Recode: Sync {
     /// Writes the translation of `key` to `out`; false if the other layout cannot express it.
     fn recode(&self, key: &[u64], out: &mut [u64]) -> bool;
 }

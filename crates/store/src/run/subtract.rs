@@ -5,8 +5,9 @@ use super::batch::{Batch, Sorted};
 use crate::Error;
 
 /// Gives to `survivors` those keys of `candidates`, with their ordinals, that are in none of
-/// `runs`, ascending. `batch_keys` are looked for at once: many, so that a run is read in few
-/// stretches; each takes its words, 9 bytes, and in an older layout once more as much.
+/// `runs`, ascending; runs that have many of them should come first. `batch_keys` are looked for at
+/// once: many, so that a run is read in few stretches; each takes its words, 9 bytes, and in an
+/// older layout once more as much.
 pub fn subtract(
     candidates: &mut dyn Sorted,
     runs: &[Versioned],
@@ -24,22 +25,14 @@ pub fn subtract(
             all.keys.extend_from_slice(&batch.keys);
             all.ordinals.extend_from_slice(&batch.ordinals);
         }
-        present.clear();
-        present.resize(all.keys.len() / n_words, false);
         for run in runs {
+            present.clear();
+            present.resize(all.keys.len() / n_words, false);
             run.probe(&all.keys, &mut present)?;
+            // What was found need not be looked for in the other runs.
+            all.drop_marked(n_words, &present);
         }
-        let mut n_left = 0;
-        for (i, _) in present.iter().enumerate().filter(|(_, present)| !**present) {
-            all.keys
-                .copy_within(i * n_words..(i + 1) * n_words, n_left * n_words);
-            if !all.ordinals.is_empty() {
-                all.ordinals[n_left] = all.ordinals[i];
-            }
-            n_left += 1;
-        }
-        all.keys.truncate(n_left * n_words);
-        all.ordinals.truncate(n_left);
+        let n_left = all.keys.len() / n_words;
         if n_left > 0 {
             survivors(&all.keys, &all.ordinals)?;
         }

@@ -1,0 +1,157 @@
+//! When a search will end, as far as the sizes of its layers tell.
+//!
+//! While layers grow nobody knows. Once they shrink, they mostly do so about as they grew. What is
+//! left is compared with the states of the growing layers that were no larger than the present one,
+//! that one included: 0.4 to 2 times as many is the range that is told. It was chosen by looking at
+//! the layers of six models, and is a rule of thumb: near the very end, where layers are tiny, one of
+//! them had five times as many left. There is no estimate before the layers have clearly shrunk.
+
+use hadal_search::Progress;
+
+/// Follows a search from its first layer on.
+#[derive(Debug, Default)]
+pub(crate) struct Estimator {
+    /// Sizes of the layers, the one that is being expanded included.
+    layers: Vec<u64>,
+    /// States of the layers before that one. Kept, for there may be millions of layers.
+    before: u64,
+    /// Whether all layers were seen; a resumed search does not begin with the first.
+    is_whole: bool,
+    /// Seconds and states expanded at two earlier moments, for the rate of late.
+    marks: [(f64, u64); 2],
+}
+
+/// A layer of this many hundredths of the largest one is on the way down.
+const SHRUNK_PERCENT: u64 = 80;
+/// What remains, at the least and at the most, by what lies opposite.
+const LEAST: f64 = 0.4;
+const MOST: f64 = 2.0;
+/// The rate is that of one to two times so many seconds.
+const WINDOW_SECONDS: f64 = 15.0;
+
+impl Estimator {
+    /// Takes note of how far the search is.
+    pub(crate) fn note(&mut self, progress: &Progress) {
+        let depth = progress.layer as usize;
+        if self.layers.is_empty() {
+            self.is_whole = depth == 0;
+        }
+        if depth >= self.layers.len() {
+            self.is_whole &= depth == self.layers.len();
+            self.before += self.layers.last().copied().unwrap_or(0);
+            self.layers.resize(depth, 0);
+            self.layers.push(progress.frontier);
+        }
+        if progress.seconds - self.marks[1].0 >= WINDOW_SECONDS {
+            self.marks = [self.marks[1], (progress.seconds, self.expanded(progress))];
+        }
+    }
+
+    /// Seconds until the end, at the least and at the most. Goes over all layers.
+    pub(crate) fn seconds(&self, progress: &Progress) -> Option<(f64, f64)> {
+        let opposite = self.opposite()?;
+        let (then, expanded) = self.marks[0];
+        let passed = progress.seconds - then;
+        let rate = self.expanded(progress).saturating_sub(expanded) as f64 / passed;
+        if !rate.is_finite() || rate <= 0.0 {
+            return None;
+        }
+        let done = progress.frontier_done as f64;
+        // What is known to be left is left at the least.
+        let known = progress.frontier.saturating_sub(progress.frontier_done) as f64;
+        let least = (LEAST * opposite - done).max(known);
+        let most = (MOST * opposite - done).max(known);
+        Some((least / rate, most / rate))
+    }
+
+    /// States of the growing layers that are no larger than the present one, and its own; `None`
+    /// while layers grow.
+    fn opposite(&self) -> Option<f64> {
+        let &now = self.layers.last()?;
+        let (peak, &largest) = (self.layers.iter().enumerate()).max_by_key(|(_, size)| **size)?;
+        if !self.is_whole || now > largest / 100 * SHRUNK_PERCENT {
+            return None;
+        }
+        let growing = self.layers[..peak].iter().filter(|&&size| size <= now);
+        Some((growing.sum::<u64>() + now) as f64)
+    }
+
+    fn expanded(&self, progress: &Progress) -> u64 {
+        self.before + progress.frontier_done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search that expands a thousand states a second, seen at the beginning of each layer, with
+    /// what is estimated then and what is true.
+    fn estimates(layers: &[u64], from: usize) -> Vec<(Option<(f64, f64)>, f64)> {
+        let total: u64 = layers.iter().sum();
+        let mut estimator = Estimator::default();
+        let mut before = 0;
+        let mut estimates = Vec::new();
+        for (depth, &frontier) in layers.iter().enumerate() {
+            let progress = Progress {
+                layer: depth as u32,
+                frontier,
+                seconds: before as f64 / 1000.0,
+                ..Progress::default()
+            };
+            if depth >= from {
+                estimator.note(&progress);
+                let left = (total - before) as f64 / 1000.0;
+                estimates.push((estimator.seconds(&progress), left));
+            }
+            before += frontier;
+        }
+        estimates
+    }
+
+    /// Layers that grow by `up` steps to a million and shrink by `down`.
+    fn bell(up: i32, down: i32) -> Vec<u64> {
+        let size = |at: i32| {
+            let width = f64::from(if at < 0 { up } else { down }) / 3.5;
+            (1e6 * (-0.5 * (f64::from(at) / width).powi(2)).exp()).ceil() as u64
+        };
+        (-up..=down).map(size).collect()
+    }
+
+    #[test]
+    fn nothing_is_told_while_layers_grow_and_a_true_range_after() {
+        for (up, down) in [(40, 40), (40, 25), (25, 30), (100, 60)] {
+            let all = estimates(&bell(up, down), 0);
+            let mut n_told = 0;
+            for (depth, (estimate, left)) in all.iter().enumerate() {
+                if depth <= up as usize {
+                    assert_eq!(*estimate, None, "{up} {down} at {depth}");
+                }
+                // A bell has no true end, so its last few states are as they happen to be cut.
+                if let (Some((least, most)), 10.0..) = (estimate, *left) {
+                    n_told += 1;
+                    assert!((least..=most).contains(&left), "{up} {down} at {depth}");
+                }
+            }
+            assert!(n_told > down / 2, "{up} {down}: {n_told}");
+        }
+    }
+
+    #[test]
+    fn a_search_seen_from_its_middle_on_tells_nothing() {
+        let all = estimates(&bell(40, 40), 10);
+        assert!(all.iter().all(|(estimate, _)| estimate.is_none()));
+    }
+
+    #[test]
+    fn a_second_wave_takes_the_estimate_back() {
+        let layers = [
+            bell(20, 20),
+            bell(20, 20).iter().map(|size| size * 3).collect(),
+        ]
+        .concat();
+        let all = estimates(&layers, 0);
+        let at = |depth: usize| all[depth].0;
+        assert!(at(35).is_some() && at(60).is_none() && at(75).is_some());
+    }
+}

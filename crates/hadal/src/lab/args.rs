@@ -1,0 +1,185 @@
+//! The flags of `hadal lab`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use hadal_search::{Layers, SnapshotSetup, StoreKind};
+
+use super::choice::{Choice, parse_fraction, parse_layers, split_list};
+use super::output::Format;
+use crate::flags::{DeadlockName, DialectName, EngineName, ProgressName, SymmetryName};
+use crate::units;
+
+#[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    pub(crate) table: LabTable,
+}
+
+/// What is measured.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabTable {
+    /// How far transitions lead, in levels of a breadth-first search; sizes of the layers
+    Locality {
+        #[command(flatten)]
+        common: Common,
+        /// Also draw layers and back-jumps into this file
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+    },
+    /// What searches cost with a fraction of the memory that they need
+    Memory {
+        #[command(flatten)]
+        common: Common,
+        /// Strategies, separated by commas, e.g. `cache,mono:open,layered:20`
+        #[arg(long, value_name = "LIST", value_parser = parse_choices,
+              default_value = "cache,mono,local,part,layered,auto")]
+        strategies: List<Choice>,
+        /// Fractions of the memory of a search that has everything in memory
+        #[arg(long, value_name = "LIST", value_parser = parse_fractions,
+              default_value = "1,0.5,0.1")]
+        fractions: List<f64>,
+        /// Also draw time against memory into this file
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+    },
+    /// Where the time goes
+    Profile {
+        #[command(flatten)]
+        common: Common,
+        /// Strategies, separated by commas
+        #[arg(long, value_name = "LIST", value_parser = parse_choices,
+              default_value = "ram,mono:open,mono:chained,local:open,local:chained,part,auto")]
+        strategies: List<Choice>,
+        /// Fraction of the memory of a search that has everything in memory
+        #[arg(long, value_name = "FRACTION", value_parser = parse_fraction, default_value = "0.05")]
+        fraction: f64,
+    },
+    /// How many layers on disk `layered` should look at
+    Layers {
+        #[command(flatten)]
+        common: Common,
+        /// Numbers of layers, or `auto`
+        #[arg(long, value_name = "LIST", value_parser = parse_layer_list,
+              default_value = "50,20,10,5,2,auto")]
+        layers: List<Layers>,
+        /// Fraction of the memory of a search that has everything in memory
+        #[arg(long, value_name = "FRACTION", value_parser = parse_fraction, default_value = "0.1")]
+        fraction: f64,
+        /// Also draw the layers into this file
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+    },
+    /// What `snapshots` and `dfs-cache` hold, and what they do twice
+    Caches {
+        #[command(flatten)]
+        common: Common,
+        /// Another row of caches for `snapshots`, e.g. '(c2,llnr,5)(o2,lfu,10)'; may be repeated
+        #[arg(long, value_name = "SPEC", value_parser = parse_setup)]
+        caches: Vec<(String, SnapshotSetup)>,
+        /// Leave out the smallest caches of depth-first search, which take many runs
+        #[arg(long)]
+        no_dfs: bool,
+    },
+}
+
+/// What all tables have in common.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Models; constants of one of them may be set as in `mcslock1.m:N=6`
+    #[arg(required = true, value_name = "MODEL")]
+    pub(crate) models: Vec<PathBuf>,
+
+    /// Override a constant of all models; may be repeated
+    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = crate::flags::parse_constant,
+          help_heading = "Model")]
+    pub(crate) constants: Vec<(String, String)>,
+
+    /// Whose meaning a Murphi text is given where tools disagree
+    #[arg(long, value_enum, default_value_t = DialectName::Hadal, help_heading = "Model")]
+    pub(crate) dialect: DialectName,
+
+    /// Scalarset reduction
+    #[arg(long, value_enum, default_value_t = SymmetryName::Full, help_heading = "Model")]
+    pub(crate) symmetry: SymmetryName,
+
+    /// What counts as a deadlock; nothing did in the papers
+    #[arg(long, value_enum, default_value_t = DeadlockName::Off, help_heading = "Model")]
+    pub(crate) deadlock: DeadlockName,
+
+    /// What makes the successors
+    #[arg(long, value_enum, default_value_t = EngineName::Native, help_heading = "Model")]
+    pub(crate) engine: EngineName,
+
+    /// End a run at its first violation, as the papers' runs did; otherwise all states are visited
+    #[arg(long, help_heading = "Search")]
+    pub(crate) stop_at_error: bool,
+
+    /// How states are remembered: exact, hash40, hash64, hash96, hash128
+    #[arg(long, value_name = "NAME", value_parser = parse_store, default_value = "exact",
+          help_heading = "Search")]
+    pub(crate) store: StoreKind,
+
+    /// For all that is random
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
+    pub(crate) seed: u64,
+
+    /// Do every run so many times, in turn, and tell the fastest
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Search")]
+    pub(crate) repeat: u32,
+
+    /// Memory for the search that has everything in memory [default: half of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, help_heading = "Resources")]
+    pub(crate) memory: Option<u64>,
+
+    /// Where queues and layers go [default: a fresh folder under TMPDIR, else /var/tmp]
+    #[arg(long, value_name = "DIR", help_heading = "Resources")]
+    pub(crate) disk: Option<PathBuf>,
+
+    /// Cut each run off after this long, e.g. 90s
+    #[arg(long, value_name = "DURATION", value_parser = units::parse_duration,
+          help_heading = "Resources")]
+    pub(crate) time_limit: Option<Duration>,
+
+    /// How tables are written
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
+    pub(crate) format: Format,
+
+    /// Progress on standard error: live on a terminal, plain lines elsewhere
+    #[arg(long, value_enum, default_value_t = ProgressName::Auto, help_heading = "Output")]
+    pub(crate) progress: ProgressName,
+}
+
+/// A list in one argument. A type of its own, since several values of one flag mean something else.
+#[derive(Clone, Debug)]
+pub(crate) struct List<T>(pub(crate) Vec<T>);
+
+fn parse_list<T>(text: &str, parse: fn(&str) -> Result<T, String>) -> Result<List<T>, String> {
+    let parts: Result<Vec<T>, String> = split_list(text).into_iter().map(parse).collect();
+    parts.map(List)
+}
+
+fn parse_choices(text: &str) -> Result<List<Choice>, String> {
+    parse_list(text, Choice::parse)
+}
+
+fn parse_fractions(text: &str) -> Result<List<f64>, String> {
+    parse_list(text, parse_fraction)
+}
+
+fn parse_layer_list(text: &str) -> Result<List<Layers>, String> {
+    parse_list(text, parse_layers)
+}
+
+fn parse_setup(text: &str) -> Result<(String, SnapshotSetup), String> {
+    let setup = SnapshotSetup::parse(text).map_err(|error| error.to_string())?;
+    Ok((text.trim().to_owned(), setup))
+}
+
+fn parse_store(text: &str) -> Result<StoreKind, String> {
+    StoreKind::from_name(text).ok_or_else(|| {
+        format!("there is no store `{text}`; there are exact, hash40, hash64, hash96, hash128")
+    })
+}

@@ -1,0 +1,166 @@
+//! Strategies as they are written in the laboratory: a name, and after a colon what is not as in
+//! its paper: `mono:open`, `layered:20`, `layered:no-cache`, `snapshots:pebble`.
+
+use hadal_search::{Layers, MonoTable, SnapshotSetup, StateCacheSpec, Strategy};
+
+/// A strategy to be measured, and how it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Choice {
+    pub(crate) label: String,
+    /// `None` is `auto`.
+    pub(crate) strategy: Option<Strategy>,
+}
+
+impl Choice {
+    pub(crate) fn new(label: impl Into<String>, strategy: Strategy) -> Self {
+        Choice {
+            label: label.into(),
+            strategy: Some(strategy),
+        }
+    }
+
+    /// The search that all others are compared with.
+    pub(crate) fn ram() -> Self {
+        Choice::new("ram", Strategy::Ram)
+    }
+
+    /// Reads one choice.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let (name, variant) = match text.split_once(':') {
+            Some((name, variant)) => (name, Some(variant)),
+            None => (text, None),
+        };
+        if name == "auto" && variant.is_none() {
+            return Ok(Choice {
+                label: text.to_owned(),
+                strategy: None,
+            });
+        }
+        let Some(mut strategy) = Strategy::from_name(name) else {
+            let names = Strategy::NAMES.join(", ");
+            return Err(format!(
+                "there is no strategy `{name}`; there are auto, {names}"
+            ));
+        };
+        if let Some(variant) = variant {
+            vary(&mut strategy, variant)?;
+        }
+        Ok(Choice::new(text, strategy))
+    }
+}
+
+fn vary(strategy: &mut Strategy, variant: &str) -> Result<(), String> {
+    let name = strategy.name();
+    match strategy {
+        Strategy::Mono { table } | Strategy::Local { table, .. } => {
+            *table = match variant {
+                "open" => MonoTable::Open,
+                "chained" => MonoTable::Chained,
+                _ => return Err(format!("after `{name}:` comes `open` or `chained`")),
+            };
+        }
+        Strategy::Layered { cache, .. } if variant == "no-cache" => *cache = false,
+        Strategy::Layered { layers, .. } => *layers = parse_layers(variant)?,
+        Strategy::Snapshots { setup, .. } => {
+            *setup = SnapshotSetup::parse(variant).map_err(|error| error.to_string())?;
+        }
+        Strategy::DfsCache { caches, .. } => {
+            *caches = StateCacheSpec::parse_all(variant).map_err(|error| error.to_string())?;
+        }
+        Strategy::Ram | Strategy::Cache { .. } | Strategy::Part { .. } => {
+            return Err(format!("the strategy `{name}` has no variants"));
+        }
+    }
+    Ok(())
+}
+
+/// A number of layers, or `auto`.
+pub(crate) fn parse_layers(text: &str) -> Result<Layers, String> {
+    match text.trim() {
+        "auto" => Ok(Layers::Auto),
+        number => match number.parse() {
+            Ok(layers) => Ok(Layers::Fixed(layers)),
+            Err(_) => Err(format!(
+                "`{number}` is neither a number of layers nor `auto`"
+            )),
+        },
+    }
+}
+
+/// Part of the memory that a search of everything in memory needs.
+pub(crate) fn parse_fraction(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(fraction) if fraction > 0.0 && fraction <= 100.0 => Ok(fraction),
+        _ => Err(format!("`{text}` is not a fraction; write for example 0.1")),
+    }
+}
+
+/// The parts of a list at its commas, except those within parentheses.
+pub(crate) fn split_list(text: &str) -> Vec<&str> {
+    let (mut parts, mut open, mut first) = (Vec::new(), 0u32, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => open += 1,
+            ')' => open = open.saturating_sub(1),
+            ',' if open == 0 => {
+                parts.push(&text[first..at]);
+                first = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[first..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_are_read() {
+        let strategy = |text: &str| Choice::parse(text).expect(text).strategy;
+        assert_eq!(strategy("auto"), None);
+        let open = Strategy::Mono {
+            table: MonoTable::Open,
+        };
+        assert_eq!(strategy("mono:open"), Some(open));
+        let layered = |layers, cache| Some(Strategy::Layered { layers, cache });
+        assert_eq!(strategy("layered:7"), layered(Layers::Fixed(7), true));
+        assert_eq!(strategy("layered:auto"), layered(Layers::Auto, true));
+        assert_eq!(
+            strategy("layered:no-cache"),
+            layered(Layers::Fixed(50), false)
+        );
+        assert!(strategy("snapshots:(c2,lru,3)").is_some());
+        assert!(strategy("dfs-cache:(lru,100)").is_some());
+        for bad in [
+            "",
+            "ramm",
+            "ram:x",
+            "mono:x",
+            "layered:x",
+            "snapshots:x",
+            "auto:x",
+        ] {
+            assert!(Choice::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn caches_in_a_list_keep_their_commas() {
+        assert_eq!(
+            split_list("ram,snapshots:(c2,lru,3)(o2,lfu,1),part"),
+            ["ram", "snapshots:(c2,lru,3)(o2,lfu,1)", "part"]
+        );
+    }
+
+    #[test]
+    fn fractions_are_positive() {
+        assert_eq!(parse_fraction("0.05"), Ok(0.05));
+        for bad in ["0", "-1", "x", "nan", "inf", ""] {
+            assert!(parse_fraction(bad).is_err(), "{bad}");
+        }
+    }
+}

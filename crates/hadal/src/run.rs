@@ -1,0 +1,264 @@
+//! From a question to an exit code: load, search, replay what was found, tell.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Context;
+use hadal_search::{Error, OnDisk, Options, Outcome, TraceError, Verdict, Violation};
+use hadal_store::disk::FolderOptions;
+use hadal_syntax::Source;
+
+use crate::disk::{self, Found, NoScratch, Place};
+use crate::exit::{self, Exit};
+use crate::flags::RunArgs;
+use crate::load::{self, Loaded, Request};
+use crate::plan::Plan;
+use crate::progress::Display;
+use crate::question::Question;
+use crate::record::Record;
+use crate::style::Style;
+use crate::summary::Summary;
+use crate::trace::NamedTrace;
+use crate::{memory, signals, summary};
+
+/// A violation with its replayed counterexample.
+pub(crate) struct Shown {
+    pub(crate) violation: Violation,
+    pub(crate) trace: Option<NamedTrace>,
+}
+
+/// Where a search begins, and where it may put what memory cannot hold.
+pub(crate) enum Start<'a> {
+    /// Nowhere.
+    InMemory,
+    /// In a folder of its own, if there can be one.
+    Scratch,
+    /// In the folder at `path`.
+    Given { path: &'a Path, force: bool },
+    /// Where an earlier run ended.
+    Found(Found),
+}
+
+/// Loads the model of a question, and says so.
+pub(crate) fn without_search(question: &Question, args: &RunArgs) -> anyhow::Result<Exit> {
+    let plan = Plan::new(question, args);
+    let Some(loaded) = load(question, &plan, args)? else {
+        return Ok(Exit::Usage);
+    };
+    if !args.quiet {
+        let style = Style::new(args.color, &io::stdout());
+        let text = summary::without_search(&loaded, style);
+        deliver(&mut io::stdout(), &text, "the summary")?;
+    }
+    Ok(Exit::Done)
+}
+
+fn load(question: &Question, plan: &Plan, args: &RunArgs) -> anyhow::Result<Option<Loaded>> {
+    let request = Request {
+        source: Source::new(question.name.as_str(), question.text.as_str())?,
+        language: question.language,
+        dialect: plan.dialect,
+        constants: question.constants.clone(),
+        symmetry: plan.symmetry,
+        limits: plan.limits,
+        engine: question.engine,
+    };
+    load::load(request, Style::new(args.color, &io::stderr()))
+}
+
+/// Answers a question. `started` is when the process was.
+pub(crate) fn run(
+    question: &Question,
+    args: &RunArgs,
+    start: Start<'_>,
+    started: Instant,
+) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
+    let plan = Plan::new(question, args);
+    let style = Style::new(args.color, &io::stdout());
+    let Some(loaded) = load(question, &plan, args)? else {
+        return Ok(Exit::Usage);
+    };
+    plan.check_budget()?;
+    let options = plan.search_options();
+    let taken = take(
+        start,
+        disk::folder_options(options.memory_bytes, args.disk_limit),
+    )?;
+    // Opened before the search, so that a bad path costs nothing.
+    let record_file = match &args.json {
+        Some(path) if path.as_os_str() != "-" => Some(create(path)?),
+        _ => None,
+    };
+
+    let folder = taken.place.as_ref().map(|place| place.folder.clone());
+    let mut display = Display::new(args.progress, folder);
+    let before_search = started.elapsed().as_secs_f64();
+    let result = search(question, &loaded, &options, &taken, &mut display)?;
+    display.finish();
+    let first_layer = display.first_layer_seconds();
+    let mut outcome = match result {
+        Ok(outcome) => outcome,
+        Err(error) => return Ok(search_error(&error, &loaded, &taken)),
+    };
+
+    let trace_begun = Instant::now();
+    let mut shown = Vec::new();
+    for violation in std::mem::take(&mut outcome.violations) {
+        let trace = match &violation.path {
+            None => None,
+            Some(path) => {
+                // Someone who stopped the search still wants to see what it had found.
+                let never = hadal_model::Stop::new();
+                match hadal_search::trace(&*loaded.model, path, &options, &never) {
+                    Ok(trace) => Some(NamedTrace::new(&*loaded.model, &trace)),
+                    Err(error @ TraceError::DoesNotReplay { .. }) => {
+                        eprintln_lossy(&format!("{error}; please report this with the model"));
+                        return Ok(Exit::Internal);
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        };
+        shown.push(Shown { violation, trace });
+    }
+    let trace_seconds = trace_begun.elapsed().as_secs_f64();
+
+    let summary = Summary {
+        question,
+        args,
+        plan: &plan,
+        loaded: &loaded,
+        outcome: &outcome,
+        shown: &shown,
+        resumable: taken.place.as_ref().and_then(|place| place.kept.as_deref()),
+        no_scratch: taken.no_scratch.as_ref(),
+        first_state_seconds: first_layer.map(|seconds| before_search + seconds),
+        total_seconds: begun.elapsed().as_secs_f64(),
+        peak_bytes: memory::peak_bytes(),
+    };
+    let exit = match outcome.verdict {
+        Verdict::Verified => Exit::Verified,
+        Verdict::Violated => Exit::Violated,
+        Verdict::Incomplete => Exit::Incomplete,
+    };
+    let to_stdout = args
+        .json
+        .as_ref()
+        .is_some_and(|path| path.as_os_str() == "-");
+    let mut delivered = Ok(());
+    if !to_stdout {
+        delivered = deliver(&mut io::stdout(), &summary.render(style), "the summary");
+    }
+    if args.json.is_some() {
+        let mut text = serde_json::to_string_pretty(&Record::new(&summary, trace_seconds))?;
+        text.push('\n');
+        delivered = delivered.and(match record_file {
+            Some(mut file) => deliver(&mut file, &text, "the run record"),
+            None => deliver(&mut io::stdout(), &text, "the run record"),
+        });
+    }
+    Ok(match delivered {
+        Ok(()) => exit,
+        // The verdict stands, but whoever waits for it did not get it.
+        Err(error) => {
+            eprintln_lossy(&format!("{error:#}"));
+            Exit::Internal
+        }
+    })
+}
+
+/// What a search is given of the disk.
+#[derive(Default)]
+struct Taken {
+    place: Option<Place>,
+    /// The manifest of the run to go on with.
+    manifest: Option<Vec<u8>>,
+    no_scratch: Option<NoScratch>,
+}
+
+fn take(start: Start<'_>, options: FolderOptions) -> anyhow::Result<Taken> {
+    let mut taken = Taken::default();
+    match start {
+        Start::InMemory => {}
+        Start::Scratch => match disk::scratch(options) {
+            Ok(place) => taken.place = Some(place),
+            Err(why) => taken.no_scratch = Some(why),
+        },
+        Start::Given { path, force } => taken.place = Some(disk::given(path, force, options)?),
+        Start::Found(found) => {
+            let (place, manifest) = found.take(options)?;
+            (taken.place, taken.manifest) = (Some(place), Some(manifest));
+        }
+    }
+    Ok(taken)
+}
+
+/// Searches with what there is. The outer error is about the question, not about the search.
+fn search(
+    question: &Question,
+    loaded: &Loaded,
+    options: &Options,
+    taken: &Taken,
+    display: &mut Display,
+) -> anyhow::Result<Result<Outcome, Error>> {
+    let (model, stop) = (&*loaded.model, &signals::STOP);
+    let Some(place) = &taken.place else {
+        return Ok(hadal_search::check(model, options, stop, display));
+    };
+    let folder = place.folder.clone();
+    if let Some(manifest) = &taken.manifest {
+        return Ok(hadal_search::resume(
+            model, options, folder, manifest, stop, display,
+        ));
+    }
+    let on_disk = OnDisk {
+        folder,
+        resumable: place.kept.is_some(),
+        label: question.to_label()?,
+    };
+    Ok(hadal_search::check_on_disk(
+        model, options, on_disk, stop, display,
+    ))
+}
+
+/// Writes a result. Whoever closes the pipe has seen enough.
+fn deliver(to: &mut dyn Write, text: &str, what: &str) -> anyhow::Result<()> {
+    match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.with_context(|| format!("cannot write {what}")),
+    }
+}
+
+fn create(path: &Path) -> anyhow::Result<File> {
+    File::create(path).with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// Says why there is no verdict.
+fn search_error(error: &Error, loaded: &Loaded, taken: &Taken) -> Exit {
+    signals::await_exit();
+    let name = loaded.source.name();
+    if let Error::Store(error) = error {
+        let folder = taken.place.as_ref().and_then(|place| place.kept.as_ref());
+        let folder = folder.map_or(String::new(), |path| format!(" in `{}`", path.display()));
+        eprintln_lossy(&format!("{name}: the search cannot go on{folder}: {error}"));
+        return exit::of_store_error(error);
+    }
+    let (exit, hint) = match error {
+        Error::NoStartstate => (Exit::Usage, ""),
+        Error::BrokenSymmetry { .. } => (
+            Exit::Usage,
+            "\nhelp: make the rule treat all elements alike, or run with --symmetry off",
+        ),
+        Error::Unrepeatable { .. } => (Exit::Internal, "; please report this with the model"),
+        _ => (Exit::Usage, ""),
+    };
+    eprintln_lossy(&format!("{name}: {error}{hint}"));
+    exit
+}
+
+fn eprintln_lossy(text: &str) {
+    let _ = writeln!(io::stderr(), "error: {text}");
+}

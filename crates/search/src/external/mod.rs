@@ -1,0 +1,44 @@
+//! What a search does when memory ends: visited states lie in sorted runs on a disk, and the set in
+//! memory only remembers those of late.
+//!
+//! A layer then goes like this. Successors that the set does not know are *candidates*: they may
+//! be new, or older than the set remembers. They are written down in the order in which they were
+//! generated, and their keys are put in order, a chunk at a time ([`Candidates`]).
+//! When the layer is expanded, equal candidates are made one, the first of them, and what older
+//! runs have is taken away ([`resolve`]); a bit for each candidate tells which are left.
+//! These are the new states. They become a run ([`Tiers`]), and going over the candidates once more
+//! gives them their ordinals, in the same order as if memory had never ended ([`settle`]).
+//!
+//! Nothing here depends on how much memory there is but the number of chunks and the size of the
+//! cache, and neither changes any result.
+
+mod bitmap;
+mod candidates;
+mod parallel;
+mod resolve;
+mod settle;
+mod shares;
+mod sweep;
+mod tiers;
+
+pub(crate) use bitmap::Bitmap;
+pub(crate) use candidates::{Candidates, parcels, read_parents, write_parents};
+pub(crate) use resolve::resolve;
+pub(crate) use settle::Settling;
+pub(crate) use shares::{Shares, sort_reserve};
+pub(crate) use sweep::sweep;
+pub(crate) use tiers::{Means, RUN, Tiers};
+
+/// What a search has beside the set since memory ended.
+pub(crate) struct External {
+    pub(crate) shares: Shares,
+    pub(crate) tiers: Tiers,
+    pub(crate) candidates: Candidates,
+}
+
+impl External {
+    /// Memory held, in bytes.
+    pub(crate) fn data_bytes(&self) -> u64 {
+        self.tiers.memory_bytes() + self.candidates.memory_bytes()
+    }
+}

@@ -1,0 +1,102 @@
+//! What the new states among a piece of candidates are, and what there is to say about them.
+
+use std::sync::Arc;
+
+use hadal_model::{Flow, PAD_BYTES, Remark, Shape, States};
+use hadal_store::{Parent, Slice, read_records, record_len};
+
+use super::{Bitmap, parcels, read_parents};
+use crate::kernel::Verdicts;
+use crate::visited::Keyed;
+use crate::worker::Worker;
+
+/// A piece of candidates on its way to become states.
+pub(crate) struct Settling {
+    piece: Option<Slice>,
+    /// Ordinal of its first candidate.
+    first: u64,
+    words: Vec<u64>,
+    states: Vec<u8>,
+    /// The records of those that are new, the version of their layout, and their parents.
+    pub(crate) records: Arc<[u8]>,
+    pub(crate) version: u32,
+    pub(crate) parents: Vec<Parent>,
+    pub(crate) verdicts: Verdicts,
+    pub(crate) remarks: Vec<Remark>,
+    pub(crate) flow: Flow,
+    /// Whether the piece is what was written.
+    pub(crate) is_whole: bool,
+}
+
+impl Settling {
+    pub(crate) fn new(shape: &Shape) -> Self {
+        Settling {
+            piece: None,
+            first: 0,
+            words: Vec::new(),
+            states: Vec::new(),
+            records: Arc::default(),
+            version: 0,
+            parents: Vec::new(),
+            verdicts: Verdicts::new(shape),
+            remarks: Vec::new(),
+            flow: Flow::Done,
+            is_whole: true,
+        }
+    }
+
+    /// Begins with the piece whose first candidate is `first`.
+    pub(crate) fn assign(&mut self, piece: Slice, first: u64) {
+        self.version = piece.version;
+        self.piece = Some(piece);
+        self.first = first;
+    }
+
+    /// Takes those that `is_new` tells, and evaluates the properties on them.
+    pub(crate) fn settle(
+        &mut self,
+        is_new: &Bitmap,
+        keyed: &Keyed,
+        shape: &Shape,
+        worker: &mut Worker<'_>,
+    ) {
+        self.flow = Flow::Done;
+        let Some(piece) = self.piece.take() else {
+            return;
+        };
+        let key_shape = keyed.codec.shape(piece.version);
+        let len = record_len(key_shape);
+        let mut records = Vec::new();
+        self.parents.clear();
+        let mut ordinal = self.first;
+        for parcel in parcels(piece.bytes()) {
+            let parcel = parcel.and_then(|(n, bytes)| {
+                let (bytes, parents) = bytes.split_at_checked(n * len)?;
+                Some((bytes, read_parents(parents, n)?))
+            });
+            let Some((bytes, parents)) = parcel else {
+                self.is_whole = false;
+                return;
+            };
+            for (at, parent) in parents.into_iter().enumerate() {
+                if is_new.get(ordinal) {
+                    records.extend_from_slice(&bytes[at * len..(at + 1) * len]);
+                    self.parents.push(parent);
+                }
+                ordinal += 1;
+            }
+        }
+        let n = self.parents.len();
+        self.words.clear();
+        read_records(&records, n, key_shape, &mut self.words);
+        self.states.clear();
+        keyed
+            .codec
+            .decode(piece.version, &self.words, &mut self.states);
+        self.states.resize(self.states.len() + PAD_BYTES, 0);
+        self.records = records.into();
+        let block = States::new(&self.states, shape.state_len, n);
+        self.flow = self.verdicts.find(&mut *worker.expander, shape, block);
+        self.remarks.append(&mut worker.expander.take_remarks());
+    }
+}

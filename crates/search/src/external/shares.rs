@@ -1,0 +1,39 @@
+//! Who gets how much of the memory there is.
+
+/// Bytes for each of those that share the budget once states are on disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shares {
+    /// The set of recent keys.
+    pub(crate) set: u64,
+    /// Keys of candidates that are put in order together, and what that takes.
+    pub(crate) chunk: u64,
+    /// Records of states to be expanded.
+    pub(crate) frontier: u64,
+    /// Records of candidates.
+    pub(crate) candidates: u64,
+    /// Runs that are not worth a file yet.
+    pub(crate) runs: u64,
+    /// Candidates that are looked for at once, on all threads together.
+    pub(crate) batch: u64,
+}
+
+impl Shares {
+    /// Shares out `bytes`. The set gets more than half: it saves the most work.
+    pub(crate) fn of(bytes: u64) -> Self {
+        let part = |share: u64| bytes / 32 * share;
+        Shares {
+            set: part(19),
+            chunk: part(6),
+            frontier: part(2),
+            candidates: part(2),
+            runs: part(1),
+            batch: part(2),
+        }
+    }
+}
+
+/// While everything is in memory, so much of the budget is left free: by then keys must be put in
+/// order.
+pub(crate) fn sort_reserve(memory_bytes: u64) -> u64 {
+    memory_bytes / 8
+}

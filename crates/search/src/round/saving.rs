@@ -1,0 +1,205 @@
+//! Rounds as they are written to a folder, and taken up again.
+
+use hadal_store::codec::{Codec, Mark};
+use hadal_store::disk::ParentLog;
+use hadal_store::{
+    Error as StoreError, Keep, Keys, Log, N_PARTITIONS, Placing, SegmentEntry, Set, read_records,
+};
+
+use super::{Rounds, means};
+use crate::external::{Tiers, sort_reserve, sweep};
+use crate::shared::{lock, read, write};
+use crate::snapshot::{Blob, SavedExternal, Snapshot};
+use crate::visited::{Keyed, Visited};
+use crate::{Error, OnDisk};
+
+/// What a snapshot has of the states.
+pub(crate) struct SavedStates {
+    pub(crate) codec: Blob,
+    pub(crate) log: Vec<SegmentEntry>,
+    pub(crate) parents: Blob,
+    pub(crate) parents_file: Option<String>,
+    pub(crate) external: Option<SavedExternal>,
+}
+
+/// Records that are taken into the set at once.
+const RECORDS_AT_ONCE: u64 = 1 << 16;
+
+impl Rounds<'_> {
+    /// Whether a search like this can be written down: states must have keys.
+    pub(crate) fn can_be_saved(&self) -> bool {
+        let is_resumable = self.on_disk.as_ref().is_some_and(|disk| disk.resumable);
+        is_resumable && matches!(self.shared.visited, Visited::Keys(_))
+    }
+
+    /// From now on everything that a later run needs is written as it comes.
+    pub(crate) fn begin_saving(&mut self) -> Result<(), Error> {
+        let (Some(on_disk), Visited::Keys(keyed)) = (&self.on_disk, &self.shared.visited) else {
+            return Ok(());
+        };
+        if on_disk.resumable {
+            lock(&keyed.log).attach(on_disk.folder.clone(), Keep::AllAndWrite)?;
+            self.parents.attach(&on_disk.folder)?;
+        }
+        Ok(())
+    }
+
+    /// Makes everything last that a snapshot lists.
+    pub(crate) fn save(&mut self) -> Result<Option<SavedStates>, Error> {
+        let (Some(on_disk), Visited::Keys(keyed)) = (&self.on_disk, &self.shared.visited) else {
+            return Ok(None);
+        };
+        let external = match &mut self.external {
+            None => None,
+            Some(external) => {
+                let n_threads = self.sizes.n_threads;
+                let means = means(keyed, on_disk, &external.shares, n_threads);
+                let tiers = external.tiers.commit(&means)?;
+                let candidates = external.candidates.commit(n_threads)?;
+                Some(SavedExternal {
+                    tiers,
+                    ..candidates
+                })
+            }
+        };
+        let mut codec = Vec::new();
+        keyed.codec.write_since(&mut Mark::default(), &mut codec);
+        Ok(Some(SavedStates {
+            codec: Blob(codec),
+            log: lock(&keyed.log).commit()?,
+            parents: Blob(self.parents.commit(&on_disk.folder)?),
+            parents_file: self.parents.file_name(),
+            external,
+        }))
+    }
+
+    /// Takes up what a snapshot lists.
+    pub(crate) fn restore(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
+        let shared = self.shared;
+        let (Some(on_disk), Visited::Keys(keyed)) = (self.on_disk.clone(), &shared.visited) else {
+            return Err(damaged("this model's states have no keys"));
+        };
+        let folder = &on_disk.folder;
+        folder.sweep(snapshot.files())?;
+        restore_codec(&keyed.codec, &snapshot.codec)?;
+        let newest = keyed.codec.newest();
+        *write(&keyed.set) = Set::new(Placing::new(newest.n_bits));
+        self.parents = ParentLog::reopen(folder, &snapshot.parents.0)?;
+        let keep = match &snapshot.external {
+            Some(_) => Keep::BytesAndWrite(self.shares(keyed, folder).frontier),
+            None => Keep::AllAndWrite,
+        };
+        let mut log = Log::reopen(folder.clone(), keep, &snapshot.log)?;
+        if log.is_empty() {
+            log.begin_at(snapshot.n_states);
+        }
+        if log.len() != snapshot.n_states || self.parents.len() != snapshot.n_states {
+            return Err(damaged("states are missing"));
+        }
+        *lock(&keyed.log) = log;
+        match &snapshot.external {
+            Some(saved) => {
+                let tiers = Tiers::open(folder, &saved.tiers)?;
+                self.begin_external(tiers)?;
+                if let Some(external) = &mut self.external {
+                    external.candidates.reopen(saved)?;
+                    if external.candidates.len() != saved.n_candidates {
+                        return Err(damaged("candidates are missing"));
+                    }
+                }
+            }
+            None => self.fill_set(keyed, &on_disk, snapshot)?,
+        }
+        lock(&keyed.log).release_before(snapshot.frontier.start);
+        Ok(())
+    }
+
+    /// Takes all states into the set again, and on to disk what does not fit.
+    fn fill_set(
+        &mut self,
+        keyed: &Keyed,
+        on_disk: &OnDisk,
+        snapshot: &Snapshot,
+    ) -> Result<(), Error> {
+        let placing = read(&keyed.set).placing();
+        let (mut keys, mut words) = (Keys::default(), Vec::new());
+        let mut tiers: Option<Tiers> = None;
+        let mut first = 0;
+        while first < snapshot.n_states {
+            let n = RECORDS_AT_ONCE.min(snapshot.n_states - first);
+            let slices = lock(&keyed.log).read(first, n as usize)?;
+            first += n;
+            words.clear();
+            for slice in &slices {
+                keyed.newest_words(slice, &mut words);
+            }
+            keys.fill(placing, &words);
+            let mut counts = [0; N_PARTITIONS];
+            for (partition, count) in counts.iter_mut().enumerate() {
+                *count = keys.positions(partition).len();
+            }
+            let growth_bytes = read(&keyed.set).growth_bytes(&counts, 1);
+            if !self.fits(growth_bytes) {
+                let shares = self.shares(keyed, &on_disk.folder);
+                let means = means(keyed, on_disk, &shares, self.sizes.n_threads);
+                let sort_bytes = sort_reserve(self.sizes.memory_bytes);
+                let tiers = tiers.get_or_insert_default();
+                sweep(&read(&keyed.set), sort_bytes, &means, tiers)?;
+                *write(&keyed.set) = Set::new(placing);
+            }
+            let set = read(&keyed.set);
+            for partition in 0..N_PARTITIONS {
+                let cells = std::iter::once(keys.cells(partition));
+                write(set.partition(partition)).add_all(cells, |_, _| ());
+            }
+            drop(set);
+            self.table_bytes = self.shared.visited.table_bytes();
+            let expanded = first.min(snapshot.frontier.start);
+            lock(&keyed.log).release_before(expanded);
+        }
+        if let Some(mut tiers) = tiers {
+            let shares = self.shares(keyed, &on_disk.folder);
+            let means = means(keyed, on_disk, &shares, self.sizes.n_threads);
+            let sort_bytes = sort_reserve(self.sizes.memory_bytes);
+            sweep(&read(&keyed.set), sort_bytes, &means, &mut tiers)?;
+            self.begin_external(tiers)?;
+        }
+        Ok(())
+    }
+}
+
+impl Keyed {
+    /// Appends the keys of some records, in the newest layout.
+    fn newest_words(&self, slice: &hadal_store::Slice, words: &mut Vec<u64>) {
+        let (shape, newest) = (self.codec.shape(slice.version), self.codec.newest());
+        if shape == newest {
+            read_records(slice.bytes(), slice.len, shape, words);
+            return;
+        }
+        let mut old = Vec::new();
+        read_records(slice.bytes(), slice.len, shape, &mut old);
+        let recoder = self.codec.recoder(slice.version, newest.version);
+        for key in old.chunks_exact(shape.n_words) {
+            let end = words.len();
+            words.resize(end + newest.n_words, 0);
+            assert!(
+                recoder.recode(key, &mut words[end..]),
+                "newer layouts have room for all"
+            );
+        }
+    }
+}
+
+fn restore_codec(codec: &Codec, blob: &Blob) -> Result<(), Error> {
+    codec
+        .read_log(&blob.0)
+        .map_err(|error| damaged(&error.to_string()))
+}
+
+fn damaged(what: &str) -> Error {
+    Error::Store(StoreError::Damaged {
+        file: "the manifest".to_owned(),
+        offset: 0,
+        what: what.to_owned(),
+    })
+}

@@ -1,0 +1,56 @@
+//! Sizes of blocks, window and buffers. They never change results.
+
+use hadal_model::Shape;
+
+use crate::Options;
+use crate::task::Task;
+use crate::visited::Visited;
+
+/// How much is done at once, and what that takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) n_threads: usize,
+    /// What all data may hold together.
+    pub(crate) memory_bytes: u64,
+    /// Most states in a block.
+    pub(crate) block_len: usize,
+    /// Blocks in a round.
+    pub(crate) window_blocks: usize,
+    /// Candidates that a task's buffer takes.
+    pub(crate) buffer_len: usize,
+    /// What a task holds.
+    pub(crate) buffer_bytes: u64,
+}
+
+/// A task's buffers take about this much where memory is plentiful.
+const TASK_BYTES: u64 = 256 << 10;
+/// Share of the budget that all buffers may take.
+const BUFFER_SHARE: u64 = 8;
+/// Candidates that a buffer takes at the least.
+const MIN_BUFFER_LEN: u64 = 16;
+
+impl Sizes {
+    pub(crate) fn new(options: &Options, shape: &Shape, visited: &Visited) -> Self {
+        let window_blocks = options.window_blocks.max(1);
+        let task_bytes = TASK_BYTES.min(options.memory_bytes / BUFFER_SHARE / window_blocks as u64);
+        // A block's own states take a quarter of the buffers at most.
+        let per_source = shape.state_len.max(1) as u64;
+        let block_len = (options.block_len as u64)
+            .min(task_bytes / 4 / per_source)
+            .clamp(1, 1 << 16) as usize;
+        let bytes_for = |capacity| Task::bytes_for(shape, visited, capacity, block_len);
+        let buffer_len = options.buffer_len.unwrap_or_else(|| {
+            let per_candidate = bytes_for(1) - bytes_for(0);
+            let left = task_bytes.saturating_sub(bytes_for(0));
+            (left / per_candidate).max(MIN_BUFFER_LEN) as usize
+        });
+        Sizes {
+            n_threads: options.threads.max(1),
+            memory_bytes: options.memory_bytes,
+            block_len,
+            window_blocks,
+            buffer_len,
+            buffer_bytes: bytes_for(buffer_len),
+        }
+    }
+}

@@ -1,0 +1,524 @@
+//! Breadth-first search over whatever a strategy remembers.
+//!
+//! The loop is that of the layer engine, for one thread: it takes states from a queue, makes their
+//! successors and offers these to a [`Memory`], which decides which of them are new and has them
+//! admitted, at once or later. A memory that forgets may admit a state again; it must never let a
+//! state go that was not admitted before. Then states are first admitted in the order of their
+//! depth, so the first finding of each kind lies as near to a startstate as any, and its trace is
+//! among the shortest.
+
+use std::time::Instant;
+
+use hadal_model::{PAD_BYTES, States};
+use hadal_store::Parent;
+
+use super::distinct;
+use super::explorer::{Explorer, Halt, Judge, Kin, NO_PARENT, Run};
+use super::queue::Queue;
+use super::records::{Records, Shelf};
+use super::report::{self, End};
+use super::signature::Signatures;
+use crate::totals::{Totals, add_to};
+use crate::{Duplicates, Error, Outcome, Reason, Stats, Value};
+
+/// What a strategy remembers of the states it has seen.
+pub(super) trait Memory {
+    /// Takes a successor, and admits it if it is known to be new.
+    fn offer(&mut self, state: &[u8], parent: Parent, intake: &mut Intake<'_>) -> Result<(), Halt>;
+
+    /// All successors of `state` have been offered, and none of any state behind it.
+    fn expanded(&mut self, _state: &[u8]) {}
+
+    /// All states of a layer have been expanded, so all that is new at `depth` has been offered
+    /// and must now be admitted. May end the search for a reason of the strategy's own.
+    fn end_layer(&mut self, depth: u32, intake: &mut Intake<'_>) -> Result<(), Halt>;
+
+    /// Memory that it takes of the strategy's budget.
+    fn data_bytes(&self) -> u64;
+
+    /// Whether it may have forgotten a state, and so admitted one twice.
+    fn forgot(&self) -> bool;
+
+    /// Time spent on finding duplicates apart from offers, I/O left out.
+    fn detecting(&self) -> Option<f64> {
+        None
+    }
+
+    /// Duplicates that were only noticed among others of the layer, and on disk.
+    fn duplicates(&self) -> (u64, u64) {
+        (0, 0)
+    }
+
+    /// What only this strategy counts. `admitted` counts repeats, `distinct` does not, where it is
+    /// known.
+    fn tell(&mut self, told: &Told, stats: &mut Stats);
+}
+
+/// What a memory may want to know when it tells what it counted.
+pub(super) struct Told {
+    /// States admitted, repeats included.
+    pub(super) admitted: u64,
+    /// Different states among them, where that is known.
+    pub(super) distinct: Option<u64>,
+    /// Whether everything was visited for certain.
+    pub(super) all_visited: bool,
+    /// Most states in the queue.
+    pub(super) max_queue: u64,
+    pub(super) state_len: usize,
+}
+
+/// Where new states go.
+pub(super) struct Intake<'a> {
+    pub(super) signatures: Signatures,
+    pub(super) queue: Queue,
+    pub(super) judge: Judge<'a>,
+    pub(super) kin: Kin,
+    /// Keys of all admitted states, for counting the different ones.
+    ledger: Option<Records>,
+    pub(super) n_admitted: u64,
+    /// Depth of the states that are being found.
+    depth: u32,
+}
+
+impl Intake<'_> {
+    /// Takes a new state in: it will be judged, and expanded when its turn comes.
+    pub(super) fn admit(&mut self, state: &[u8], parent: Parent) -> Result<(), Halt> {
+        self.queue.push(state)?;
+        self.kin.push(parent)?;
+        if let Some(ledger) = &mut self.ledger {
+            ledger.push(self.signatures.key(state))?;
+        }
+        self.n_admitted += 1;
+        self.judge.add(state, self.depth)
+    }
+}
+
+/// Sizes of a breadth-first search.
+pub(super) struct Plan {
+    /// Where the queue goes.
+    pub(super) queue_shelf: Shelf,
+    /// Where everything else goes.
+    pub(super) shelf: Shelf,
+    /// Memory for each end of the queue.
+    pub(super) segment_bytes: u64,
+    pub(super) forgets: Forgets,
+}
+
+/// What becomes of states that were seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Forgets {
+    /// All are remembered.
+    Never,
+    /// Some are forgotten, but the search ends all the same, or the memory sees to that.
+    AndEnds,
+    /// Some are forgotten, and the search may go on for ever.
+    ForEver,
+}
+
+/// States admitted before it is first asked whether some are still new.
+const FIRST_COUNT: u64 = 1 << 11;
+
+/// Searches.
+pub(super) fn search<M: Memory>(run: &Run<'_>, plan: Plan, memory: M) -> Result<Outcome, Error> {
+    let signatures = Signatures::new(run.shape, run.own.store, run.own.seed);
+    // What is only there to be counted afterwards costs the strategy neither time nor room.
+    let aside = plan.shelf.beside();
+    let ledger = match plan.forgets {
+        Forgets::ForEver => Some(aside.records(signatures.key_len())?),
+        Forgets::AndEnds if run.own.count_distinct => Some(aside.records(signatures.key_len())?),
+        Forgets::AndEnds | Forgets::Never => None,
+    };
+    let intake = Intake {
+        queue: Queue::new(&plan.queue_shelf, run.shape.state_len, plan.segment_bytes),
+        judge: Judge::new(run),
+        kin: Kin::new(&aside)?,
+        signatures,
+        ledger,
+        n_admitted: 0,
+        depth: 0,
+    };
+    Breadth {
+        run: run.clone(),
+        explorer: Explorer::new(run),
+        intake,
+        memory,
+        plan,
+        layers: Vec::new(),
+        block: Vec::new(),
+        n_known: 0,
+        known_starts: (0, 0),
+        peak_bytes: 0,
+        offering: 0.0,
+        counting: 0.0,
+        next_count: FIRST_COUNT,
+        last_count: None,
+        only_repeats: false,
+    }
+    .run()
+}
+
+struct Breadth<'a, M> {
+    run: Run<'a>,
+    explorer: Explorer<'a>,
+    intake: Intake<'a>,
+    memory: M,
+    plan: Plan,
+    /// Sizes of the layers, without the one that is being found.
+    layers: Vec<u64>,
+    /// The states that are being expanded.
+    block: Vec<u8>,
+    /// Successors less admitted ones. Those that are not decided yet count as known.
+    n_known: i64,
+    /// Duplicates among startstates, which do not count.
+    known_starts: (u64, u64),
+    peak_bytes: u64,
+    /// Time spent on offers and ends of layers, without I/O and judging.
+    offering: f64,
+    /// Time spent on counting different states.
+    counting: f64,
+    /// When different states are to be counted next, by the number of admitted ones.
+    next_count: u64,
+    /// Different states at the last count, and the depth.
+    last_count: Option<(u64, usize)>,
+    /// Whether everything is known to be visited, though states are left to expand.
+    only_repeats: bool,
+}
+
+impl<M: Memory> Breadth<'_, M> {
+    fn run(mut self) -> Result<Outcome, Error> {
+        let end = match self.search_layers() {
+            Ok(end) => end,
+            Err(Halt::Failed(error)) => return Err(error),
+            Err(Halt::Enough) => unreachable!("a layer is ended before the search is"),
+            Err(Halt::Stop(reason)) => {
+                // What was found of the layer after the last one counts too, and is judged.
+                let depth = self.layers.len() as u32;
+                if let Err(Halt::Failed(error)) = self.intake.judge.settle(depth) {
+                    return Err(error);
+                }
+                let n_found = self.intake.n_admitted - self.layers.iter().sum::<u64>();
+                if n_found > 0 || self.layers.is_empty() {
+                    self.layers.push(n_found);
+                }
+                End::Stopped(reason)
+            }
+        };
+        self.report(end)
+    }
+
+    fn search_layers(&mut self) -> Result<End, Halt> {
+        self.find_starts()?;
+        let mut depth = 0;
+        loop {
+            let before = self.found();
+            let first = self.layers.iter().sum::<u64>();
+            let n_frontier = self.intake.n_admitted - first;
+            self.layers.push(n_frontier);
+            self.intake.depth = depth + 1;
+            self.intake.judge.findings.begin_layer();
+            self.run.gauge.begin_layer(depth, n_frontier);
+            let is_cut = self.run.options.bound == Some(depth) && n_frontier > 0;
+            if !is_cut {
+                let expanded = match self.intake.judge.findings.limit() {
+                    Some(limit) => self.expand(depth, first..limit, false),
+                    None => self.expand(depth, first..first + n_frontier, true),
+                };
+                match expanded {
+                    Ok(()) | Err(Halt::Enough) => {}
+                    Err(halt) => return Err(halt),
+                }
+            }
+            self.intake.judge.findings.end_layer();
+            if self.intake.judge.findings.is_full() {
+                return Ok(End::Violated(before));
+            }
+            if is_cut {
+                return Err(Halt::Stop(Reason::Bound));
+            }
+            // No one may be listening, and that is their affair.
+            let _ = self.run.ended_layers.send(self.run.gauge.read());
+            if self.intake.queue.is_empty() {
+                return Ok(End::Exhausted);
+            }
+            self.look_for_repeats()?;
+            depth += 1;
+        }
+    }
+
+    /// Ends a search that only visits states again. If a whole layer has no state that was not
+    /// admitted before that layer, then all states that were ever admitted have been expanded, and
+    /// there are no others. Since different states are counted at numbers of admitted ones that
+    /// double, all counting takes about as long as the last.
+    fn look_for_repeats(&mut self) -> Result<(), Halt> {
+        let n = self.intake.n_admitted;
+        let may_repeat = self.plan.forgets == Forgets::ForEver && self.memory.forgot();
+        if !may_repeat || n < self.next_count {
+            return Ok(());
+        }
+        self.next_count = 2 * n;
+        let n_layers = self.layers.len();
+        let distinct = self.count_distinct(n)?;
+        let before = self.last_count.replace((distinct, n_layers));
+        // The first layer that ends after a count may have begun before it.
+        self.only_repeats = before.is_some_and(|(n, at)| n == distinct && n_layers > at + 1);
+        match self.only_repeats {
+            true => Err(Halt::Stop(Reason::Revisits)),
+            false => Ok(()),
+        }
+    }
+
+    /// Different states among the first `n` admitted.
+    fn count_distinct(&mut self, n: u64) -> Result<u64, Error> {
+        let since = Instant::now();
+        let distinct = match &mut self.intake.ledger {
+            Some(ledger) => distinct::count(ledger, n, run_bytes(self.run.own))?,
+            None => n,
+        };
+        self.counting += since.elapsed().as_secs_f64();
+        Ok(distinct)
+    }
+
+    fn find_starts(&mut self) -> Result<(), Halt> {
+        self.explorer.begin(1);
+        while self.explorer.fill(None)? {
+            self.offer(None)?;
+        }
+        self.end_layer(0)?;
+        self.known_starts = self.memory.duplicates();
+        let n_states = self.intake.n_admitted;
+        match &self.explorer.successors().sources()[0].fault {
+            Some(fault) => self.intake.judge.findings.add_start_fault(n_states, fault),
+            None if n_states == 0 => return Err(Halt::Failed(Error::NoStartstate)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Expands the states with these ordinals, which are next in the queue, and finds the next
+    /// layer if that is wanted.
+    fn expand(
+        &mut self,
+        depth: u32,
+        ordinals: std::ops::Range<u64>,
+        goes_on: bool,
+    ) -> Result<(), Halt> {
+        let mut first = ordinals.start;
+        while first < ordinals.end {
+            let most = self.run.options.block_len.clamp(1, 1 << 16) as u64;
+            let n = most.min(ordinals.end - first) as usize;
+            let mut block = std::mem::take(&mut self.block);
+            block.clear();
+            for _ in 0..n {
+                self.intake.queue.pop_onto(&mut block)?;
+            }
+            block.resize(block.len() + PAD_BYTES, 0);
+            let result = self.expand_block(depth, first, &block, n, goes_on);
+            self.block = block;
+            result?;
+            first += n as u64;
+        }
+        match goes_on {
+            true => self.end_layer(depth + 1),
+            false => Ok(()),
+        }
+    }
+
+    fn expand_block(
+        &mut self,
+        depth: u32,
+        first: u64,
+        block: &[u8],
+        n: usize,
+        goes_on: bool,
+    ) -> Result<(), Halt> {
+        let states = States::new(block, self.run.shape.state_len, n);
+        self.explorer.begin(n);
+        let offered = self.offer_all(first, states, goes_on);
+        if !self.explorer.is_done() {
+            return offered;
+        }
+        // Also where the memory has no room for what they led to.
+        for (ordinal, source) in (first..).zip(self.explorer.successors().sources()) {
+            self.intake
+                .judge
+                .findings
+                .add_source(ordinal, depth, source);
+        }
+        offered?;
+        match self.intake.judge.findings.is_full() {
+            true => Err(Halt::Enough),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes all successors of `states`, and offers them if that is wanted.
+    fn offer_all(&mut self, first: u64, states: States<'_>, goes_on: bool) -> Result<(), Halt> {
+        let mut n_ended = 0;
+        while self.explorer.fill(Some(states))? {
+            if goes_on {
+                n_ended = self.offer(Some((first, states, n_ended)))?;
+            }
+        }
+        if goes_on {
+            (n_ended..states.len()).for_each(|at| self.memory.expanded(states.get(at)));
+        }
+        Ok(())
+    }
+
+    /// Offers the successors of some states (of the startstate, if there are none). Given and
+    /// returned with the states is the number of those whose successors have all been offered.
+    fn offer(&mut self, sources: Option<(u64, States<'_>, usize)>) -> Result<usize, Halt> {
+        let Breadth {
+            explorer,
+            intake,
+            memory,
+            ..
+        } = self;
+        let (since, before) = (Instant::now(), pauses(intake, &self.plan));
+        let n_before = intake.n_admitted;
+        let successors = explorer.successors();
+        let mut n_ended = sources.map_or(0, |(_, _, n_ended)| n_ended);
+        for at in 0..successors.len() {
+            let source = successors.source_of(at) as usize;
+            let ordinal = match sources {
+                None => NO_PARENT,
+                Some((first, states, _)) => {
+                    while n_ended < source {
+                        memory.expanded(states.get(n_ended));
+                        n_ended += 1;
+                    }
+                    first + source as u64
+                }
+            };
+            let index = successors.index(at);
+            memory.offer(successors.state(at), Parent { ordinal, index }, intake)?;
+        }
+        intake.judge.settle(intake.depth)?;
+        if sources.is_some() {
+            self.n_known += successors.len() as i64 - (intake.n_admitted - n_before) as i64;
+        }
+        self.offering +=
+            since.elapsed().as_secs_f64() - (pauses(&self.intake, &self.plan) - before);
+        self.note();
+        Ok(n_ended)
+    }
+
+    fn end_layer(&mut self, depth: u32) -> Result<(), Halt> {
+        let (since, before) = (Instant::now(), pauses(&self.intake, &self.plan));
+        let n_before = self.intake.n_admitted;
+        self.memory.end_layer(depth, &mut self.intake)?;
+        self.intake.judge.settle(self.intake.depth)?;
+        if depth > 0 {
+            self.n_known -= (self.intake.n_admitted - n_before) as i64;
+        }
+        self.offering +=
+            since.elapsed().as_secs_f64() - (pauses(&self.intake, &self.plan) - before);
+        self.note();
+        Ok(())
+    }
+
+    fn note(&mut self) {
+        let bytes = self.memory.data_bytes() + self.intake.queue.data_bytes();
+        self.peak_bytes = self.peak_bytes.max(bytes);
+        let disk_bytes = self.plan.shelf.now_bytes();
+        self.run
+            .gauge
+            .note_round(self.intake.n_admitted, bytes, disk_bytes);
+    }
+
+    /// What is known so far.
+    fn found(&self) -> Totals {
+        let mut goals = self.intake.judge.goals.clone();
+        add_to(&mut goals, &self.explorer.goal_hits);
+        let (mut layer, mut disk) = self.memory.duplicates();
+        layer -= self.known_starts.0;
+        disk -= self.known_starts.1;
+        Totals {
+            visited: self.explorer.visited,
+            transitions: self.explorer.transitions,
+            fired_by_rule: self.explorer.fired_by_rule.clone(),
+            goals,
+            duplicates: Duplicates {
+                memory: (self.n_known.max(0) as u64).saturating_sub(layer + disk),
+                layer,
+                disk,
+            },
+        }
+    }
+
+    fn report(mut self, end: End) -> Result<Outcome, Error> {
+        let found = self.found();
+        let seconds = self.run.gauge.seconds();
+        let admitted = self.layers.iter().sum::<u64>();
+        let forgot = self.memory.forgot();
+        let distinct = match forgot {
+            false => Some(admitted),
+            true if self.run.own.count_distinct => Some(self.count_distinct(admitted)?),
+            true => None,
+        };
+        let mut stats = Stats::default();
+        let told = Told {
+            admitted,
+            distinct,
+            all_visited: self.only_repeats || matches!(end, End::Exhausted),
+            max_queue: self.intake.queue.max_len,
+            state_len: self.run.shape.state_len,
+        };
+        self.memory.tell(&told, &mut stats);
+        let Breadth {
+            run,
+            explorer,
+            intake,
+            layers,
+            ..
+        } = self;
+        let depth = layers.len().saturating_sub(1) as u32;
+        intake.signatures.tell(admitted, depth, &mut stats);
+        stats.push("queue_max", Value::Count(told.max_queue));
+        stats.push("shortest_trace", Value::Count(1));
+        let detecting = self.memory.detecting();
+        let inserting = (self.offering - detecting.unwrap_or(0.0)).max(0.0);
+        stats.push("seconds_generation", Value::Seconds(explorer.seconds));
+        stats.push("seconds_insertion", Value::Seconds(inserting));
+        if let Some(detecting) = detecting {
+            stats.push("seconds_detection", Value::Seconds(detecting));
+        }
+        stats.push("seconds_judging", Value::Seconds(intake.judge.seconds));
+        let io_wait = report::io_seconds(&self.plan.shelf, &self.plan.queue_shelf);
+        report::tell_io(&self.plan.shelf, io_wait, &mut stats);
+        if self.plan.forgets != Forgets::Never {
+            stats.push("seconds_counting", Value::Seconds(self.counting));
+        }
+        report::report(
+            &run,
+            report::Ended {
+                end,
+                found,
+                states: distinct.unwrap_or(admitted),
+                states_exact: distinct.is_some(),
+                depth,
+                layers,
+                data_bytes: self.peak_bytes,
+                disk: report::disk_use(&self.plan.shelf),
+                io_wait,
+                stats,
+                seconds,
+                expanding: explorer.seconds,
+                inserting,
+                remarks: explorer.remarks(),
+            },
+            intake.judge,
+            intake.kin,
+        )
+    }
+}
+
+/// Time that is not the memory's own.
+fn pauses(intake: &Intake<'_>, plan: &Plan) -> f64 {
+    report::io_seconds(&plan.shelf, &plan.queue_shelf) + intake.judge.seconds
+}
+
+/// Memory for sorting what is counted afterwards.
+fn run_bytes(own: &super::StrategyOptions) -> u64 {
+    own.budget_bytes.clamp(1 << 20, 256 << 20)
+}

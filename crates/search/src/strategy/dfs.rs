@@ -1,0 +1,434 @@
+//! `dfs-cache`: depth-first search with a row of caches of states (the caching paper, section 4.2).
+//!
+//! A state that is visited goes into the first cache; what a full cache gives up goes into the next
+//! one, and what the last gives up is forgotten. A successor that is in some cache, or on the stack,
+//! is not visited. No path goes through a state twice, so the search ends; but without enough room
+//! it visits the same states again and again, which can take far longer than anybody has. The paper
+//! asks for the least room with which no more than twice the states are visited; `most_visited`
+//! stops a run that is beyond that.
+//!
+//! The caches' room is the budget; the stack is extra, and has the successors of each state on it.
+//! States are not visited in the order of their depth, so a trace need not be the shortest.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use hadal_model::{PAD_BYTES, States};
+use hadal_store::Parent;
+
+use super::breadth::Told;
+use super::distinct;
+use super::explorer::{Explorer, Halt, Judge, Kin, NO_PARENT, Run};
+use super::records::{Records, Shelf};
+use super::report::{self, End, Ended};
+use super::signature::Signatures;
+use super::spec::{Policy, StateCacheSpec};
+use super::tables::Random;
+use crate::totals::{Totals, add_to};
+use crate::{DiskUse, Duplicates, Error, Outcome, Reason, Stats, Value};
+
+/// What a cached state takes beside its key: two entries in trees and tables.
+const ENTRY_BYTES: u64 = 40;
+
+pub(super) fn search(
+    run: &Run<'_>,
+    caches: &[StateCacheSpec],
+    states: Option<u64>,
+    most_visited: Option<u64>,
+) -> Result<Outcome, Error> {
+    if run.options.bound.is_some() {
+        return Err(Error::Unsupported {
+            strategy: "dfs-cache",
+            option: "a bound on the depth",
+            why: "it does not visit states in the order of their depth",
+        });
+    }
+    let own = run.own;
+    let signatures = Signatures::new(run.shape, own.store, own.seed);
+    let entry_bytes = signatures.key_len() as u64 + ENTRY_BYTES;
+    let n_states = states.unwrap_or(own.budget_bytes / entry_bytes);
+    let aside = Shelf::open(own)?;
+    let ledger = match own.count_distinct {
+        true => Some(aside.records(signatures.key_len())?),
+        false => None,
+    };
+    let mut search = Dfs {
+        explorer: Explorer::new(run),
+        judge: Judge::new(run),
+        kin: Kin::new(&aside)?,
+        ledger,
+        caches: Cascade::new(caches, n_states, own.seed),
+        entry_bytes,
+        signatures,
+        most_visited,
+        stack: Vec::new(),
+        on_stack: HashSet::new(),
+        n_visited: 0,
+        n_known: 0,
+        n_cycles: 0,
+        max_stack: 0,
+        peak_bytes: 0,
+        run: run.clone(),
+    };
+    let end = match search.search() {
+        Ok(()) => End::Exhausted,
+        Err(Halt::Enough) => End::Violated(search.found()),
+        Err(Halt::Stop(reason)) => End::Stopped(reason),
+        Err(Halt::Failed(error)) => return Err(error),
+    };
+    search.report(end, n_states)
+}
+
+struct Dfs<'a> {
+    run: Run<'a>,
+    explorer: Explorer<'a>,
+    judge: Judge<'a>,
+    kin: Kin,
+    ledger: Option<Records>,
+    caches: Cascade,
+    entry_bytes: u64,
+    signatures: Signatures,
+    most_visited: Option<u64>,
+    stack: Vec<Frame>,
+    on_stack: HashSet<Vec<u8>>,
+    n_visited: u64,
+    n_known: u64,
+    n_cycles: u64,
+    max_stack: usize,
+    peak_bytes: u64,
+}
+
+/// A state on the stack, and where it leads. The first frame stands for nothing and leads to the
+/// startstates.
+struct Frame {
+    ordinal: u64,
+    key: Vec<u8>,
+    states: Vec<u8>,
+    indices: Vec<u32>,
+    /// How many successors have been looked at.
+    n_done: usize,
+}
+
+impl Dfs<'_> {
+    fn search(&mut self) -> Result<(), Halt> {
+        let starts = self.expand(NO_PARENT, Vec::new(), None)?;
+        match &self.explorer.successors().sources()[0].fault {
+            Some(fault) => {
+                let fault = fault.clone();
+                self.judge.findings.add_start_fault(0, &fault);
+            }
+            None if starts.indices.is_empty() => return Err(Halt::Failed(Error::NoStartstate)),
+            None => {}
+        }
+        self.stack.push(starts);
+        self.accept()?;
+        while let Some(frame) = self.stack.last_mut() {
+            let at = frame.n_done;
+            let Some(&index) = frame.indices.get(at) else {
+                if let Some(frame) = self.stack.pop() {
+                    self.on_stack.remove(&frame.key);
+                }
+                continue;
+            };
+            frame.n_done += 1;
+            let parent = Parent {
+                ordinal: frame.ordinal,
+                index,
+            };
+            let state_len = self.run.shape.state_len;
+            let state = frame.states[at * state_len..][..state_len].to_vec();
+            self.look_at(state, parent)?;
+        }
+        Ok(())
+    }
+
+    /// Visits a successor that is neither on the stack nor in a cache.
+    fn look_at(&mut self, mut state: Vec<u8>, parent: Parent) -> Result<(), Halt> {
+        let key = self.signatures.key(&state).to_vec();
+        if self.on_stack.contains(&key) {
+            self.n_cycles += 1;
+            return Ok(());
+        }
+        if self.caches.touch(&key) {
+            self.n_known += 1;
+            return Ok(());
+        }
+        if self.most_visited.is_some_and(|most| self.n_visited >= most) {
+            return Err(Halt::Stop(Reason::Revisits));
+        }
+        let ordinal = self.n_visited;
+        self.n_visited += 1;
+        self.kin.push(parent)?;
+        if let Some(ledger) = &mut self.ledger {
+            ledger.push(&key)?;
+        }
+        self.judge.add(&state, 0)?;
+        self.judge.settle(0)?;
+        self.judge.findings.begin_layer();
+        self.caches.insert(key.clone());
+        state.resize(state.len() + PAD_BYTES, 0);
+        let frame = self.expand(ordinal, key.clone(), Some(&state))?;
+        let source = &self.explorer.successors().sources()[0];
+        self.judge.findings.add_source(ordinal, 0, source);
+        self.accept()?;
+        self.on_stack.insert(key);
+        self.stack.push(frame);
+        self.max_stack = self.max_stack.max(self.stack.len());
+        let bytes = self.caches.n_states as u64 * self.entry_bytes;
+        self.peak_bytes = self.peak_bytes.max(bytes);
+        if self.n_visited.is_multiple_of(1024) {
+            let depth = self.stack.len() as u32;
+            self.run.gauge.begin_layer(depth, 1);
+            self.run.gauge.note_round(self.n_visited, bytes, 0);
+        }
+        Ok(())
+    }
+
+    /// Accepts what was found; there is no order to wait for.
+    fn accept(&mut self) -> Result<(), Halt> {
+        let findings = &mut self.judge.findings;
+        findings.end_layer();
+        findings.begin_layer();
+        findings.end_layer();
+        match findings.is_full() {
+            true => Err(Halt::Enough),
+            false => Ok(()),
+        }
+    }
+
+    /// All successors of a state, which is followed by padding; of the startstate, if there is none.
+    fn expand(&mut self, ordinal: u64, key: Vec<u8>, state: Option<&[u8]>) -> Result<Frame, Halt> {
+        let mut frame = Frame {
+            ordinal,
+            key,
+            states: Vec::new(),
+            indices: Vec::new(),
+            n_done: 0,
+        };
+        let block = state.map(|state| States::new(state, self.run.shape.state_len, 1));
+        self.explorer.begin(1);
+        while self.explorer.fill(block)? {
+            let successors = self.explorer.successors();
+            for at in 0..successors.len() {
+                frame.states.extend_from_slice(successors.state(at));
+                frame.indices.push(successors.index(at));
+            }
+        }
+        Ok(frame)
+    }
+
+    fn found(&self) -> Totals {
+        let mut goals = self.judge.goals.clone();
+        add_to(&mut goals, &self.explorer.goal_hits);
+        Totals {
+            visited: self.explorer.visited,
+            transitions: self.explorer.transitions,
+            fired_by_rule: self.explorer.fired_by_rule.clone(),
+            goals,
+            duplicates: Duplicates {
+                memory: self.n_known + self.n_cycles,
+                ..Duplicates::default()
+            },
+        }
+    }
+
+    fn report(mut self, end: End, n_states: u64) -> Result<Outcome, Error> {
+        let seconds = self.run.gauge.seconds();
+        let found = self.found();
+        let distinct = match &mut self.ledger {
+            _ if self.caches.n_forgotten == 0 => Some(self.n_visited),
+            Some(ledger) => {
+                let n = ledger.len();
+                Some(distinct::count(ledger, n, 64 << 20)?)
+            }
+            None => None,
+        };
+        let mut stats = Stats::default();
+        let told = Told {
+            admitted: self.n_visited,
+            distinct,
+            all_visited: matches!(end, End::Exhausted),
+            max_queue: 0,
+            state_len: self.run.shape.state_len,
+        };
+        super::tell_revisits(&told, &mut stats);
+        stats.push("cache_states", Value::Count(n_states));
+        stats.push("cache_hits", Value::Count(self.n_known));
+        stats.push("forgotten", Value::Count(self.caches.n_forgotten));
+        stats.push("cycles", Value::Count(self.n_cycles));
+        stats.push("stack_max", Value::Count(self.max_stack as u64));
+        stats.push("all_visited", Value::Count(u64::from(told.all_visited)));
+        let depth = self.max_stack.saturating_sub(2) as u32;
+        self.signatures.tell(self.n_visited, depth, &mut stats);
+        stats.push("shortest_trace", Value::Count(0));
+        stats.push("seconds_generation", Value::Seconds(self.explorer.seconds));
+        stats.push("seconds_judging", Value::Seconds(self.judge.seconds));
+        let others = seconds - self.explorer.seconds - self.judge.seconds;
+        stats.push("seconds_insertion", Value::Seconds(others.max(0.0)));
+        report::report(
+            &self.run,
+            Ended {
+                end,
+                found,
+                states: distinct.unwrap_or(self.n_visited),
+                states_exact: distinct.is_some(),
+                depth,
+                layers: Vec::new(),
+                data_bytes: self.peak_bytes,
+                disk: DiskUse::default(),
+                io_wait: 0.0,
+                stats,
+                seconds,
+                expanding: self.explorer.seconds,
+                inserting: others.max(0.0),
+                remarks: self.explorer.remarks(),
+            },
+            self.judge,
+            self.kin,
+        )
+    }
+}
+
+/// Caches, each of which takes what the one before gives up.
+struct Cascade {
+    caches: Vec<StateCache>,
+    n_states: usize,
+    /// States that the last cache gave up.
+    n_forgotten: u64,
+    tick: u64,
+    random: Random,
+}
+
+struct StateCache {
+    policy: Policy,
+    size: usize,
+    entries: HashMap<Vec<u8>, Entry>,
+    /// Cost and time of insertion of each state; the least goes first.
+    order: BTreeSet<(i64, u64, Vec<u8>)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    cost: i64,
+    hits: u64,
+    since: u64,
+}
+
+impl Cascade {
+    fn new(specs: &[StateCacheSpec], n_states: u64, seed: u64) -> Self {
+        let size = |percent: u32| (u128::from(n_states) * u128::from(percent) / 100) as usize;
+        let cache = |spec: &StateCacheSpec| StateCache {
+            policy: spec.policy,
+            size: size(spec.percent),
+            entries: HashMap::new(),
+            order: BTreeSet::new(),
+        };
+        Cascade {
+            caches: specs.iter().map(cache).collect(),
+            n_states: 0,
+            n_forgotten: 0,
+            tick: 0,
+            random: Random::new(seed),
+        }
+    }
+
+    /// Whether some cache has the state, which is used by that.
+    fn touch(&mut self, key: &[u8]) -> bool {
+        self.tick += 1;
+        for cache in &mut self.caches {
+            if let Some(entry) = cache.entries.get_mut(key) {
+                let place = (entry.cost, entry.since, key.to_vec());
+                cache.order.remove(&place);
+                entry.hits += 1;
+                entry.cost = cost(cache.policy, entry.hits, self.tick, entry.cost);
+                cache.order.insert((entry.cost, place.1, place.2));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Puts a state that is in no cache into the first one.
+    fn insert(&mut self, key: Vec<u8>) {
+        self.tick += 1;
+        self.n_states += 1;
+        let mut going = Some((key, 0));
+        for cache in &mut self.caches {
+            let Some((key, hits)) = going.take() else {
+                return;
+            };
+            let random = (self.random.next() >> 1) as i64;
+            let entry = Entry {
+                cost: cost(cache.policy, hits, self.tick, random),
+                hits,
+                since: self.tick,
+            };
+            cache.order.insert((entry.cost, entry.since, key.clone()));
+            cache.entries.insert(key, entry);
+            if cache.entries.len() > cache.size
+                && let Some((_, _, key)) = cache.order.pop_first()
+            {
+                let entry = cache.entries.remove(&key);
+                going = Some((key, entry.map_or(0, |entry| entry.hits)));
+            }
+        }
+        if going.is_some() {
+            self.n_states -= 1;
+            self.n_forgotten += 1;
+        }
+    }
+}
+
+/// What it costs to give a state up; a random cost stays what it is.
+fn cost(policy: Policy, hits: u64, tick: u64, random: i64) -> i64 {
+    match policy {
+        Policy::Lru | Policy::Llnr => tick as i64,
+        Policy::Mru => -(tick as i64),
+        Policy::Lfu => hits as i64,
+        Policy::Mfu => -(hits as i64),
+        Policy::Rnd => random,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cascade, Policy, StateCacheSpec};
+
+    fn left(policy: Policy) -> Vec<u8> {
+        let spec = StateCacheSpec {
+            policy,
+            percent: 100,
+        };
+        let mut caches = Cascade::new(&[spec], 3, 1);
+        for state in [1, 2, 3] {
+            caches.insert(vec![state]);
+        }
+        // 1 is used most often, 2 was used last, 3 never.
+        for state in [1, 1, 2] {
+            assert!(caches.touch(&[state]));
+        }
+        caches.insert(vec![4]);
+        assert_eq!((caches.n_states, caches.n_forgotten), (3, 1));
+        (1..=4).filter(|&state| caches.touch(&[state])).collect()
+    }
+
+    #[test]
+    fn each_policy_gives_up_its_own() {
+        assert_eq!(left(Policy::Lru), [1, 2, 4]);
+        // The newest is the one used last, and goes at once; so does one that was never used.
+        assert_eq!(left(Policy::Mru), [1, 2, 3]);
+        assert_eq!(left(Policy::Lfu), [1, 2, 4]);
+        assert_eq!(left(Policy::Mfu), [2, 3, 4]);
+        assert_eq!(left(Policy::Rnd).len(), 3);
+    }
+
+    #[test]
+    fn what_one_cache_gives_up_goes_into_the_next() {
+        let caches = StateCacheSpec::parse_all("(lru,50)(lru,50)").expect("it is right");
+        let mut caches = Cascade::new(&caches, 4, 1);
+        for state in 1..=6u8 {
+            caches.insert(vec![state]);
+        }
+        assert_eq!((caches.n_states, caches.n_forgotten), (4, 2));
+        assert!(!caches.touch(&[2]) && caches.touch(&[3]) && caches.touch(&[6]));
+    }
+}

@@ -1,0 +1,333 @@
+//! `layered`: layers on disk, of which only recent ones are searched for duplicates (LDDD).
+//!
+//! Successors are looked up in a cache of whole layers in memory, the oldest of which is dropped
+//! when memory is full. Those that are not there are candidates. At the end of a layer the
+//! candidates of each hash bucket are sorted, and merged with the same bucket of the last L layers
+//! that are no longer in memory. What is in none of them is new. So the window is the layers in
+//! memory and L more; a state that was last seen before it is visited again.
+//!
+//! The published code cannot run as it stands, and this is what it means. The comparison in its
+//! figure 3 is the wrong way round and has no test for the end of a file; the two loops over layers
+//! disagree by one and leave the range for the first L layers. Figure 2 compares the first
+//! candidate with one before it, adds an undefined state and stays at a candidate that is old; in
+//! figure 1 the end of a layer stands outside its loop. When the layer that is being found is
+//! itself dropped from memory, the code goes on as if all of it were there: here such a layer is
+//! looked up on disk. Start states are tested for errors too.
+//!
+//! Traces need no layer: each state's parent is in a log, so layers beyond the window are deleted.
+//!
+//! With a fixed L the search need not end; it is stopped when it only repeats itself.
+//!
+//! With an automatic L, no layer is deleted. L is twice the back-jump that covers nearly all
+//! duplicates seen, and every eighth layer is compared with all layers, both to see far back-jumps
+//! and because then only new states remain: this always ends.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use hadal_store::{Parent, hash_state};
+
+use super::breadth::{self, Forgets, Intake, Memory, Plan, Told};
+use super::distinct::{merge, sort_pieces};
+use super::explorer::{Halt, PARENT_BYTES, Run};
+use super::records::{Cursor, Records, Shelf};
+use super::signature::{Signatures, second_hash};
+use super::tables::AgedTable;
+use super::{Layers, queue_segment};
+use crate::{Error, Outcome, Stats, Value};
+
+/// Buckets that a layer is divided into.
+const N_BUCKETS: usize = 16;
+/// Every so many layers an automatic L is checked against all layers.
+const FULL_EVERY: u32 = 8;
+/// Share of duplicates that an automatic L must have found.
+const COVERED: f64 = 0.999;
+const LEAST_AUTO: u32 = 2;
+
+pub(super) fn search(run: &Run<'_>, layers: Layers, cache: bool) -> Result<Outcome, Error> {
+    let own = run.own;
+    let signatures = Signatures::new(run.shape, own.store, own.seed);
+    let key_len = signatures.key_len();
+    let segment_bytes = queue_segment(own.budget_bytes);
+    // Sorting gets a quarter, and all where nothing is kept in memory.
+    let rest = own.budget_bytes - 2 * segment_bytes;
+    let sort_bytes = if cache { rest / 4 } else { rest };
+    let state_len = run.shape.state_len;
+    let stored_len = if signatures.is_exact() { 0 } else { state_len };
+    let shelf = Shelf::open(own)?;
+    let mut memory = Layered {
+        layers,
+        table: cache.then(|| AgedTable::new(key_len, rest - sort_bytes)),
+        complete_from: 0,
+        depth: 0,
+        key_len,
+        state_len,
+        record_len: key_len + stored_len + PARENT_BYTES,
+        candidates: Vec::new(),
+        refined: VecDeque::new(),
+        first_kept: 0,
+        sort_bytes,
+        shelf: shelf.clone(),
+        record: Vec::new(),
+        n_in_memory: 0,
+        n_in_layer: 0,
+        n_on_disk: 0,
+        back_jumps: Vec::new(),
+        n_looked_at: 0,
+        n_left_out: 0,
+        seconds: 0.0,
+    };
+    memory.begin_candidates()?;
+    let plan = Plan {
+        queue_shelf: shelf.clone(),
+        shelf,
+        segment_bytes,
+        forgets: match layers {
+            Layers::Fixed(_) => Forgets::ForEver,
+            Layers::Auto => Forgets::AndEnds,
+        },
+    };
+    breadth::search(run, plan, memory)
+}
+
+/// Keys of a layer, sorted, by bucket.
+type Layer = Vec<Records>;
+
+struct Layered {
+    layers: Layers,
+    /// Keys of recent layers with their depths.
+    table: Option<AgedTable>,
+    /// This layer and all after it are in memory as a whole.
+    complete_from: u32,
+    /// Depth of the layer that is being found.
+    depth: u32,
+    key_len: usize,
+    state_len: usize,
+    record_len: usize,
+    /// By bucket: key, state where the key is not the state, and parent.
+    candidates: Vec<Records>,
+    /// Layers on disk from `first_kept` on.
+    refined: VecDeque<Layer>,
+    first_kept: u32,
+    sort_bytes: u64,
+    shelf: Shelf,
+    record: Vec<u8>,
+    n_in_memory: u64,
+    n_in_layer: u64,
+    n_on_disk: u64,
+    /// Duplicates by the distance to the layer in which they were found.
+    back_jumps: Vec<u64>,
+    /// How many layers were looked at last.
+    n_looked_at: u32,
+    /// Layers that were not looked at, summed over all ends of layers.
+    n_left_out: u64,
+    seconds: f64,
+}
+
+impl Layered {
+    fn begin_candidates(&mut self) -> Result<(), Error> {
+        self.candidates.clear();
+        for _ in 0..N_BUCKETS {
+            self.candidates.push(self.shelf.records(self.record_len)?);
+        }
+        Ok(())
+    }
+
+    /// Notes a duplicate of a state at `depth`.
+    fn note_jump(&mut self, depth: u32) {
+        let distance = (self.depth - depth) as usize;
+        if self.back_jumps.len() <= distance {
+            self.back_jumps.resize(distance + 1, 0);
+        }
+        self.back_jumps[distance] += 1;
+    }
+
+    /// The first layer on disk to look at.
+    fn window(&self) -> u32 {
+        let first = match self.layers {
+            Layers::Fixed(n) => self.complete_from.min(self.depth).saturating_sub(n),
+            Layers::Auto if self.depth.is_multiple_of(FULL_EVERY) => 0,
+            Layers::Auto => self.depth.saturating_sub(self.auto_distance()),
+        };
+        first.max(self.first_kept)
+    }
+
+    /// Twice the back-jump that covers nearly all duplicates seen so far.
+    fn auto_distance(&self) -> u32 {
+        let all: u64 = self.back_jumps.iter().sum();
+        let wanted = (all as f64 * COVERED).ceil() as u64;
+        let mut sum = 0;
+        let covering = self.back_jumps.iter().position(|n| {
+            sum += n;
+            sum >= wanted
+        });
+        (2 * covering.unwrap_or(0) as u32).max(LEAST_AUTO)
+    }
+
+    /// Admits the candidates of a bucket that are new; returns their keys, sorted.
+    fn detect(
+        &mut self,
+        bucket: usize,
+        window: std::ops::Range<u32>,
+        intake: &mut Intake<'_>,
+    ) -> Result<Records, Halt> {
+        let mut refined = self.shelf.records(self.key_len)?;
+        let n = self.candidates[bucket].len();
+        let sort_bytes = self.sort_bytes;
+        let mut runs = sort_pieces(&mut self.candidates[bucket], n, sort_bytes, &self.shelf)?;
+        let skip = window.start.saturating_sub(self.first_kept) as usize;
+        let mut files: Vec<(u32, &mut Records, Cursor)> = window
+            .zip(self.refined.iter_mut().skip(skip))
+            .map(|(depth, layer)| (depth, &mut layer[bucket], Cursor::new()))
+            .collect();
+        let (key_len, state_len) = (self.key_len, self.state_len);
+        let mut last: Option<Vec<u8>> = None;
+        let (mut jumps, mut n_in_layer) = (Vec::new(), 0);
+        let result = merge(&mut runs, &mut |record: &[u8]| -> Result<(), Halt> {
+            let (rest, parent) = record.split_at(record.len() - PARENT_BYTES);
+            let key = &rest[..key_len];
+            if last.as_deref() == Some(key) {
+                n_in_layer += 1;
+                return Ok(());
+            }
+            last = Some(key.to_vec());
+            // The most recent layer first: most duplicates are there.
+            for (depth, layer, cursor) in files.iter_mut().rev() {
+                if contains(cursor, layer, key)? {
+                    jumps.push(*depth);
+                    return Ok(());
+                }
+            }
+            refined.push(key)?;
+            // The state is the key, or behind it.
+            let state = &rest[rest.len() - state_len..];
+            intake.admit(state, parent_from(parent))
+        });
+        self.n_in_layer += n_in_layer;
+        self.n_on_disk += jumps.len() as u64;
+        jumps.into_iter().for_each(|depth| self.note_jump(depth));
+        result?;
+        refined.finish()?;
+        Ok(refined)
+    }
+
+    /// Deletes layers that will never be looked at again.
+    fn delete_old(&mut self) {
+        if let Layers::Fixed(n) = self.layers {
+            let first = self.complete_from.min(self.depth + 1).saturating_sub(n);
+            while self.first_kept < first && self.refined.pop_front().is_some() {
+                self.first_kept += 1;
+            }
+        }
+    }
+}
+
+/// Whether the file has `key`. Keys are asked for in ascending order.
+fn contains(cursor: &mut Cursor, records: &mut Records, key: &[u8]) -> Result<bool, Error> {
+    loop {
+        match cursor.peek(records)? {
+            Some(found) if found < key => cursor.advance(),
+            found => return Ok(found == Some(key)),
+        }
+    }
+}
+
+/// A parent such that those found earlier come first in the order of bytes.
+fn parent_bytes(parent: Parent) -> [u8; PARENT_BYTES] {
+    let mut bytes = [0; PARENT_BYTES];
+    bytes[..8].copy_from_slice(&parent.ordinal.to_be_bytes());
+    bytes[8..].copy_from_slice(&parent.index.to_be_bytes());
+    bytes
+}
+
+fn parent_from(bytes: &[u8]) -> Parent {
+    let (mut ordinal, mut index) = ([0; 8], [0; 4]);
+    ordinal.copy_from_slice(&bytes[..8]);
+    index.copy_from_slice(&bytes[8..]);
+    Parent {
+        ordinal: u64::from_be_bytes(ordinal),
+        index: u32::from_be_bytes(index),
+    }
+}
+
+impl Memory for Layered {
+    fn offer(&mut self, state: &[u8], parent: Parent, intake: &mut Intake<'_>) -> Result<(), Halt> {
+        let key = intake.signatures.key(state);
+        if let Some(table) = &mut self.table {
+            if let Some(depth) = table.find(key) {
+                self.n_in_memory += 1;
+                self.note_jump(depth);
+                return Ok(());
+            }
+            while !table.push(key, self.depth) {
+                // The layer under way may be the oldest that is there.
+                let oldest = table.oldest().unwrap_or(self.depth);
+                self.complete_from = self.complete_from.max(oldest + 1);
+                table.drop_oldest();
+            }
+        }
+        let bucket = second_hash(hash_state(key)) as usize % N_BUCKETS;
+        self.record.clear();
+        self.record.extend_from_slice(key);
+        if self.record.len() + PARENT_BYTES < self.record_len {
+            self.record.extend_from_slice(state);
+        }
+        self.record.extend_from_slice(&parent_bytes(parent));
+        Ok(self.candidates[bucket].push(&self.record)?)
+    }
+
+    fn end_layer(&mut self, depth: u32, intake: &mut Intake<'_>) -> Result<(), Halt> {
+        let since = Instant::now();
+        let pauses =
+            |this: &Self, intake: &Intake<'_>| this.shelf.io().as_secs_f64() + intake.judge.seconds;
+        let before = pauses(self, intake);
+        if self.table.is_none() {
+            self.complete_from = depth;
+        }
+        let window = self.window()..self.complete_from.min(depth);
+        self.n_looked_at = window.end.saturating_sub(window.start);
+        self.n_left_out += u64::from(window.start.min(window.end));
+        let mut layer = Vec::new();
+        for bucket in 0..N_BUCKETS {
+            layer.push(self.detect(bucket, window.clone(), intake)?);
+        }
+        self.begin_candidates()?;
+        self.refined.push_back(layer);
+        self.delete_old();
+        self.depth = depth + 1;
+        self.seconds += since.elapsed().as_secs_f64() - (pauses(self, intake) - before);
+        Ok(())
+    }
+
+    fn data_bytes(&self) -> u64 {
+        self.table.as_ref().map_or(0, AgedTable::data_bytes)
+    }
+
+    fn forgot(&self) -> bool {
+        self.n_left_out > 0
+    }
+
+    fn detecting(&self) -> Option<f64> {
+        Some(self.seconds)
+    }
+
+    fn duplicates(&self) -> (u64, u64) {
+        (self.n_in_layer, self.n_on_disk)
+    }
+
+    fn tell(&mut self, told: &Told, stats: &mut Stats) {
+        stats.push("duplicates_ram", Value::Count(self.n_in_memory));
+        stats.push(
+            "duplicates_ddd",
+            Value::Count(self.n_on_disk + self.n_in_layer),
+        );
+        if let Some(distinct) = told.distinct {
+            stats.push("duplicates_missed", Value::Count(told.admitted - distinct));
+        }
+        super::tell_revisits(told, stats);
+        stats.push("all_visited", Value::Count(u64::from(told.all_visited)));
+        stats.push("layers_checked", Value::Count(u64::from(self.n_looked_at)));
+        let jumps = self.back_jumps.iter().map(|&n| n as f64).collect();
+        stats.push("back_jumps", Value::Series(jumps));
+    }
+}

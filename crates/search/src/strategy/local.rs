@@ -1,0 +1,208 @@
+//! `local`: DMurphi's search, which reads only some of the signatures on disk (the locality paper,
+//! section 5).
+//!
+//! As [`mono`](super::mono), but a check reads a *disk cloud*: blocks of the file drawn at random,
+//! recent ones more likely than old ones, since most successors lie near. An old state that is not
+//! in the cloud is visited again, and stored again. Every tenth check reads the whole file and
+//! adapts the size of the cloud: it grows where it missed more than half of the old states, and
+//! shrinks where it missed less than three tenths.
+//!
+//! The paper leaves open, and is silent about, some of this. The chance of the very oldest block
+//! (b0) is only said to be positive: here, as in the authors' code, the line starts at zero and
+//! the oldest of a hundred blocks has a hundredth. Blocks are drawn without replacement. Their code
+//! starts with half of the blocks where the paper says 60 %, and lets the cloud shrink to nothing,
+//! though it defines a least size of a tenth, which holds here. "Too long above a critical limit"
+//! (95 %) means five calibrations here; then the size goes back to the first one, in half of the
+//! cases.
+//!
+//! There is no proof that the search ends; it is stopped when it only repeats itself.
+
+use std::ops::Range;
+
+use super::MonoTable;
+use super::breadth::{Forgets, Told};
+use super::delayed::{self, Choice, Learnt, Reading};
+use super::explorer::Run;
+use super::tables::Random;
+use crate::{Error, Outcome, Stats, Value};
+
+/// Points of the curve: where in the file, from the oldest block to the newest, and the chance.
+const CURVE: [(f64, f64); 4] = [(0.0, 0.0), (0.4, 0.4), (0.7, 0.6), (1.0, 1.0)];
+const SPEEDUP: f64 = 0.15;
+const SLOWDOWN: f64 = 0.15;
+/// Shares of old states missed, below which the cloud shrinks and above which it grows.
+const FEW: f64 = 0.3;
+const MANY: f64 = 0.5;
+const LEAST_SHARE: f64 = 0.1;
+const CRITICAL_SHARE: f64 = 0.95;
+const MOST_CRITICAL: u32 = 5;
+
+/// The parameters of the strategy.
+pub(super) struct Cloud {
+    pub(super) blocks: u32,
+    pub(super) min_block: u64,
+    pub(super) calibrate_every: u32,
+    pub(super) initial_share: f64,
+}
+
+pub(super) fn search(run: &Run<'_>, table: MonoTable, cloud: Cloud) -> Result<Outcome, Error> {
+    let reading = LocalReading {
+        share: cloud.initial_share.clamp(LEAST_SHARE, 1.0),
+        cloud,
+        random: Random::new(run.own.seed ^ 0x10ca1),
+        n_checks: 0,
+        is_calibrating: false,
+        something_left_out: false,
+        n_left_out: 0,
+        n_read: 0,
+        n_critical: 0,
+        shares: Vec::new(),
+    };
+    delayed::search(run, table, reading, Forgets::ForEver)
+}
+
+struct LocalReading {
+    cloud: Cloud,
+    /// Share of the blocks that a check reads.
+    share: f64,
+    random: Random,
+    n_checks: u64,
+    is_calibrating: bool,
+    /// Whether some block is not in the cloud of this check.
+    something_left_out: bool,
+    /// Signatures that were not read by checks.
+    n_left_out: u64,
+    n_read: u64,
+    /// Calibrations in a row with a cloud above the critical size.
+    n_critical: u32,
+    /// The share after each calibration.
+    shares: Vec<f64>,
+}
+
+impl LocalReading {
+    /// The blocks of a file of so many signatures, oldest first.
+    fn blocks(&self, n_signatures: u64) -> Vec<Range<u64>> {
+        let size = n_signatures.div_ceil(u64::from(self.cloud.blocks.max(1)));
+        let size = size.max(self.cloud.min_block).max(1);
+        let starts = (0..n_signatures).step_by(size as usize);
+        starts.map(|at| at..n_signatures.min(at + size)).collect()
+    }
+
+    /// Draws `n` of the blocks; says for each whether it was drawn.
+    fn draw(&mut self, n_blocks: usize, n: usize) -> Vec<bool> {
+        let weight = |block: usize| chance((block + 1) as f64 / n_blocks as f64);
+        let mut weights: Vec<f64> = (0..n_blocks).map(weight).collect();
+        let mut drawn = vec![false; n_blocks];
+        for _ in 0..n {
+            let mut at = self.random.fraction() * weights.iter().sum::<f64>();
+            let mut chosen = None;
+            for (block, weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+                chosen = Some(block);
+                at -= weight;
+                if at < 0.0 {
+                    break;
+                }
+            }
+            if let Some(block) = chosen {
+                drawn[block] = true;
+                weights[block] = 0.0;
+            }
+        }
+        drawn
+    }
+
+    fn calibrate(&mut self, learnt: Learnt) {
+        let n_old = learnt.n_old_first + learnt.n_old_then;
+        if self.something_left_out && n_old > 0 {
+            let missed = learnt.n_old_then as f64 / n_old as f64;
+            if missed > MANY {
+                self.share *= 1.0 + SPEEDUP;
+            } else if missed < FEW {
+                self.share *= 1.0 - SLOWDOWN;
+            }
+            self.share = self.share.clamp(LEAST_SHARE, 1.0);
+        }
+        self.n_critical = match self.share > CRITICAL_SHARE {
+            true => self.n_critical + 1,
+            false => 0,
+        };
+        if self.n_critical >= MOST_CRITICAL && self.random.below(2) == 0 {
+            self.share = self.cloud.initial_share.clamp(LEAST_SHARE, 1.0);
+            self.n_critical = 0;
+        }
+        self.shares.push(self.share);
+    }
+}
+
+/// The chance of a block at this place in the file, which is between zero and one.
+fn chance(place: f64) -> f64 {
+    let segment = CURVE.windows(2).find(|ends| place <= ends[1].0);
+    let [(x0, y0), (x1, y1)] = segment.map_or([CURVE[2], CURVE[3]], |ends| [ends[0], ends[1]]);
+    y0 + (y1 - y0) * (place - x0) / (x1 - x0)
+}
+
+impl Reading for LocalReading {
+    fn choose(&mut self, n_signatures: u64) -> Choice {
+        self.n_checks += 1;
+        let every = u64::from(self.cloud.calibrate_every.max(1));
+        self.is_calibrating = self.n_checks.is_multiple_of(every);
+        let blocks = self.blocks(n_signatures);
+        let n = (self.share * blocks.len() as f64).ceil() as usize;
+        let drawn = self.draw(blocks.len(), n);
+        let mut choice = Choice::default();
+        for (block, drawn) in blocks.into_iter().zip(drawn) {
+            match drawn {
+                true => choice.first.push(block),
+                false => choice.then.push(block),
+            }
+        }
+        self.something_left_out = !choice.then.is_empty();
+        if !self.is_calibrating {
+            let left_out = choice.then.drain(..).map(|block| block.end - block.start);
+            self.n_left_out += left_out.sum::<u64>();
+        }
+        let read = choice.first.iter().chain(&choice.then);
+        self.n_read += read.map(|block| block.end - block.start).sum::<u64>();
+        choice
+    }
+
+    fn learn(&mut self, learnt: Learnt) {
+        if self.is_calibrating {
+            self.calibrate(learnt);
+        }
+    }
+
+    fn forgot(&self) -> bool {
+        self.n_left_out > 0
+    }
+
+    fn tell(&mut self, told: &Told, stats: &mut Stats) {
+        super::tell_revisits(told, stats);
+        stats.push("all_visited", Value::Count(u64::from(told.all_visited)));
+        stats.push("checks", Value::Count(self.n_checks));
+        stats.push("calibrations", Value::Count(self.shares.len() as u64));
+        stats.push("signatures_read", Value::Count(self.n_read));
+        stats.push(
+            "cloud_share",
+            Value::Series(std::mem::take(&mut self.shares)),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chance;
+
+    #[test]
+    fn chances_follow_the_curve() {
+        for (place, expected) in [
+            (0.01, 0.01),
+            (0.4, 0.4),
+            (0.55, 0.5),
+            (0.7, 0.6),
+            (1.0, 1.0),
+        ] {
+            assert!((chance(place) - expected).abs() < 1e-9, "{place}");
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! `part`: states divided by a hash, one part at a time in memory (PART, the magnetic-disk paper).
+//!
+//! Each part has a file of the states visited and a queue of states to look at. The part with the
+//! longest queue is loaded into a chained table, and its queue is worked off: a state that is not
+//! in the table is put there and expanded, and each successor goes into the queue of its part,
+//! visited or not, unless it belongs to the part in memory and is known there. States are visited
+//! in no order of depth, so a trace need not be the shortest. Nothing is visited twice, and the
+//! search ends when all queues are empty.
+//!
+//! Figure 2 of the paper loads the file again for every state, and its inner loops are garbled:
+//! meant is to drain the queue in memory, fill it from its part on disk, and go on until both are
+//! empty. A successor of the part in memory that is in the table falls into the `else` of line 23
+//! and would be queued again and again; it is dropped. Sizes of queues count what is on disk, and
+//! the search is over when all of them are zero, not one.
+//!
+//! How many parts are needed is not known beforehand. The paper takes a number that suffices; here
+//! a part that outgrows the table is split in two by another bit of the hash, and what is in its
+//! queue finds its new part when its turn comes.
+
+use std::time::Instant;
+
+use hadal_model::{PAD_BYTES, States};
+use hadal_store::{Parent, hash_state};
+
+use super::explorer::{
+    Explorer, Halt, Judge, Kin, NO_PARENT, PARENT_BYTES, Run, decode_parent, encode_parent,
+};
+use super::queue::Queue;
+use super::records::{Records, Shelf};
+use super::report::{self, End, Ended};
+use super::signature::{Signatures, second_hash};
+use super::tables::{ChainedTable, Inserted, KeyTable};
+use crate::totals::{Totals, add_to};
+use crate::{Duplicates, Error, Outcome, Reason, Stats, Value};
+
+pub(super) fn search(run: &Run<'_>, partitions: u32) -> Result<Outcome, Error> {
+    if run.options.bound.is_some() {
+        return Err(Error::Unsupported {
+            strategy: "part",
+            option: "a bound on the depth",
+            why: "it does not visit states in the order of their depth",
+        });
+    }
+    let own = run.own;
+    let signatures = Signatures::new(run.shape, own.store, own.seed);
+    let key_len = signatures.key_len();
+    let shelf = Shelf::open(own)?;
+    let mut search = Part {
+        explorer: Explorer::new(run),
+        judge: Judge::new(run),
+        kin: Kin::new(&shelf.beside())?,
+        table: ChainedTable::new(key_len, own.budget_bytes - own.budget_bytes / QUEUE_SHARE),
+        signatures,
+        parts: Vec::new(),
+        tree: Vec::new(),
+        shelf,
+        n_states: 0,
+        depth: 0,
+        n_loads: 0,
+        n_queued: 0,
+        n_known: 0,
+        max_queue_bytes: 0,
+        peak_bytes: 0,
+        seconds: Times::default(),
+        run: run.clone(),
+    };
+    search.plant(partitions.clamp(1, 1 << 16))?;
+    let end = match search.search() {
+        Ok(()) => End::Exhausted,
+        Err(Halt::Enough) => End::Violated(search.found()),
+        Err(Halt::Stop(reason)) => {
+            search.judge.settle(0).or_else(only_errors)?;
+            End::Stopped(reason)
+        }
+        Err(Halt::Failed(error)) => return Err(error),
+    };
+    search.report(end)
+}
+
+/// A search that is stopped twice is stopped.
+fn only_errors(halt: Halt) -> Result<(), Error> {
+    match halt {
+        Halt::Failed(error) => Err(error),
+        Halt::Stop(_) | Halt::Enough => Ok(()),
+    }
+}
+
+/// Part of the budget that all queues' ends in memory get.
+const QUEUE_SHARE: u64 = 8;
+/// Parts that share it without becoming smaller.
+const USUAL_PARTS: u64 = 64;
+/// Bytes of a depth in a queue.
+const DEPTH_BYTES: usize = 4;
+const MOST_BITS: u32 = 63;
+
+struct Part<'a> {
+    run: Run<'a>,
+    explorer: Explorer<'a>,
+    judge: Judge<'a>,
+    kin: Kin,
+    signatures: Signatures,
+    /// States of the part in memory.
+    table: ChainedTable,
+    parts: Vec<Partition>,
+    /// Which part a hash belongs to, by its bits.
+    tree: Vec<Node>,
+    shelf: Shelf,
+    n_states: u64,
+    depth: u32,
+    n_loads: u64,
+    n_queued: u64,
+    n_known: u64,
+    max_queue_bytes: u64,
+    peak_bytes: u64,
+    seconds: Times,
+}
+
+struct Partition {
+    visited: Records,
+    /// State, parent, depth.
+    queue: Queue,
+    /// Place in the tree, and bits that lead there.
+    node: usize,
+    n_bits: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Node {
+    Part(usize),
+    Split(usize, usize),
+}
+
+#[derive(Debug, Default)]
+struct Times {
+    queueing: f64,
+    partitioning: f64,
+    inserting: f64,
+}
+
+impl Part<'_> {
+    /// Makes the first parts: so many, or up to twice as many.
+    fn plant(&mut self, n: u32) -> Result<(), Error> {
+        self.tree.push(Node::Part(0));
+        let first = self.new_part(0, 0)?;
+        self.parts.push(first);
+        while (self.parts.len() as u32) < n {
+            for part in 0..self.parts.len() {
+                self.divide(part)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn new_part(&self, node: usize, n_bits: u32) -> Result<Partition, Error> {
+        let n_ends = 2 * USUAL_PARTS.max(self.parts.len() as u64);
+        let segment_bytes = self.run.own.budget_bytes / QUEUE_SHARE / n_ends;
+        let record_len = self.run.shape.state_len + PARENT_BYTES + DEPTH_BYTES;
+        Ok(Partition {
+            visited: self.shelf.records(self.signatures.key_len())?,
+            queue: Queue::new(&self.shelf, record_len, segment_bytes),
+            node,
+            n_bits,
+        })
+    }
+
+    /// Gives half of the hashes of `part` to a new one.
+    fn divide(&mut self, part: usize) -> Result<(), Error> {
+        let (node, n_bits) = (self.parts[part].node, self.parts[part].n_bits);
+        let (left, right) = (self.tree.len(), self.tree.len() + 1);
+        self.tree[node] = Node::Split(left, right);
+        self.tree.push(Node::Part(part));
+        self.tree.push(Node::Part(self.parts.len()));
+        let new = self.new_part(right, n_bits + 1)?;
+        self.parts.push(new);
+        self.parts[part].node = left;
+        self.parts[part].n_bits = n_bits + 1;
+        Ok(())
+    }
+
+    /// Divides the part in memory, and what is known of it.
+    fn split(&mut self, part: usize) -> Result<(), Halt> {
+        if self.parts[part].n_bits == MOST_BITS {
+            return Err(Halt::Stop(Reason::Memory));
+        }
+        self.divide(part)?;
+        let mut keys = Vec::new();
+        self.table.for_each(&mut |key| keys.extend_from_slice(key));
+        let n = self.table.len();
+        self.table.clear();
+        self.parts[part].visited = self.shelf.records(self.signatures.key_len())?;
+        let key_len = self.signatures.key_len();
+        for at in 0..n {
+            let key = &keys[at * key_len..][..key_len];
+            let owner = part_of(&self.tree, key);
+            self.parts[owner].visited.push(key)?;
+            if owner == part {
+                self.table.insert(key);
+            }
+        }
+        Ok(())
+    }
+
+    fn search(&mut self) -> Result<(), Halt> {
+        self.explorer.begin(1);
+        while self.explorer.fill(None)? {
+            self.distribute(None, &[])?;
+        }
+        let n_starts = self.explorer.successors().sources()[0].written;
+        match &self.explorer.successors().sources()[0].fault {
+            Some(fault) => {
+                let fault = fault.clone();
+                self.judge.findings.add_start_fault(0, &fault);
+                self.end_batch()?;
+            }
+            None if n_starts == 0 => return Err(Halt::Failed(Error::NoStartstate)),
+            None => {}
+        }
+        loop {
+            let longest = (0..self.parts.len()).max_by_key(|&part| self.parts[part].queue.len());
+            let longest = longest.filter(|&part| !self.parts[part].queue.is_empty());
+            let Some(part) = longest else {
+                return Ok(());
+            };
+            let n_queued = self.parts[part].queue.len();
+            self.run.gauge.begin_layer(self.depth, n_queued);
+            self.load(part)?;
+            self.work_off(part)?;
+            let _ = self.run.ended_layers.send(self.run.gauge.read());
+        }
+    }
+
+    /// Brings a part into memory.
+    fn load(&mut self, part: usize) -> Result<(), Halt> {
+        let (since, io) = (Instant::now(), self.shelf.io());
+        self.n_loads += 1;
+        self.table.clear();
+        let (table, visited) = (&mut self.table, &mut self.parts[part].visited);
+        let n = visited.len();
+        visited.for_each(0..n, &mut |key| {
+            // It was as large as this when it was last in memory.
+            table.insert(key);
+        })?;
+        let io = (self.shelf.io() - io).as_secs_f64();
+        self.seconds.inserting += since.elapsed().as_secs_f64() - io;
+        Ok(())
+    }
+
+    /// Empties the queue of the part in memory.
+    fn work_off(&mut self, part: usize) -> Result<(), Halt> {
+        let mut block = Vec::new();
+        let mut depths = Vec::new();
+        loop {
+            block.clear();
+            depths.clear();
+            let first = self.n_states;
+            let stopped = self.take_new(part, &mut block, &mut depths);
+            self.judge.settle(0)?;
+            self.judge.findings.begin_layer();
+            if depths.is_empty() || stopped.is_err() {
+                self.judge.findings.end_layer();
+                return stopped;
+            }
+            block.resize(block.len() + PAD_BYTES, 0);
+            let states = States::new(&block, self.run.shape.state_len, depths.len());
+            self.explorer.begin(depths.len());
+            let mut filled = Ok(true);
+            while let Ok(true) = filled {
+                filled = self.explorer.fill(Some(states));
+                if let Ok(true) = filled {
+                    self.distribute(Some((part, first)), &depths)?;
+                }
+            }
+            if self.explorer.is_done() {
+                for (ordinal, source) in (first..).zip(self.explorer.successors().sources()) {
+                    self.judge.findings.add_source(ordinal, 0, source);
+                }
+            }
+            filled?;
+            self.end_batch()?;
+            let queue_bytes = |part: &Partition| part.queue.total_bytes();
+            let queued = self.parts.iter().map(queue_bytes).sum();
+            self.max_queue_bytes = self.max_queue_bytes.max(queued);
+            let ends = self.parts.iter().map(|part| part.queue.data_bytes());
+            let bytes = self.table.data_bytes() + ends.sum::<u64>();
+            self.peak_bytes = self.peak_bytes.max(bytes);
+            let disk_bytes = self.shelf.now_bytes();
+            self.run.gauge.note_round(self.n_states, bytes, disk_bytes);
+        }
+    }
+
+    /// Accepts what was found; there is no order to wait for.
+    fn end_batch(&mut self) -> Result<(), Halt> {
+        let findings = &mut self.judge.findings;
+        findings.end_layer();
+        findings.begin_layer();
+        findings.end_layer();
+        match findings.is_full() {
+            true => Err(Halt::Enough),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes a batch of states from the queue of the part in memory, and visits those that are new.
+    fn take_new(
+        &mut self,
+        part: usize,
+        block: &mut Vec<u8>,
+        depths: &mut Vec<u32>,
+    ) -> Result<(), Halt> {
+        let record_len = self.run.shape.state_len + PARENT_BYTES + DEPTH_BYTES;
+        let most = self.run.options.block_len.clamp(1, 1 << 16);
+        let mut batch = Vec::new();
+        while depths.is_empty() {
+            batch.clear();
+            let (since, io) = (Instant::now(), self.shelf.io());
+            let mut n = 0;
+            while n < most && self.parts[part].queue.pop_onto(&mut batch)? {
+                n += 1;
+            }
+            let io = (self.shelf.io() - io).as_secs_f64();
+            self.seconds.queueing += since.elapsed().as_secs_f64() - io;
+            if n == 0 {
+                return Ok(());
+            }
+            let since = Instant::now();
+            for at in 0..n {
+                let record = &batch[at * record_len..][..record_len];
+                self.take(part, record, block, depths)?;
+            }
+            self.seconds.inserting += since.elapsed().as_secs_f64();
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        part: usize,
+        record: &[u8],
+        block: &mut Vec<u8>,
+        depths: &mut Vec<u32>,
+    ) -> Result<(), Halt> {
+        let (state, rest) = record.split_at(self.run.shape.state_len);
+        loop {
+            let key = self.signatures.key(state);
+            let owner = part_of(&self.tree, key);
+            if owner != part {
+                // Its part was divided since.
+                self.parts[owner].queue.push(record)?;
+                return Ok(());
+            }
+            match self.table.insert(key) {
+                Inserted::Known(_) => {
+                    self.n_known += 1;
+                    return Ok(());
+                }
+                Inserted::New(_) => self.parts[part].visited.push(key)?,
+                Inserted::Full => {
+                    self.split(part)?;
+                    continue;
+                }
+            }
+            let mut depth = [0; DEPTH_BYTES];
+            depth.copy_from_slice(&rest[PARENT_BYTES..]);
+            let depth = u32::from_le_bytes(depth);
+            self.depth = self.depth.max(depth);
+            self.kin.push(decode_parent(rest))?;
+            self.n_states += 1;
+            self.judge.add(state, 0)?;
+            block.extend_from_slice(state);
+            depths.push(depth);
+            return Ok(());
+        }
+    }
+
+    /// Puts the successors that were made last into the queues of their parts. `from` is the part
+    /// in memory and the ordinal of its first state; without it they are startstates.
+    fn distribute(&mut self, from: Option<(usize, u64)>, depths: &[u32]) -> Result<(), Halt> {
+        let successors = self.explorer.successors();
+        let since = Instant::now();
+        let owners: Vec<usize> = (0..successors.len())
+            .map(|at| part_of(&self.tree, self.signatures.key(successors.state(at))))
+            .collect();
+        let partitioned = Instant::now();
+        let is_known: Vec<bool> = owners
+            .iter()
+            .enumerate()
+            .map(|(at, &owner)| {
+                from.is_some_and(|(part, _)| part == owner)
+                    && self
+                        .table
+                        .find(self.signatures.key(successors.state(at)))
+                        .is_some()
+            })
+            .collect();
+        let (looked_up, io) = (Instant::now(), self.shelf.io());
+        let mut record = Vec::new();
+        for (at, (&owner, is_known)) in owners.iter().zip(is_known).enumerate() {
+            if is_known {
+                self.n_known += 1;
+                continue;
+            }
+            let source = successors.source_of(at);
+            let (ordinal, depth) = match from {
+                None => (NO_PARENT, 0),
+                Some((_, first)) => (first + u64::from(source), depths[source as usize] + 1),
+            };
+            let index = successors.index(at);
+            record.clear();
+            record.extend_from_slice(successors.state(at));
+            record.extend_from_slice(&encode_parent(Parent { ordinal, index }));
+            record.extend_from_slice(&depth.to_le_bytes());
+            self.parts[owner].queue.push(&record)?;
+            self.n_queued += 1;
+        }
+        let io = (self.shelf.io() - io).as_secs_f64();
+        self.seconds.partitioning += (partitioned - since).as_secs_f64();
+        self.seconds.inserting += (looked_up - partitioned).as_secs_f64();
+        self.seconds.queueing += looked_up.elapsed().as_secs_f64() - io;
+        Ok(())
+    }
+
+    fn found(&self) -> Totals {
+        let mut goals = self.judge.goals.clone();
+        add_to(&mut goals, &self.explorer.goal_hits);
+        Totals {
+            visited: self.explorer.visited,
+            transitions: self.explorer.transitions,
+            fired_by_rule: self.explorer.fired_by_rule.clone(),
+            goals,
+            duplicates: Duplicates {
+                memory: self.n_known,
+                ..Duplicates::default()
+            },
+        }
+    }
+
+    fn report(self, end: End) -> Result<Outcome, Error> {
+        let mut stats = Stats::default();
+        let found = self.found();
+        stats.push("partitions", Value::Count(self.parts.len() as u64));
+        stats.push("loads", Value::Count(self.n_loads));
+        stats.push("queued", Value::Count(self.n_queued));
+        stats.push("queue_bytes", Value::Count(self.max_queue_bytes));
+        self.signatures.tell(self.n_states, self.depth, &mut stats);
+        stats.push("shortest_trace", Value::Count(0));
+        stats.push("seconds_generation", Value::Seconds(self.explorer.seconds));
+        stats.push("seconds_insertion", Value::Seconds(self.seconds.inserting));
+        stats.push("seconds_queue", Value::Seconds(self.seconds.queueing));
+        let partitioning = self.seconds.partitioning;
+        stats.push("seconds_partitioning", Value::Seconds(partitioning));
+        stats.push("seconds_judging", Value::Seconds(self.judge.seconds));
+        let io_wait = self.shelf.io().as_secs_f64();
+        report::tell_io(&self.shelf, io_wait, &mut stats);
+        report::report(
+            &self.run,
+            Ended {
+                end,
+                found,
+                states: self.n_states,
+                states_exact: true,
+                depth: self.depth,
+                layers: Vec::new(),
+                data_bytes: self.peak_bytes,
+                disk: report::disk_use(&self.shelf),
+                io_wait,
+                stats,
+                seconds: self.run.gauge.seconds(),
+                expanding: self.explorer.seconds,
+                inserting: self.seconds.inserting,
+                remarks: self.explorer.remarks(),
+            },
+            self.judge,
+            self.kin,
+        )
+    }
+}
+
+/// The part that a key belongs to.
+fn part_of(tree: &[Node], key: &[u8]) -> usize {
+    let mut bits = second_hash(hash_state(key));
+    let mut node = 0;
+    loop {
+        match tree[node] {
+            Node::Part(part) => return part,
+            Node::Split(left, right) => {
+                node = if bits & 1 == 0 { left } else { right };
+                bits >>= 1;
+            }
+        }
+    }
+}

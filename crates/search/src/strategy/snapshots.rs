@@ -1,0 +1,377 @@
+//! `snapshots`: breadth-first search that remembers only some layers (BFSWS, the caching paper).
+//!
+//! Now and then all successors found in a layer are kept as a *snapshot*, whether they are new or
+//! not; what is in no snapshot is taken for new. Snapshots go through a row of caches: the first
+//! samples the layers, each next one samples what the one before gives up. The *frontier safety
+//! net* is a cache of recent layers and one that samples less and less often; *pebble search* is a
+//! row of equal caches to which another is added whenever the last is full.
+//! The *backtracking set* keeps states that were probably visited twice: those with more than one
+//! successor, all of which are in one snapshot that is not in the first cache, or all of which are
+//! in the backtracking set.
+//!
+//! Within a layer no state comes twice. In the paper's listing `j + 1 mod n` means (j + 1) mod n,
+//! and `Next` is layer i, not i + 1. Its `cn` stands for two different sampling functions, one of
+//! which lost its bar in print; here it is `o`.
+//!
+//! Lemma 1 of the paper, that growing distances make a search with a bounded number of snapshots
+//! end, is wrong: see the test with four states, where the snapshots alternate between two states,
+//! each of which lets the search circle around the other. Nor does it follow that pebble search
+//! ends: of the snapshots in its growing row every one but the first is given up in the end.
+//! So, unless the bounded form is asked for, the snapshots of layers 0, 1, 2, 4, 8 and so on are
+//! kept for ever. Each of these has a state that was in no snapshot before, as otherwise nothing
+//! would be left to expand; and there are only so many states. That always ends.
+//!
+//! The bounded form is stopped when it only repeats itself.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use hadal_store::Parent;
+
+use super::breadth::{self, Forgets, Intake, Memory, Plan, Told};
+use super::explorer::{Halt, Run};
+use super::records::Shelf;
+use super::signature::Signatures;
+use super::spec::{CacheSpec, Policy, Sampling, SnapshotSetup};
+use super::tables::Random;
+use crate::{Error, Outcome, Reason, Stats, Value};
+
+pub(super) fn search(
+    run: &Run<'_>,
+    setup: &SnapshotSetup,
+    backtracking: bool,
+    bounded: bool,
+) -> Result<Outcome, Error> {
+    let cache = |sampling, policy, size| CacheSpec {
+        sampling,
+        policy,
+        size,
+    };
+    let recent = cache(Sampling::Constant(2), Policy::Llnr, 5);
+    let growing = Sampling::Growing { first: 2, step: 2 };
+    let (specs, more) = match setup {
+        SnapshotSetup::FrontierSafetyNet => (vec![recent, cache(growing, Policy::Lfu, 10)], None),
+        SnapshotSetup::Pebble => (vec![recent], Some(recent)),
+        SnapshotSetup::Caches(specs) => (specs.clone(), None),
+    };
+    let key_len = Signatures::new(run.shape, run.own.store, run.own.seed).key_len();
+    let memory = Snapshots {
+        caches: specs.into_iter().map(Cache::new).collect(),
+        more,
+        backtracking,
+        bounded,
+        key_len,
+        budget_bytes: run.own.budget_bytes,
+        held: HashMap::new(),
+        next: HashMap::new(),
+        snapshots: HashMap::new(),
+        n_taken: 0,
+        n_open: 0,
+        backtrack: HashSet::new(),
+        source: SourceFacts::default(),
+        suspects: Vec::new(),
+        depth: 0,
+        random: Random::new(run.own.seed),
+        n_hits: 0,
+        n_references: 0,
+        max_held: 0,
+    };
+    let plan = Plan {
+        queue_shelf: Shelf::in_memory(),
+        shelf: Shelf::in_memory(),
+        segment_bytes: 1 << 16,
+        forgets: match bounded {
+            true => Forgets::ForEver,
+            false => Forgets::AndEnds,
+        },
+    };
+    breadth::search(run, plan, memory)
+}
+
+type Key = Rc<[u8]>;
+type SnapshotId = u32;
+
+struct Snapshots {
+    caches: Vec<Cache>,
+    /// What is added behind the last cache when that is full.
+    more: Option<CacheSpec>,
+    backtracking: bool,
+    bounded: bool,
+    key_len: usize,
+    budget_bytes: u64,
+    /// The snapshots that each state is in.
+    held: HashMap<Key, Vec<SnapshotId>>,
+    /// All successors in the layer that is being found, and whether they were admitted.
+    next: HashMap<Key, bool>,
+    snapshots: HashMap<SnapshotId, Snapshot>,
+    n_taken: SnapshotId,
+    /// States of the layer that is being expanded.
+    n_open: u64,
+    backtrack: HashSet<Key>,
+    source: SourceFacts,
+    /// States for the backtracking set, put there when the layer is at its end.
+    suspects: Vec<Vec<u8>>,
+    /// Depth of the layer that is being found.
+    depth: u32,
+    random: Random,
+    n_hits: u64,
+    n_references: u64,
+    max_held: u64,
+}
+
+struct Cache {
+    spec: CacheSpec,
+    ids: Vec<SnapshotId>,
+    /// Snapshots still to be passed over, and the distance after that.
+    n_to_skip: u32,
+    distance: u32,
+}
+
+struct Snapshot {
+    level: u32,
+    states: Vec<Key>,
+    hits: u64,
+    last_hit: u32,
+    /// Kept for ever.
+    is_permanent: bool,
+    /// In the first cache.
+    is_recent: bool,
+}
+
+/// What is known about the successors of the state that is being expanded.
+#[derive(Debug, Default)]
+struct SourceFacts {
+    successors: HashSet<Key>,
+    /// Old snapshots that have all of them.
+    common: Vec<SnapshotId>,
+    are_all_backtracked: bool,
+}
+
+impl Cache {
+    fn new(spec: CacheSpec) -> Self {
+        Cache {
+            spec,
+            ids: Vec::new(),
+            n_to_skip: 0,
+            distance: match spec.sampling {
+                Sampling::Constant(distance) => distance,
+                Sampling::Growing { first, .. } => first,
+            },
+        }
+    }
+
+    /// Whether it takes the snapshot that it is offered.
+    fn accepts(&mut self) -> bool {
+        if self.n_to_skip > 0 {
+            self.n_to_skip -= 1;
+            return false;
+        }
+        self.n_to_skip = self.distance.saturating_sub(1);
+        if let Sampling::Growing { step, .. } = self.spec.sampling {
+            self.distance = self.distance.saturating_add(step);
+        }
+        true
+    }
+}
+
+impl Snapshots {
+    /// Makes the layer that was found a snapshot, if somebody wants it.
+    fn take_snapshot(&mut self, states: Vec<Key>) {
+        let is_permanent = !self.bounded && (self.depth == 0 || self.depth.is_power_of_two());
+        let is_cached = self.caches.first_mut().is_some_and(Cache::accepts);
+        if !is_permanent && !is_cached {
+            return;
+        }
+        let id = self.n_taken;
+        self.n_taken += 1;
+        for state in &states {
+            self.held.entry(Rc::clone(state)).or_default().push(id);
+        }
+        self.n_references += states.len() as u64;
+        let snapshot = Snapshot {
+            level: self.depth,
+            states,
+            hits: 0,
+            last_hit: self.depth,
+            is_permanent,
+            is_recent: is_cached,
+        };
+        self.snapshots.insert(id, snapshot);
+        if is_cached {
+            self.caches[0].ids.push(id);
+            self.pass_on();
+        }
+    }
+
+    /// Has full caches give up snapshots to the next ones.
+    fn pass_on(&mut self) {
+        let mut at = 0;
+        while at < self.caches.len()
+            && self.caches[at].ids.len() > self.caches[at].spec.size as usize
+        {
+            let victim = self.victim(at);
+            let id = self.caches[at].ids.remove(victim);
+            if let (Some(spec), true) = (self.more, at + 1 == self.caches.len()) {
+                self.caches.push(Cache::new(spec));
+            }
+            let is_taken = self.caches.get_mut(at + 1).is_some_and(Cache::accepts);
+            let snapshot = self.snapshots.get_mut(&id).expect("a cached snapshot");
+            snapshot.is_recent = false;
+            if is_taken {
+                self.caches[at + 1].ids.push(id);
+                at += 1;
+            } else {
+                self.release(id);
+                return;
+            }
+        }
+    }
+
+    /// Which of its snapshots a cache gives up.
+    fn victim(&mut self, cache: usize) -> usize {
+        let Cache { spec, ids, .. } = &self.caches[cache];
+        let of = |id: &SnapshotId| &self.snapshots[id];
+        let least = |cost: &dyn Fn(&Snapshot) -> i64| {
+            let costs = ids.iter().map(|id| (cost(of(id)), of(id).level));
+            let least = costs.enumerate().min_by_key(|&(_, cost)| cost);
+            least.map_or(0, |(at, _)| at)
+        };
+        match spec.policy {
+            Policy::Llnr => least(&|snapshot| i64::from(snapshot.level)),
+            Policy::Lru => least(&|snapshot| i64::from(snapshot.last_hit)),
+            Policy::Mru => least(&|snapshot| -i64::from(snapshot.last_hit)),
+            Policy::Lfu => least(&|snapshot| snapshot.hits as i64),
+            Policy::Mfu => least(&|snapshot| -(snapshot.hits as i64)),
+            Policy::Rnd => self.random.below(ids.len()),
+        }
+    }
+
+    /// Forgets a snapshot that no cache has, unless it is to be kept.
+    fn release(&mut self, id: SnapshotId) {
+        if self.snapshots[&id].is_permanent {
+            return;
+        }
+        let snapshot = self.snapshots.remove(&id).expect("it was there");
+        self.n_references -= snapshot.states.len() as u64;
+        for state in snapshot.states {
+            let ids = self.held.get_mut(&state).expect("it is in this snapshot");
+            ids.retain(|&other| other != id);
+            if ids.is_empty() {
+                self.held.remove(&state);
+            }
+        }
+    }
+
+    /// Notes, for the backtracking set, where a successor is.
+    fn note_successor(&mut self, key: &Key) {
+        let is_first = self.source.successors.is_empty();
+        if !self.source.successors.insert(Rc::clone(key)) {
+            return;
+        }
+        let is_backtracked = self.backtrack.contains(key);
+        let ids = self.held.get(key).map_or(&[][..], Vec::as_slice);
+        if is_first {
+            let is_old = |id: &&SnapshotId| !self.snapshots[*id].is_recent;
+            self.source.common.extend(ids.iter().filter(is_old));
+            self.source.are_all_backtracked = is_backtracked;
+        } else {
+            self.source.common.retain(|id| ids.contains(id));
+            self.source.are_all_backtracked &= is_backtracked;
+        }
+    }
+
+    /// States held: in snapshots, in the two layers, and in the backtracking set.
+    fn n_held(&self) -> u64 {
+        let n = self.held.len() + self.next.len() + self.backtrack.len();
+        n as u64 + self.n_open
+    }
+}
+
+impl Memory for Snapshots {
+    fn offer(&mut self, state: &[u8], parent: Parent, intake: &mut Intake<'_>) -> Result<(), Halt> {
+        let key = intake.signatures.key(state);
+        let known = self.next.get_key_value(key);
+        if let Some(key) = known.map(|(key, _)| Rc::clone(key)) {
+            if self.backtracking {
+                self.note_successor(&key);
+            }
+            return Ok(());
+        }
+        let held = self.held.get_key_value(key);
+        let shared = held.map(|(key, _)| Rc::clone(key));
+        let key = shared.unwrap_or_else(|| Key::from(key));
+        let mut is_new = !self.backtrack.contains(&key);
+        if let Some(ids) = self.held.get(&key) {
+            is_new = false;
+            self.n_hits += 1;
+            for id in ids {
+                let snapshot = self.snapshots.get_mut(id).expect("it holds this state");
+                snapshot.hits += 1;
+                snapshot.last_hit = self.depth;
+            }
+        }
+        if self.backtracking {
+            self.note_successor(&key);
+        }
+        self.next.insert(key, is_new);
+        if is_new {
+            intake.admit(state, parent)?;
+        }
+        match self.data_bytes() + intake.queue.total_bytes() <= self.budget_bytes {
+            true => Ok(()),
+            false => Err(Halt::Stop(Reason::Memory)),
+        }
+    }
+
+    fn expanded(&mut self, state: &[u8]) {
+        if !self.backtracking {
+            return;
+        }
+        let source = &mut self.source;
+        let is_suspect = source.successors.len() > 1
+            && (!source.common.is_empty() || source.are_all_backtracked);
+        source.successors.clear();
+        source.common.clear();
+        if is_suspect {
+            self.suspects.push(state.to_vec());
+        }
+    }
+
+    fn end_layer(&mut self, depth: u32, intake: &mut Intake<'_>) -> Result<(), Halt> {
+        self.max_held = self.max_held.max(self.n_held());
+        for state in std::mem::take(&mut self.suspects) {
+            self.backtrack
+                .insert(Key::from(intake.signatures.key(&state)));
+        }
+        let next = std::mem::take(&mut self.next);
+        self.n_open = next.values().filter(|is_new| **is_new).count() as u64;
+        let mut states: Vec<Key> = next.into_keys().collect();
+        states.sort_unstable();
+        self.take_snapshot(states);
+        self.depth = depth + 1;
+        Ok(())
+    }
+
+    fn data_bytes(&self) -> u64 {
+        // A reference from each snapshot to each of its states.
+        self.n_held() * self.key_len as u64 + self.n_references * 8
+    }
+
+    fn forgot(&self) -> bool {
+        true
+    }
+
+    fn tell(&mut self, told: &Told, stats: &mut Stats) {
+        stats.push("states_held", Value::Count(self.max_held));
+        if let Some(distinct) = told.distinct {
+            stats.push("redundant", Value::Count(told.admitted - distinct));
+        }
+        super::tell_revisits(told, stats);
+        stats.push("snapshots_hit", Value::Count(self.n_hits));
+        stats.push("snapshots_taken", Value::Count(u64::from(self.n_taken)));
+        stats.push("snapshots_held", Value::Count(self.snapshots.len() as u64));
+        stats.push("caches", Value::Count(self.caches.len() as u64));
+        stats.push("backtrack", Value::Count(self.backtrack.len() as u64));
+        stats.push("all_visited", Value::Count(u64::from(told.all_visited)));
+    }
+}

@@ -1,0 +1,96 @@
+//! Searches that run out of memory and go on on a disk: nothing they tell may differ.
+
+use std::sync::Arc;
+
+use hadal_model::{GoalKind, Model, Stop};
+use hadal_search::{Deadlock, OnDisk, Options, Outcome, Silent, check, check_on_disk};
+use hadal_store::disk::{Folder, FolderOptions};
+use hadal_testkit::disk::CrashDisk;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::cube::Cube;
+use crate::oracle::expect;
+use crate::random::{random_graph, tell};
+
+/// Searches with a fresh folder.
+fn run(model: &dyn Model, options: &Options) -> Outcome {
+    let limits = FolderOptions {
+        buffer_bytes: 1 << 20,
+        reserve_bytes: 0,
+        threads: false,
+        ..FolderOptions::default()
+    };
+    let (folder, _) =
+        Folder::open(Arc::new(CrashDisk::new()), limits).expect("a folder can be used");
+    let on_disk = OnDisk {
+        folder,
+        resumable: false,
+        label: Vec::new(),
+    };
+    check_on_disk(model, options, on_disk, &Stop::new(), &mut Silent)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn random_graphs_agree_with_the_oracle_whatever_the_memory() {
+    let mut n_spilled = 0;
+    for seed in 1000..1250 {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let graph = random_graph(&mut rng);
+        let goals = &graph.shape().goals;
+        // The graph that liveness needs is held in memory.
+        if goals.iter().any(|goal| goal.kind == GoalKind::Liveness) {
+            continue;
+        }
+        let meaning = Options {
+            deadlock: [Deadlock::Stuttering, Deadlock::Stuck, Deadlock::Off]
+                [rng.random_range(0..3)],
+            bound: [None, None, Some(0), Some(3)][rng.random_range(0..4)],
+            max_errors: [1, 1, 2, 100][rng.random_range(0..4)],
+            ..Options::default()
+        };
+        let expected = expect(&graph, &meaning);
+        if expected.states == 0 && expected.violations.is_empty() {
+            continue;
+        }
+        for (threads, memory_bytes, buffer_len) in [
+            (1, 0, Some(3)),
+            (2, 2_000, Some(40)),
+            (4, 20_000, None),
+            (1, 200_000, None),
+        ] {
+            let options = Options {
+                threads,
+                memory_bytes,
+                buffer_len,
+                ..meaning.clone()
+            };
+            let outcome = run(&graph, &options);
+            n_spilled += u32::from(outcome.duplicates.disk > 0);
+            let told = tell(&graph, &options, &outcome);
+            assert_eq!(told, expected, "seed {seed}, {options:?}");
+        }
+    }
+    assert!(
+        n_spilled > 50,
+        "only {n_spilled} searches found anything on disk"
+    );
+}
+
+#[test]
+fn a_large_graph_is_the_same_at_every_budget() {
+    let cube = Cube::without_liveness(14);
+    let expected = check(&cube, &Options::default(), &Stop::new(), &mut Silent).expect("a search");
+    for (threads, memory_bytes) in [(2, 100_000), (2, 400_000), (4, 1 << 20)] {
+        let options = Options {
+            threads,
+            memory_bytes,
+            ..Options::default()
+        };
+        let outcome = run(&cube, &options);
+        assert_eq!(outcome.layers, expected.layers);
+        assert_eq!(outcome.transitions, expected.transitions);
+        assert_eq!(outcome.verdict, expected.verdict);
+    }
+}

@@ -1,0 +1,249 @@
+//! Searches that die and are taken up again: nothing they tell may differ.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hadal_model::{GoalKind, Model, Stop};
+use hadal_search::{
+    Error, OnDisk, Options, Outcome, Reason, Silent, check_on_disk, look_into, resume, verify,
+};
+use hadal_store::disk::{Disk, Folder, FolderOptions};
+use hadal_testkit::disk::CrashDisk;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::graph::Graph;
+use crate::oracle::expect;
+use crate::random::{random_graph, tell};
+
+const LABEL: &[u8] = b"the model";
+
+fn open(disk: &Arc<CrashDisk>) -> Result<(Folder, Option<Vec<u8>>), hadal_store::Error> {
+    let limits = FolderOptions {
+        buffer_bytes: 1 << 18,
+        reserve_bytes: 0,
+        threads: false,
+        ..FolderOptions::default()
+    };
+    Folder::open(Arc::clone(disk) as Arc<dyn Disk>, limits)
+}
+
+/// Goes on with what is on the disk, or begins.
+fn go_on(model: &dyn Model, options: &Options, disk: &Arc<CrashDisk>) -> Result<Outcome, Error> {
+    let (folder, manifest) = open(disk)?;
+    let stop = Stop::new();
+    match manifest {
+        Some(manifest) => {
+            assert_eq!(look_into(&manifest)?.label, LABEL);
+            resume(model, options, folder, &manifest, &stop, &mut Silent)
+        }
+        None => {
+            folder.sweep([])?;
+            let on_disk = OnDisk {
+                folder,
+                resumable: true,
+                label: LABEL.to_vec(),
+            };
+            check_on_disk(model, options, on_disk, &stop, &mut Silent)
+        }
+    }
+}
+
+/// Options under which a search is written down after every round.
+fn always(threads: usize, memory_bytes: u64) -> Options {
+    Options {
+        threads,
+        memory_bytes,
+        buffer_len: Some(7),
+        block_len: 4,
+        window_blocks: 2,
+        commit_every: Some(Duration::ZERO),
+        ..Options::default()
+    }
+}
+
+/// Random graphs without liveness, of some size.
+fn graphs(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Graph)> {
+    seeds
+        .map(|seed| (seed, random_graph(&mut Pcg64Mcg::seed_from_u64(seed))))
+        .filter(|(_, graph)| {
+            let goals = &graph.shape().goals;
+            goals.iter().all(|goal| goal.kind != GoalKind::Liveness)
+                && expect(graph, &Options::default()).layers.len() > 2
+        })
+}
+
+#[test]
+fn a_search_may_die_at_any_operation_of_its_disk() {
+    let (mut n_crashes, mut n_resumed) = (0, 0);
+    for (seed, graph) in graphs(2000..2120) {
+        for memory_bytes in [0, 3_000, 1 << 20] {
+            let options = always(1, memory_bytes);
+            let expected = expect(&graph, &options);
+            let whole = Arc::new(CrashDisk::new());
+            let outcome = go_on(&graph, &options, &whole).expect("nothing fails");
+            assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
+            let n_operations = whole.n_operations();
+            // All of a small one, some of a large one.
+            let step = (n_operations / 150).max(1);
+            for n in (0..n_operations).step_by(step as usize) {
+                let disk = Arc::new(CrashDisk::new());
+                disk.stop_at(n);
+                let outcome = go_on(&graph, &options, &disk);
+                if let Ok(outcome) = outcome {
+                    // Only what came after the end can have failed.
+                    assert_eq!(tell(&graph, &options, &outcome), expected);
+                    continue;
+                }
+                n_crashes += 1;
+                let left = Arc::new(disk.crash(seed ^ n));
+                let (_, manifest) = open(&left).expect("what is left can be opened");
+                let is_finished =
+                    manifest.is_some_and(|m| look_into(&m).expect("a manifest").is_finished);
+                n_resumed += u32::from(!is_finished);
+                // Other threads and another budget may go on.
+                let options = always(2, memory_bytes / 2);
+                let outcome = go_on(&graph, &options, &left)
+                    .unwrap_or_else(|error| panic!("seed {seed}, operation {n}: {error}"));
+                let told = tell(&graph, &options, &outcome);
+                assert_eq!(told, expected, "seed {seed}, operation {n}");
+            }
+        }
+    }
+    assert!(
+        n_crashes > 1000 && n_resumed > 1000,
+        "{n_crashes} {n_resumed}"
+    );
+}
+
+#[test]
+fn a_full_disk_stops_a_search_that_can_go_on_later() {
+    let mut n_full = 0;
+    for (seed, graph) in graphs(2100..2200) {
+        let options = always(1, 3_000);
+        let expected = expect(&graph, &options);
+        let whole = Arc::new(CrashDisk::new());
+        go_on(&graph, &options, &whole).expect("nothing fails");
+        for capacity in (0..).map(|n| n * 16_384).take(100) {
+            let disk = Arc::new(CrashDisk::new());
+            disk.set_capacity(capacity, seed % 2 == 0);
+            match go_on(&graph, &options, &disk) {
+                Ok(outcome) if outcome.reason == Some(Reason::Disk) => {
+                    assert!(outcome.violations.is_empty() || !outcome.complete);
+                    n_full += 1;
+                }
+                Ok(outcome) => {
+                    assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
+                    break;
+                }
+                // Not even the first manifest had room.
+                Err(Error::Store(hadal_store::Error::Full { .. })) => n_full += 1,
+                Err(error) => panic!("seed {seed}, {capacity} bytes: {error}"),
+            }
+            disk.set_capacity(u64::MAX, true);
+            let outcome = go_on(&graph, &options, &disk)
+                .unwrap_or_else(|error| panic!("seed {seed}, {capacity} bytes: {error}"));
+            assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
+        }
+    }
+    assert!(n_full > 30, "{n_full}");
+}
+
+#[test]
+fn a_flipped_bit_is_found_or_never_read() {
+    let (mut n_found, mut n_harmless) = (0, 0);
+    for (seed, graph) in graphs(2200..2240) {
+        let options = always(1, 3_000);
+        let expected = expect(&graph, &options);
+        let whole = Arc::new(CrashDisk::new());
+        go_on(&graph, &options, &whole).expect("nothing fails");
+        let disk = Arc::new(CrashDisk::new());
+        disk.stop_at(whole.n_operations() * 3 / 4);
+        if go_on(&graph, &options, &disk).is_ok() {
+            continue;
+        }
+        let names: Vec<_> = disk.crash(seed).list().expect("a list of files");
+        for entry in names {
+            let step = (entry.len as usize / 40).max(1);
+            for byte in (0..entry.len as usize).step_by(step) {
+                let left = Arc::new(disk.crash(seed));
+                left.flip(&entry.name, byte, (byte % 8) as u32);
+                match go_on(&graph, &options, &left) {
+                    Ok(outcome) => {
+                        assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
+                        n_harmless += 1;
+                    }
+                    Err(Error::Store(error)) => {
+                        assert!(
+                            matches!(
+                                error,
+                                hadal_store::Error::Damaged { .. }
+                                    | hadal_store::Error::Version { .. }
+                            ),
+                            "{error}"
+                        );
+                        n_found += 1;
+                    }
+                    Err(error) => panic!("seed {seed}, {}, byte {byte}: {error}", entry.name),
+                }
+            }
+        }
+    }
+    assert!(n_found > 20, "{n_found} {n_harmless}");
+}
+
+#[test]
+fn every_block_can_be_read_and_checked() {
+    let (_, graph) = graphs(2300..2400)
+        .max_by_key(|(_, graph)| expect(graph, &Options::default()).states)
+        .expect("there is a graph");
+    let options = always(1, 3_000);
+    let whole = Arc::new(CrashDisk::new());
+    go_on(&graph, &options, &whole).expect("nothing fails");
+    let disk = Arc::new(CrashDisk::new());
+    disk.stop_at(whole.n_operations() * 3 / 4);
+    assert!(go_on(&graph, &options, &disk).is_err());
+    let left = Arc::new(disk.crash(1));
+    let (folder, manifest) = open(&left).expect("what is left can be opened");
+    let manifest = manifest.expect("it had begun");
+    let verified = verify(&folder, &manifest).expect("nothing is damaged");
+    assert!(verified.files >= 2 && verified.blocks >= 2 && verified.bytes > 0);
+}
+
+#[test]
+fn a_search_that_was_stopped_goes_on_where_it_was() {
+    let mut n_stopped = 0;
+    for (seed, graph) in graphs(2400..2480) {
+        for memory_bytes in [0, 3_000, 1 << 20] {
+            let options = Options {
+                commit_every: Some(Duration::from_secs(3600)),
+                ..always(2, memory_bytes)
+            };
+            let expected = expect(&graph, &options);
+            let disk = Arc::new(CrashDisk::new());
+            let (folder, _) = open(&disk).expect("a folder can be used");
+            let on_disk = OnDisk {
+                folder,
+                resumable: true,
+                label: LABEL.to_vec(),
+            };
+            let stop = Stop::new();
+            // Raised by whoever watches, in the middle.
+            let mut raise = |progress: &hadal_search::Progress| {
+                if progress.layer >= 1 {
+                    stop.raise();
+                }
+            };
+            let outcome = check_on_disk(&graph, &options, on_disk, &stop, &mut raise);
+            let outcome = outcome.expect("nothing fails");
+            if outcome.reason != Some(Reason::Interrupted) {
+                continue;
+            }
+            n_stopped += 1;
+            let outcome = go_on(&graph, &options, &disk).expect("it goes on");
+            let told = tell(&graph, &options, &outcome);
+            assert_eq!(told, expected, "seed {seed}, {memory_bytes} bytes");
+        }
+    }
+    assert!(n_stopped > 0, "no search was stopped");
+}

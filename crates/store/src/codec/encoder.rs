@@ -1,0 +1,266 @@
+//! One thread's way from states to keys.
+//!
+//! Successors are much alike: a word is looked up only where it differs from that of the state
+//! before. Some states at once are encoded position by position, so that the dictionary of one
+//! position is at hand and the lookups for several states go on together.
+
+use std::sync::Arc;
+
+use super::dictionary::Dictionary;
+use super::layout::{Field, Layout};
+use super::{Codec, KeyShape, Outgrown, WORD_BYTES, n_positions, position_mask, shape_of};
+
+/// Bytes that must be readable behind the last state of a block.
+const PAD_BYTES: usize = 8;
+/// States that are encoded position by position: few enough for the nearest cache.
+const PIECE_LEN: usize = 128;
+/// A word is found sooner among so many than a wrong guess whether it differs from the last one.
+const QUICK_ENTRIES: usize = 1 << 14;
+
+/// Turns blocks of states into keys of the newest layout.
+#[derive(Debug)]
+pub struct Encoder {
+    state_len: usize,
+    version: u32,
+    layout: Arc<Layout>,
+    /// The bits of a state's last word that belong to it, as the word lies in memory.
+    last_mask: u64,
+    /// By position.
+    last: Vec<Last>,
+    /// Whether there is a last state.
+    has_last: bool,
+}
+
+impl Encoder {
+    pub(super) fn new(codec: &Codec) -> Self {
+        let inner = codec.read();
+        let n_positions = n_positions(codec.state_len);
+        let last_mask = match n_positions {
+            0 => 0,
+            n => position_mask(codec.state_len, n - 1).swap_bytes(),
+        };
+        let layout = Arc::clone(inner.newest());
+        Encoder {
+            state_len: codec.state_len,
+            version: inner.layouts.len() as u32 - 1,
+            last_mask,
+            last: vec![Last::default(); n_positions],
+            has_last: false,
+            layout,
+        }
+    }
+
+    /// What the keys of the last block look like.
+    pub fn shape(&self) -> KeyShape {
+        shape_of(self.version, &self.layout)
+    }
+
+    /// Replaces what is in `keys` by the keys of `n_states` states that lie one after the other in
+    /// `states`, behind which at least eight bytes can be read.
+    ///
+    /// Where a state does not fit, the keys are worth nothing, but all words of the block are
+    /// known to the codec afterwards.
+    pub fn encode(
+        &mut self,
+        codec: &Codec,
+        states: &[u8],
+        n_states: usize,
+        keys: &mut Vec<u64>,
+    ) -> Result<(), Outgrown> {
+        assert!(states.len() >= n_states * self.state_len + PAD_BYTES);
+        if codec.is_plain {
+            self.copy(states, n_states, keys);
+            Ok(())
+        } else {
+            self.collapse(codec, states, n_states, keys)
+        }
+    }
+
+    fn copy(&self, states: &[u8], n_states: usize, keys: &mut Vec<u64>) {
+        let n_words = self.layout.n_words();
+        keys.resize(n_states * n_words, 0);
+        match n_words {
+            1 => self.copy_words::<1>(states, keys),
+            2 => self.copy_words::<2>(states, keys),
+            3 => self.copy_words::<3>(states, keys),
+            4 => self.copy_words::<4>(states, keys),
+            n => {
+                for (key, at) in keys.chunks_exact_mut(n).zip((0..).step_by(self.state_len)) {
+                    self.copy_state(&states[at..], key);
+                }
+            }
+        }
+    }
+
+    fn copy_words<const N: usize>(&self, states: &[u8], keys: &mut [u64]) {
+        let (keys, _) = keys.as_chunks_mut::<N>();
+        let last_mask = self.last_mask.swap_bytes();
+        let mut at = 0;
+        for key in keys {
+            // The compiler knows all lengths.
+            let (words, _) = states[at..at + N * WORD_BYTES].as_chunks::<WORD_BYTES>();
+            *key = std::array::from_fn(|word| u64::from_be_bytes(words[word]));
+            key[N - 1] &= last_mask;
+            at += self.state_len;
+        }
+    }
+
+    #[inline]
+    fn copy_state(&self, state: &[u8], key: &mut [u64]) {
+        let (words, _) = state.as_chunks::<WORD_BYTES>();
+        for (word, &bytes) in key.iter_mut().zip(words) {
+            *word = u64::from_be_bytes(bytes);
+        }
+        if let Some(last) = key.last_mut() {
+            *last &= self.last_mask.swap_bytes();
+        }
+    }
+
+    fn collapse(
+        &mut self,
+        codec: &Codec,
+        states: &[u8],
+        n_states: usize,
+        keys: &mut Vec<u64>,
+    ) -> Result<(), Outgrown> {
+        let mut inner = codec.read();
+        if !Arc::ptr_eq(&self.layout, inner.newest()) {
+            self.layout = Arc::clone(inner.newest());
+            self.version = inner.layouts.len() as u32 - 1;
+            self.has_last = false;
+        }
+        let n_words = self.layout.n_words();
+        // Parts are added to what is there.
+        keys.clear();
+        keys.resize(n_states * n_words, 0);
+        let mut is_outgrown = false;
+        let pieces = keys.chunks_mut(PIECE_LEN * n_words);
+        for (piece, keys) in pieces.enumerate() {
+            let states = &states[piece * PIECE_LEN * self.state_len..];
+            for (position, field) in self.layout.fields().iter().enumerate() {
+                let is_end = position + 1 == self.last.len();
+                let mut column = Column {
+                    field,
+                    bytes: &states[position * WORD_BYTES..],
+                    state_len: self.state_len,
+                    mask: if is_end { self.last_mask } else { u64::MAX },
+                    n_words,
+                    last: self.last[position],
+                };
+                if !self.has_last {
+                    column.last.word = !column.word(0);
+                }
+                let mut next = 0;
+                while let Some(state) = column.encode(&inner.dictionaries[position], next, keys) {
+                    let word = column.word(state).swap_bytes();
+                    drop(inner);
+                    codec.learn(position, word);
+                    inner = codec.read();
+                    next = state;
+                    if field.parts(word, &inner.dictionaries[position]).is_none() {
+                        // Its key is worth nothing, but words behind it may be new as well.
+                        is_outgrown = true;
+                        next += 1;
+                    }
+                }
+                self.last[position] = column.last;
+            }
+            self.has_last = true;
+        }
+        if is_outgrown {
+            self.has_last = false;
+            return Err(Outgrown);
+        }
+        Ok(())
+    }
+}
+
+/// The words at one position of consecutive states.
+struct Column<'a> {
+    field: &'a Field,
+    /// The states from this position on.
+    bytes: &'a [u8],
+    state_len: usize,
+    /// The bits of a word that belong to the state, as it lies in memory.
+    mask: u64,
+    /// Words of a key.
+    n_words: usize,
+    last: Last,
+}
+
+/// The last word at a position, as it lies in memory, and its parts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Last {
+    word: u64,
+    id: u64,
+    literal: u64,
+}
+
+impl Column<'_> {
+    #[inline]
+    fn word(&self, state: usize) -> u64 {
+        let bytes = &self.bytes[state * self.state_len..];
+        let word = bytes.first_chunk().expect("states are padded");
+        u64::from_le_bytes(*word) & self.mask
+    }
+
+    /// Makes the word of a state the last one; says whether it fits.
+    #[inline]
+    fn take(&mut self, dictionary: &Dictionary, state: usize) -> bool {
+        let word = self.word(state);
+        if word != self.last.word {
+            let Some((id, literal)) = self.field.parts(word.swap_bytes(), dictionary) else {
+                return false;
+            };
+            self.last = Last { word, id, literal };
+        }
+        true
+    }
+
+    /// Writes this position of the states from `next` on to their keys. Returns the number of the
+    /// first state whose word does not fit.
+    #[inline]
+    fn encode(&mut self, dictionary: &Dictionary, next: usize, keys: &mut [u64]) -> Option<usize> {
+        let n_states = keys.len() / self.n_words;
+        let field = self.field;
+        // Most positions lie within a word of the key, and many do not vary at all.
+        if field.literal.n_bits > 0 {
+            for state in next..n_states {
+                if !self.take(dictionary, state) {
+                    return Some(state);
+                }
+                let key = &mut keys[state * self.n_words..][..self.n_words];
+                field.id.add(key, self.last.id);
+                field.literal.add(key, self.last.literal);
+            }
+        } else if field.id.n_bits == 0 {
+            return (next..n_states).find(|&state| !self.take(dictionary, state));
+        } else if let Some((word, shift)) = field.id.within_word() {
+            let keys = keys[word..].iter_mut().step_by(self.n_words).enumerate();
+            if dictionary.len() <= QUICK_ENTRIES {
+                for (state, key) in keys.skip(next) {
+                    match dictionary.find(self.word(state).swap_bytes()) {
+                        Some(id) if field.id.fits(id) => *key ^= id << shift,
+                        _ => return Some(state),
+                    }
+                }
+                return None;
+            }
+            for (state, key) in keys.skip(next) {
+                if !self.take(dictionary, state) {
+                    return Some(state);
+                }
+                *key ^= self.last.id << shift;
+            }
+        } else {
+            for state in next..n_states {
+                if !self.take(dictionary, state) {
+                    return Some(state);
+                }
+                let key = &mut keys[state * self.n_words..][..self.n_words];
+                field.id.add(key, self.last.id);
+            }
+        }
+        None
+    }
+}

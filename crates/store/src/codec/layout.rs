@@ -1,0 +1,323 @@
+//! Where in a key each position of a state lies, and in how many bits.
+//!
+//! Fields come in the order of positions, so keys compare as the lists of their ids do, whatever
+//! the widths.
+
+use super::dictionary::Dictionary;
+use super::{MAX_KEY_WORDS, Unfit, n_positions, position_mask};
+
+/// One version of how keys are laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    fields: Vec<Field>,
+    n_bits: usize,
+}
+
+/// How a position is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// By the id of its word.
+    Ids,
+    /// By those bits of its word that vary.
+    Literal,
+    /// By the id of its word and zeros; words without an id as an id of ones and bits that vary.
+    Escaped,
+}
+
+/// The place of one position in a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) form: Form,
+    pub(super) id: Bits,
+    pub(super) literal: Bits,
+    /// The bits of a word that do not vary.
+    pub(super) base: u64,
+    pub(super) squeeze: Squeeze,
+    /// How often bits were found to vary that did not before.
+    pub(super) n_surprises: u8,
+}
+
+/// After so many surprises all bits of a position count as varying.
+const MAX_SURPRISES: u8 = 3;
+
+impl Layout {
+    /// States as they are.
+    pub(super) fn plain(state_len: usize) -> Self {
+        let n_positions = n_positions(state_len);
+        let field = |position| Field::literal(0, position_mask(state_len, position));
+        Self::of((0..n_positions).map(field).collect())
+    }
+
+    /// Before any state has come: each position has one word.
+    pub(super) fn constant(state_len: usize) -> Self {
+        Self::of(vec![Field::ids(0); n_positions(state_len)])
+    }
+
+    /// Gives the fields their places.
+    pub(super) fn of(mut fields: Vec<Field>) -> Self {
+        let mut n_bits = 0;
+        for field in &mut fields {
+            for bits in [&mut field.id, &mut field.literal] {
+                bits.begin = n_bits;
+                n_bits += bits.n_bits as usize;
+            }
+        }
+        Layout { fields, n_bits }
+    }
+
+    /// A layout with room for all that the dictionaries know.
+    pub(super) fn widened(
+        &self,
+        dictionaries: &[Dictionary],
+        state_len: usize,
+        keep_order: bool,
+    ) -> Self {
+        let widen = |(position, (field, dictionary)): (usize, (&Field, &Dictionary))| {
+            field.widened(dictionary, position_mask(state_len, position), keep_order)
+        };
+        let fields = self.fields.iter().zip(dictionaries);
+        Self::of(fields.enumerate().map(widen).collect())
+    }
+
+    pub(super) fn fits(&self) -> Result<(), Unfit> {
+        if self.n_bits <= MAX_KEY_WORDS * 64 {
+            Ok(())
+        } else {
+            let n_bits = self.n_bits;
+            Err(Unfit { n_bits })
+        }
+    }
+
+    pub(super) fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    pub(super) fn n_bits(&self) -> usize {
+        self.n_bits
+    }
+
+    pub(super) fn n_words(&self) -> usize {
+        self.n_bits.div_ceil(64).max(1)
+    }
+
+    pub(super) fn data_bytes(&self) -> u64 {
+        (self.fields.capacity() * size_of::<Field>()) as u64
+    }
+}
+
+impl Field {
+    pub(super) fn ids(n_bits: u32) -> Self {
+        Field {
+            form: Form::Ids,
+            id: Bits::new(n_bits),
+            literal: Bits::new(0),
+            base: 0,
+            squeeze: Squeeze::default(),
+            n_surprises: 0,
+        }
+    }
+
+    pub(super) fn literal(base: u64, varying: u64) -> Self {
+        Field {
+            form: Form::Literal,
+            id: Bits::new(0),
+            literal: Bits::new(varying.count_ones()),
+            base: base & !varying,
+            squeeze: Squeeze::new(varying),
+            n_surprises: 0,
+        }
+    }
+
+    pub(super) fn has_ids(&self) -> bool {
+        self.form != Form::Literal
+    }
+
+    fn widened(&self, dictionary: &Dictionary, all: u64, keep_order: bool) -> Field {
+        if self.form == Form::Ids && !dictionary.is_closed() {
+            return Field::ids(roomy(dictionary.len(), self.id.n_bits));
+        }
+        let was = self.squeeze.mask;
+        let mut varying = was | dictionary.varying();
+        let is_surprised = self.form != Form::Ids && varying != was;
+        let n_surprises = self.n_surprises + u8::from(is_surprised);
+        if n_surprises >= MAX_SURPRISES {
+            varying = all;
+        }
+        let mut field = Field::literal(dictionary.base(), varying);
+        field.n_surprises = n_surprises;
+        if self.form == Form::Escaped || (self.form == Form::Ids && keep_order) {
+            field.form = Form::Escaped;
+            // One id more than there are, for words without.
+            field.id = Bits::new(bits_for(dictionary.len() + 1).max(self.id.n_bits));
+        }
+        field
+    }
+
+    /// The id and the literal bits of a word; `None` where they do not fit.
+    #[inline]
+    pub(super) fn parts(&self, word: u64, dictionary: &Dictionary) -> Option<(u64, u64)> {
+        match self.form {
+            Form::Ids => {
+                let id = dictionary.find(word)?;
+                self.id.fits(id).then_some((id, 0))
+            }
+            Form::Literal => Some((0, self.literal_part(word)?)),
+            Form::Escaped => match dictionary.find(word) {
+                Some(id) => (id < self.id.ones()).then_some((id, 0)),
+                None => Some((self.id.ones(), self.literal_part(word)?)),
+            },
+        }
+    }
+
+    #[inline]
+    fn literal_part(&self, word: u64) -> Option<u64> {
+        let fits = word & !self.squeeze.mask == self.base;
+        fits.then(|| self.squeeze.squeeze(word))
+    }
+
+    /// The word that a key has here.
+    #[inline]
+    pub(super) fn word(&self, key: &[u64], dictionary: &Dictionary) -> u64 {
+        self.word_of(self.id.get(key), self.literal.get(key), dictionary)
+    }
+
+    #[inline]
+    pub(super) fn word_of(&self, id: u64, literal: u64, dictionary: &Dictionary) -> u64 {
+        let is_literal = match self.form {
+            Form::Ids => false,
+            Form::Literal => true,
+            Form::Escaped => id == self.id.ones(),
+        };
+        if is_literal {
+            self.base | self.squeeze.spread(literal)
+        } else {
+            dictionary.word(id)
+        }
+    }
+}
+
+/// Bits by which `n` things can be told apart.
+fn bits_for(n: usize) -> u32 {
+    n.next_power_of_two().ilog2()
+}
+
+/// Bits for `n_entries` ids with headroom; a position that has not varied takes none.
+fn roomy(n_entries: usize, n_bits: u32) -> u32 {
+    // A field that is nearly full is widened with the others, for each version costs a pass over
+    // all keys.
+    let is_roomy = n_entries <= 1 || n_entries * 4 <= 3 << n_bits;
+    if is_roomy {
+        n_bits
+    } else {
+        (bits_for(n_entries) + 1).max(n_bits)
+    }
+}
+
+/// Consecutive bits of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bits {
+    begin: usize,
+    pub(super) n_bits: u32,
+}
+
+impl Bits {
+    pub(super) fn new(n_bits: u32) -> Self {
+        Bits { begin: 0, n_bits }
+    }
+
+    #[inline]
+    pub(super) fn fits(&self, value: u64) -> bool {
+        self.n_bits == 64 || value >> self.n_bits == 0
+    }
+
+    /// The largest value.
+    #[inline]
+    pub(super) fn ones(&self) -> u64 {
+        match self.n_bits {
+            0 => 0,
+            n => u64::MAX >> (64 - n),
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, key: &[u64]) -> u64 {
+        if self.n_bits == 0 {
+            return 0;
+        }
+        let (word, at) = (self.begin / 64, self.begin as u32 % 64);
+        let high = (key[word] << at) >> (64 - self.n_bits);
+        match (at + self.n_bits).checked_sub(64) {
+            None | Some(0) => high,
+            Some(n_low) => high | (key[word + 1] >> (64 - n_low)),
+        }
+    }
+
+    /// Where the bits lie within one word of a key: its number, and the bits behind them there.
+    pub(super) fn within_word(&self) -> Option<(usize, u32)> {
+        let end = self.begin as u32 % 64 + self.n_bits;
+        (self.n_bits > 0 && end <= 64).then(|| (self.begin / 64, 64 - end))
+    }
+
+    /// Adds `value` to the bits, without carry: sets bits that are zero, or turns one value into
+    /// another by the difference of both.
+    #[inline]
+    pub(super) fn add(&self, key: &mut [u64], value: u64) {
+        if self.n_bits == 0 {
+            return;
+        }
+        let (word, at) = (self.begin / 64, self.begin as u32 % 64);
+        match (at + self.n_bits).checked_sub(64) {
+            None | Some(0) => key[word] ^= value << (64 - at - self.n_bits),
+            Some(n_low) => {
+                key[word] ^= value >> n_low;
+                key[word + 1] ^= value << (64 - n_low);
+            }
+        }
+    }
+}
+
+/// Brings the bits under a mask together, in order, and back: six steps for any mask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Squeeze {
+    pub(super) mask: u64,
+    /// The bits that step `i` moves by 2 to the power `i`.
+    moves: [u64; 6],
+}
+
+impl Squeeze {
+    pub(super) fn new(mask: u64) -> Self {
+        let mut moves = [0; 6];
+        let mut left = mask;
+        // Bits that have an odd number of zeros to their right that are not yet gone.
+        let mut zeros = !mask << 1;
+        for (step, moved) in moves.iter_mut().enumerate() {
+            let mut parity = zeros;
+            for shift in [1, 2, 4, 8, 16, 32] {
+                parity ^= parity << shift;
+            }
+            *moved = parity & left;
+            left = (left ^ *moved) | (*moved >> (1 << step));
+            zeros &= !parity;
+        }
+        Squeeze { mask, moves }
+    }
+
+    #[inline]
+    pub(super) fn squeeze(&self, word: u64) -> u64 {
+        let mut word = word & self.mask;
+        for (step, moves) in self.moves.iter().enumerate() {
+            let moved = word & moves;
+            word = (word ^ moved) | (moved >> (1 << step));
+        }
+        word
+    }
+
+    #[inline]
+    pub(super) fn spread(&self, mut word: u64) -> u64 {
+        for (step, moves) in self.moves.iter().enumerate().rev() {
+            let moved = word << (1 << step);
+            word = (word & !moves) | (moved & moves);
+        }
+        word & self.mask
+    }
+}

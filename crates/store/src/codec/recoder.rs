@@ -1,0 +1,68 @@
+//! Keys of one layout as keys of another.
+
+use std::sync::{Arc, RwLockReadGuard};
+
+use super::layout::{Form, Layout};
+use super::{Codec, Inner};
+
+/// Turns keys of one version into keys of another, newer or older.
+///
+/// Nothing can be added to the codec while it lives.
+#[derive(Debug)]
+pub struct Recoder<'a> {
+    inner: RwLockReadGuard<'a, Inner>,
+    from: Arc<Layout>,
+    to: Arc<Layout>,
+}
+
+impl Codec {
+    /// A recoder between two versions.
+    pub fn recoder(&self, from: u32, to: u32) -> Recoder<'_> {
+        let inner = self.read();
+        let (from, to) = (Arc::clone(inner.layout(from)), Arc::clone(inner.layout(to)));
+        Recoder { inner, from, to }
+    }
+}
+
+impl Recoder<'_> {
+    /// Words of a key that is given.
+    pub fn n_words_from(&self) -> usize {
+        self.from.n_words()
+    }
+
+    /// Words of a key that is made.
+    pub fn n_words_to(&self) -> usize {
+        self.to.n_words()
+    }
+
+    /// Whether the made keys are in the order of those given.
+    pub fn keeps_order(&self) -> bool {
+        let mut fields = self.from.fields().iter().zip(self.to.fields());
+        fields.all(|(from, to)| (from.form == Form::Literal) == (to.form == Form::Literal))
+    }
+
+    /// Writes to `made` what `key` is in the other version. False where it cannot be written
+    /// there, so no key of that version is the same state; this never happens from an older to a
+    /// newer one.
+    pub fn recode(&self, key: &[u64], made: &mut [u64]) -> bool {
+        made.fill(0);
+        let fields = self.from.fields().iter().zip(self.to.fields());
+        for ((from, to), dictionary) in fields.zip(&self.inner.dictionaries) {
+            let (id, literal) = (from.id.get(key), from.literal.get(key));
+            let parts = if from.form == Form::Ids && to.form == Form::Ids {
+                to.id.fits(id).then_some((id, 0))
+            } else {
+                to.parts(from.word_of(id, literal, dictionary), dictionary)
+            };
+            let Some((id, literal)) = parts else {
+                return false;
+            };
+            to.id.add(made, id);
+            to.literal.add(made, literal);
+        }
+        if self.inner.dictionaries.is_empty() {
+            made.copy_from_slice(key);
+        }
+        true
+    }
+}

@@ -1,0 +1,247 @@
+use super::{Codec, KeyShape, MAX_ENTRIES, Mark, Outgrown};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+const LENS: [usize; 12] = [0, 1, 7, 8, 9, 16, 17, 24, 27, 64, 142, 600];
+
+fn padded(states: &[u8]) -> Vec<u8> {
+    let mut padded = states.to_vec();
+    // What lies behind a state must not matter.
+    padded.resize(states.len() + 8, 0xa5);
+    padded
+}
+
+/// States that walk: each differs in a few bytes from one before.
+fn random_states(rng: &mut Pcg64Mcg, len: usize, n_states: usize, values: u8) -> Vec<u8> {
+    let mut state = vec![0; len];
+    let mut states = Vec::new();
+    for _ in 0..n_states {
+        for _ in 0..rng.random_range(0..4) {
+            if len > 0 {
+                state[rng.random_range(0..len)] = rng.random_range(0..values);
+            }
+        }
+        states.extend_from_slice(&state);
+    }
+    states
+}
+
+/// Encodes a block in the newest layout, which grows as needed.
+fn encode(codec: &Codec, states: &[u8], n: usize, keep_order: bool) -> (KeyShape, Vec<u64>) {
+    let (mut encoder, mut keys) = (codec.encoder(), Vec::new());
+    while encoder.encode(codec, &padded(states), n, &mut keys) == Err(Outgrown) {
+        codec.widen(keep_order).expect("it fits");
+    }
+    (encoder.shape(), keys)
+}
+
+fn decode(codec: &Codec, version: u32, keys: &[u64]) -> Vec<u8> {
+    let mut states = Vec::new();
+    codec.decode(version, keys, &mut states);
+    states
+}
+
+/// Blocks of states are encoded while the layout grows; all of them are found again, in every
+/// version, and in a codec that was read from the log.
+#[test]
+fn states_are_found_again_from_keys_of_any_version() {
+    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    for len in LENS {
+        for (codec, twin) in [
+            (Codec::new(len, 1 << 20), Codec::new(len, 1 << 20)),
+            (Codec::collapsed(len, 0), Codec::collapsed(len, 0)),
+        ] {
+            let (mut blocks, mut mark) = (Vec::new(), Mark::default());
+            for values in 1..=20 {
+                let states = random_states(&mut rng, len, 100, values);
+                let (shape, keys) = encode(&codec, &states, 100, true);
+                assert_eq!(keys.len(), 100 * shape.n_words);
+                blocks.push((states, shape.version, keys));
+                let mut log = Vec::new();
+                codec.write_since(&mut mark, &mut log);
+                twin.read_log(&log).expect("the log is whole");
+            }
+            assert_eq!(codec.newest(), twin.newest());
+            let newest = codec.newest();
+            for (states, version, keys) in &blocks {
+                assert_eq!(&decode(&codec, *version, keys), states);
+                assert_eq!(&decode(&twin, *version, keys), states);
+                let recoder = codec.recoder(*version, newest.version);
+                let back = codec.recoder(newest.version, *version);
+                let mut made = vec![1; newest.n_words];
+                let mut again = vec![1; recoder.n_words_from()];
+                for (key, state) in keys
+                    .chunks(recoder.n_words_from())
+                    .zip(states.chunks(len.max(1)))
+                {
+                    assert!(recoder.recode(key, &mut made));
+                    assert_eq!(decode(&codec, newest.version, &made), &state[..len]);
+                    assert!(back.recode(&made, &mut again));
+                    assert_eq!(again, key);
+                }
+            }
+        }
+    }
+}
+
+/// A key that an older layout has no room for is refused, not cut.
+#[test]
+fn what_does_not_fit_an_older_version_is_refused() {
+    let codec = Codec::collapsed(20, 1 << 20);
+    let (old, _) = encode(&codec, &[[1; 20], [2; 20]].concat(), 2, true);
+    let many: Vec<u8> = (0..100u8).flat_map(|value| [value; 20]).collect();
+    let (new, keys) = encode(&codec, &many, 100, true);
+    let recoder = codec.recoder(new.version, old.version);
+    let mut made = vec![0; old.n_words];
+    let mut n_fit = 0;
+    for (value, key) in keys.chunks(new.n_words).enumerate() {
+        if recoder.recode(key, &mut made) {
+            n_fit += 1;
+            assert_eq!(decode(&codec, old.version, &made), [value as u8; 20]);
+        }
+    }
+    assert!((2..100).contains(&n_fit));
+}
+
+/// Keys in ascending order are so after recoding, also where a position overflows.
+#[test]
+fn recoding_keeps_the_order() {
+    let mut rng = Pcg64Mcg::seed_from_u64(2);
+    let codec = Codec::collapsed(24, 0);
+    let mut blocks = Vec::new();
+    for bits in 1..=16 {
+        let states: Vec<u8> = (0..400)
+            .flat_map(|_| {
+                let words: [u64; 3] = [
+                    rng.random_range(0..1 << bits),
+                    rng.random_range(0..bits),
+                    rng.random_range(0..1u64 << (bits / 2)) << 20,
+                ];
+                words.map(u64::to_be_bytes).concat()
+            })
+            .collect();
+        let (shape, keys) = encode(&codec, &states, 400, true);
+        let mut keys: Vec<Vec<u64>> = keys.chunks(shape.n_words).map(<[u64]>::to_vec).collect();
+        keys.sort();
+        blocks.push((shape, keys));
+    }
+    let newest = codec.newest();
+    for (shape, keys) in blocks {
+        let recoder = codec.recoder(shape.version, newest.version);
+        assert!(recoder.keeps_order());
+        let made: Vec<Vec<u64>> = keys
+            .iter()
+            .map(|key| {
+                let mut made = vec![0; newest.n_words];
+                assert!(recoder.recode(key, &mut made));
+                made
+            })
+            .collect();
+        assert!(made.is_sorted());
+    }
+    // The first position has had more words than a small dictionary takes.
+    assert!(codec.n_entries() < 1024 + 16 + 256 + 1);
+}
+
+/// Where order need not be kept, a position with many words is held by the bits that vary, and
+/// what it took is given back.
+#[test]
+fn a_position_with_many_words_becomes_literal() {
+    let codec = Codec::collapsed(17, 1 << 30);
+    let state = |number: u64| {
+        let mut state = [7; 17];
+        state[3..6].copy_from_slice(&number.to_be_bytes()[5..]);
+        state
+    };
+    let n = MAX_ENTRIES + 1000;
+    let states: Vec<u8> = (0..n as u64).flat_map(state).collect();
+    let (shape, keys) = encode(&codec, &states, n, false);
+    assert!(shape.n_bits <= 24, "{shape:?}");
+    assert_eq!(decode(&codec, shape.version, &keys), states);
+    assert!(!codec.recoder(0, shape.version).keeps_order());
+    let before = codec.data_bytes();
+    assert!(before > 1 << 20);
+    codec.forget_older();
+    assert!(codec.data_bytes() < 1 << 14);
+    assert_eq!(decode(&codec, shape.version, &keys), states);
+    // New bits are a surprise at first, and later not.
+    let far: Vec<u8> = (0..8).flat_map(|bit| [1 << bit; 17]).collect();
+    let (shape, keys) = encode(&codec, &far, 8, false);
+    assert_eq!(decode(&codec, shape.version, &keys), far);
+    let (mut mark, mut log) = (Mark::default(), Vec::new());
+    codec.write_since(&mut mark, &mut log);
+    let twin = Codec::collapsed(17, 1 << 30);
+    twin.read_log(&log).expect("the log is whole");
+    assert_eq!(decode(&twin, shape.version, &keys), far);
+}
+
+/// Several threads encode at once; each finds its states again, and equal states have equal keys.
+#[test]
+fn threads_agree_on_ids() {
+    let codec = Codec::collapsed(50, 1 << 20);
+    let mut rng = Pcg64Mcg::seed_from_u64(3);
+    let states = random_states(&mut rng, 50, 3000, 6);
+    let encode_all = || {
+        let (mut encoder, mut keys) = (codec.encoder(), Vec::new());
+        while encoder
+            .encode(&codec, &padded(&states), 3000, &mut keys)
+            .is_err()
+        {
+            codec.widen(true).expect("it fits");
+        }
+        (encoder.shape().version, keys)
+    };
+    let results: Vec<(u32, Vec<u64>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(encode_all)).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    for (version, keys) in &results {
+        assert_eq!(decode(&codec, *version, keys), states);
+    }
+    let (_, keys) = encode_all();
+    assert_eq!(encode_all().1, keys);
+}
+
+#[test]
+fn keys_have_a_longest_length() {
+    assert!(Codec::plain(128).is_ok());
+    assert_eq!(Codec::plain(129).map(|_| ()).unwrap_err().n_bits, 1032);
+    let codec = Codec::collapsed(2000, 0);
+    let mut rng = Pcg64Mcg::seed_from_u64(4);
+    let states = random_states(&mut rng, 2000, 4000, 255);
+    let (mut encoder, mut keys) = (codec.encoder(), Vec::new());
+    assert!(
+        encoder
+            .encode(&codec, &padded(&states), 4000, &mut keys)
+            .is_err()
+    );
+    let unfit = codec
+        .widen(true)
+        .expect_err("250 positions with many words each");
+    assert!(unfit.n_bits > 1024);
+}
+
+#[test]
+fn a_damaged_log_is_refused() {
+    let codec = Codec::collapsed(30, 1 << 20);
+    let mut rng = Pcg64Mcg::seed_from_u64(6);
+    encode(&codec, &random_states(&mut rng, 30, 100, 9), 100, true);
+    let (mut mark, mut log) = (Mark::default(), Vec::new());
+    codec.write_since(&mut mark, &mut log);
+    for at in 0..log.len() {
+        let mut cut = Codec::collapsed(30, 1 << 20);
+        // Whether a cut is noticed depends on where records end; it must not panic.
+        let _ = cut.read_log(&log[..at]);
+        cut = Codec::collapsed(30, 1 << 20);
+        let mut wrong = log.clone();
+        wrong[at] ^= 0x55;
+        let _ = cut.read_log(&wrong);
+    }
+    let other = Codec::collapsed(99, 1 << 20);
+    assert!(other.read_log(&log).is_err());
+    assert!(
+        Codec::collapsed(30, 0)
+            .read_log(&log[..log.len() - 1])
+            .is_err()
+    );
+}

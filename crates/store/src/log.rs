@@ -1,0 +1,697 @@
+//! Records of states in the order of their ordinals: what is still to be expanded, and with a
+//! folder what a later run needs to go on.
+//!
+//! A record is a state's key as bytes (see [`record`](crate::write_record)), perhaps with something
+//! behind it that only those who append know.
+//! Records come and go in *pieces*, whole results of one block of work, so that many threads can
+//! make them and nothing is copied; a piece remembers in which layout its keys are.
+//!
+//! Without a folder all pieces are in memory. With one, pieces are written where memory would pass
+//! its limit, or all of them where a later run may need them; and they are read back in the order
+//! in which they were appended, many at a time. Pieces that were read for the last time are
+//! forgotten, and so are the files that hold nothing else.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::disk::{BlockFile, BlockWriter, Folder, Kind};
+use crate::{BLOCK_BYTES, BlockSink, BlockSource, Error};
+
+/// An append-only sequence of records of which the front can be forgotten.
+#[derive(Default)]
+pub struct Log {
+    pieces: VecDeque<Piece>,
+    end: u64,
+    memory_bytes: u64,
+    disk: Option<OnDisk>,
+}
+
+/// Consecutive records of one layout.
+struct Piece {
+    first: u64,
+    len: u32,
+    version: u32,
+    /// The records, while they are in memory.
+    bytes: Option<Arc<[u8]>>,
+    place: Option<Place>,
+}
+
+/// Where a piece lies on disk.
+#[derive(Clone, Copy)]
+struct Place {
+    segment: u64,
+    block: u32,
+}
+
+/// Some records of a piece.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// Version of the layout.
+    pub version: u32,
+    /// Number of records.
+    pub len: usize,
+    bytes: Arc<[u8]>,
+    range: Range<usize>,
+}
+
+impl Slice {
+    /// The records, one after the other.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[self.range.clone()]
+    }
+}
+
+/// What goes on between a log and its folder.
+struct OnDisk {
+    folder: Folder,
+    keep: Keep,
+    segments: VecDeque<Segment>,
+    next_segment: u64,
+    /// The block that is being put together.
+    payload: Vec<u8>,
+}
+
+/// What a log with a folder keeps in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Everything; all of it is written besides.
+    AllAndWrite,
+    /// So many bytes; what does not fit is written.
+    Bytes(u64),
+    /// So many bytes; everything is written.
+    BytesAndWrite(u64),
+}
+
+impl Keep {
+    fn limit(self) -> u64 {
+        match self {
+            Keep::AllAndWrite => u64::MAX,
+            Keep::Bytes(bytes) | Keep::BytesAndWrite(bytes) => bytes,
+        }
+    }
+
+    fn writes_all(self) -> bool {
+        !matches!(self, Keep::Bytes(_))
+    }
+}
+
+/// A file of a log.
+struct Segment {
+    number: u64,
+    end: u64,
+    content: Content,
+}
+
+enum Content {
+    Growing(Box<BlockWriter>),
+    Ended(BlockFile),
+}
+
+/// A file of a log, as a manifest lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentEntry {
+    /// Name of the file.
+    pub name: String,
+    /// Blocks in it.
+    pub n_blocks: u32,
+}
+
+/// Files of logs.
+pub const LOG: Kind = Kind(*b"logs");
+
+/// What a piece takes in memory besides its records.
+const PIECE_BYTES: u64 = (size_of::<Piece>() + 16) as u64;
+/// In a block, before the bytes of each piece: ordinal of the first record, number of records,
+/// version of the layout, number of bytes.
+const HEAD_BYTES: usize = 8 + 4 + 4 + 4;
+/// A file takes so many blocks before another one is begun.
+const SEGMENT_BLOCKS: u32 = 256;
+/// Blocks read at once.
+const READ_BLOCKS: u32 = 16;
+/// A larger piece does not fit a block.
+pub const MAX_PIECE_BYTES: usize = BLOCK_BYTES - HEAD_BYTES;
+
+impl Log {
+    /// An empty log.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Goes on with a folder. What was appended before stays in memory, and is written if
+    /// everything shall be.
+    pub fn attach(&mut self, folder: Folder, keep: Keep) -> Result<(), Error> {
+        self.disk = Some(OnDisk {
+            folder,
+            keep,
+            segments: VecDeque::new(),
+            next_segment: 0,
+            payload: Vec::new(),
+        });
+        if keep.writes_all() {
+            for at in 0..self.pieces.len() {
+                self.write_piece(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes what is kept in memory of what comes from now on.
+    pub fn set_keep(&mut self, keep: Keep) {
+        if let Some(disk) = &mut self.disk {
+            disk.keep = keep;
+        }
+    }
+
+    /// Whether there is a folder.
+    pub fn is_attached(&self) -> bool {
+        self.disk.is_some()
+    }
+
+    /// Opens a log again that has what is in these files.
+    pub fn reopen(folder: Folder, keep: Keep, entries: &[SegmentEntry]) -> Result<Self, Error> {
+        let mut log = Log::new();
+        let mut disk = OnDisk {
+            folder,
+            keep,
+            segments: VecDeque::new(),
+            next_segment: 0,
+            payload: Vec::new(),
+        };
+        for entry in entries {
+            // What a crash left behind the last block is cut off.
+            let n_blocks = entry.n_blocks;
+            let file = BlockWriter::reopen(&disk.folder, &entry.name, LOG, n_blocks)?.finish()?;
+            let number = disk.next_segment;
+            disk.next_segment += 1;
+            let mut reader = file.read(std::iter::once(0..entry.n_blocks).collect());
+            while let Some((block, payload)) = reader.next()? {
+                let place = Place {
+                    segment: number,
+                    block,
+                };
+                for found in Found::all(payload) {
+                    let found = found.ok_or_else(|| Error::Damaged {
+                        file: entry.name.clone(),
+                        offset: u64::from(block),
+                        what: "a block of the log does not hold whole pieces".to_owned(),
+                    })?;
+                    if log.pieces.is_empty() {
+                        log.end = found.first;
+                    }
+                    if found.first != log.end {
+                        return Err(Error::Damaged {
+                            file: entry.name.clone(),
+                            offset: u64::from(block),
+                            what: format!("record {} is missing", log.end),
+                        });
+                    }
+                    log.pieces.push_back(Piece {
+                        first: found.first,
+                        len: found.len,
+                        version: found.version,
+                        bytes: None,
+                        place: Some(place),
+                    });
+                    log.memory_bytes += PIECE_BYTES;
+                    log.end += u64::from(found.len);
+                }
+            }
+            drop(reader);
+            disk.segments.push_back(Segment {
+                number,
+                end: log.end,
+                content: Content::Ended(file),
+            });
+        }
+        log.disk = Some(disk);
+        Ok(log)
+    }
+
+    /// Number of records ever appended.
+    pub fn len(&self) -> u64 {
+        self.end
+    }
+
+    /// Whether nothing was ever appended.
+    pub fn is_empty(&self) -> bool {
+        self.end == 0
+    }
+
+    /// Ordinal of the first record that is not forgotten.
+    pub fn first(&self) -> u64 {
+        self.pieces.front().map_or(self.end, |piece| piece.first)
+    }
+
+    /// Begins at `ordinal`; nothing must have been appended.
+    pub fn begin_at(&mut self, ordinal: u64) {
+        assert!(self.pieces.is_empty(), "a log begins once");
+        self.end = ordinal;
+    }
+
+    /// Appends `len` records that lie in `bytes`, at most [`MAX_PIECE_BYTES`] where there is a
+    /// folder.
+    pub fn append(&mut self, bytes: Arc<[u8]>, len: usize, version: u32) -> Result<(), Error> {
+        if len == 0 {
+            return Ok(());
+        }
+        self.memory_bytes += Self::bytes_for(bytes.len());
+        self.pieces.push_back(Piece {
+            first: self.end,
+            len: len as u32,
+            version,
+            bytes: Some(bytes),
+            place: None,
+        });
+        self.end += len as u64;
+        match &self.disk {
+            Some(disk) if disk.keep.writes_all() || self.memory_bytes > disk.keep.limit() => {
+                self.write_piece(self.pieces.len() - 1)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The `len` records from `first` on, in order. They must not be forgotten.
+    pub fn read(&mut self, first: u64, len: usize) -> Result<Vec<Slice>, Error> {
+        let mut slices = Vec::new();
+        let (mut first, mut len) = (first, len);
+        let mut at = self.piece_with(first);
+        while len > 0 {
+            let (piece_first, piece_len, version) = {
+                let piece = &self.pieces[at];
+                (piece.first, piece.len as usize, piece.version)
+            };
+            let bytes = self.bytes_of(at)?;
+            let skipped = (first - piece_first) as usize;
+            let now = len.min(piece_len - skipped);
+            let record_len = bytes.len() / piece_len;
+            slices.push(Slice {
+                version,
+                len: now,
+                range: skipped * record_len..(skipped + now) * record_len,
+                bytes,
+            });
+            (first, len, at) = (first + now as u64, len - now, at + 1);
+        }
+        Ok(slices)
+    }
+
+    /// The whole piece that has the record `first`, which must be its first one.
+    pub fn read_piece(&mut self, first: u64) -> Result<Slice, Error> {
+        let at = self.piece_with(first);
+        let bytes = self.bytes_of(at)?;
+        let piece = &self.pieces[at];
+        assert_eq!(piece.first, first, "pieces are read as a whole");
+        Ok(Slice {
+            version: piece.version,
+            len: piece.len as usize,
+            range: 0..bytes.len(),
+            bytes,
+        })
+    }
+
+    /// Gives up the records before `ordinal`, as far as they are whole pieces, but not their files.
+    pub fn release_before(&mut self, ordinal: u64) {
+        while let Some(piece) = self.pieces.front() {
+            if piece.first + u64::from(piece.len) > ordinal {
+                break;
+            }
+            let n_bytes = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
+            self.memory_bytes -= Self::bytes_for(n_bytes);
+            self.pieces.pop_front();
+        }
+    }
+
+    /// Gives up the records before `ordinal`, as far as they are whole pieces. Files go when the
+    /// next manifest is in its place.
+    pub fn forget_before(&mut self, ordinal: u64) -> Result<(), Error> {
+        self.release_before(ordinal);
+        let Some(disk) = &mut self.disk else {
+            return Ok(());
+        };
+        while let Some(segment) = disk.segments.front() {
+            match &segment.content {
+                Content::Ended(file) if segment.end <= ordinal => {
+                    disk.folder.retire(file.name())?
+                }
+                _ => break,
+            }
+            disk.segments.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Writes what is not yet written, makes it last, and lists the files; for a manifest. Only
+    /// of use where everything is written.
+    pub fn commit(&mut self) -> Result<Vec<SegmentEntry>, Error> {
+        self.end_block()?;
+        let Some(disk) = &mut self.disk else {
+            return Ok(Vec::new());
+        };
+        let mut entries = Vec::new();
+        for segment in &mut disk.segments {
+            entries.push(match &mut segment.content {
+                Content::Growing(writer) => {
+                    writer.sync()?;
+                    SegmentEntry {
+                        name: writer.name().to_owned(),
+                        n_blocks: writer.n_blocks(),
+                    }
+                }
+                Content::Ended(file) => SegmentEntry {
+                    name: file.name().to_owned(),
+                    n_blocks: file.n_blocks(),
+                },
+            });
+        }
+        Ok(entries)
+    }
+
+    /// Gives up everything, files included.
+    pub fn discard(mut self) -> Result<(), Error> {
+        if let Some(disk) = &mut self.disk {
+            for segment in disk.segments.drain(..) {
+                let file = match segment.content {
+                    Content::Growing(writer) => writer.finish()?,
+                    Content::Ended(file) => file,
+                };
+                disk.folder.retire(file.name())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory held, in bytes.
+    pub fn data_bytes(&self) -> u64 {
+        let payload = self.disk.as_ref().map_or(0, |disk| disk.payload.capacity());
+        self.memory_bytes + payload as u64
+    }
+
+    /// Memory that a piece of `n_bytes` takes.
+    pub fn bytes_for(n_bytes: usize) -> u64 {
+        PIECE_BYTES + n_bytes as u64
+    }
+
+    /// Memory that a piece of `n_bytes` takes if it is appended now.
+    pub fn growth_bytes(&self, n_bytes: u64) -> u64 {
+        match &self.disk {
+            Some(disk) if self.memory_bytes + n_bytes > disk.keep.limit() => PIECE_BYTES,
+            _ => PIECE_BYTES + n_bytes,
+        }
+    }
+
+    fn piece_with(&self, ordinal: u64) -> usize {
+        self.pieces
+            .partition_point(|piece| piece.first + u64::from(piece.len) <= ordinal)
+    }
+
+    /// Puts a piece into the block that is being put together, before which a full one is written.
+    fn write_piece(&mut self, at: usize) -> Result<(), Error> {
+        let piece = &self.pieces[at];
+        let Some(bytes) = piece.bytes.clone() else {
+            return Ok(());
+        };
+        assert!(bytes.len() <= MAX_PIECE_BYTES, "a piece must fit a block");
+        let (first, len, version) = (piece.first, piece.len, piece.version);
+        let Some(disk) = &self.disk else {
+            return Ok(());
+        };
+        if disk.payload.len() + HEAD_BYTES + bytes.len() > BLOCK_BYTES {
+            self.end_block()?;
+        }
+        let Some(disk) = &mut self.disk else {
+            return Ok(());
+        };
+        let place = disk.place_of_payload(first)?;
+        disk.payload.extend(first.to_le_bytes());
+        disk.payload.extend(len.to_le_bytes());
+        disk.payload.extend(version.to_le_bytes());
+        disk.payload.extend((bytes.len() as u32).to_le_bytes());
+        disk.payload.extend_from_slice(&bytes);
+        disk.note_end(first + u64::from(len));
+        self.pieces[at].place = Some(place);
+        Ok(())
+    }
+
+    /// Writes the block that is being put together, and forgets its pieces' bytes where memory is
+    /// wanted back.
+    fn end_block(&mut self) -> Result<(), Error> {
+        let Some(disk) = &mut self.disk else {
+            return Ok(());
+        };
+        if disk.payload.is_empty() {
+            return Ok(());
+        }
+        let place = disk.put_payload()?;
+        let limit = disk.keep.limit();
+        for piece in self.pieces.iter_mut().rev() {
+            match piece.place {
+                Some(its) if its.segment == place.segment && its.block == place.block => {}
+                // The piece for which this block had to end.
+                None => continue,
+                Some(_) => break,
+            }
+            if self.memory_bytes > limit
+                && let Some(bytes) = piece.bytes.take()
+            {
+                self.memory_bytes -= bytes.len() as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// The records of a piece, read together with what follows if they are not in memory.
+    fn bytes_of(&mut self, at: usize) -> Result<Arc<[u8]>, Error> {
+        if let Some(bytes) = &self.pieces[at].bytes {
+            return Ok(Arc::clone(bytes));
+        }
+        let place = self.pieces[at]
+            .place
+            .expect("what is not in memory is on disk");
+        let disk = self.disk.as_mut().expect("what is on disk has a folder");
+        let file = disk.file(place.segment)?;
+        let to = (place.block + READ_BLOCKS).min(file.n_blocks());
+        let mut reader = file.read(std::iter::once(place.block..to).collect());
+        let mut at_piece = at;
+        while let Some((block, payload)) = reader.next()? {
+            for found in Found::all(payload) {
+                let piece = self.pieces.get_mut(at_piece);
+                let (Some(found), Some(piece)) = (found, piece) else {
+                    return Err(damaged_log(&file, block));
+                };
+                // The first block may begin with pieces that are forgotten, or before `at`.
+                if found.first < piece.first {
+                    continue;
+                }
+                if found.first != piece.first || found.len != piece.len {
+                    return Err(damaged_log(&file, block));
+                }
+                if piece.bytes.is_none() {
+                    piece.bytes = Some(found.bytes.into());
+                    self.memory_bytes += found.bytes.len() as u64;
+                }
+                at_piece += 1;
+            }
+        }
+        match &self.pieces[at].bytes {
+            Some(bytes) => Ok(Arc::clone(bytes)),
+            None => Err(damaged_log(&file, place.block)),
+        }
+    }
+}
+
+fn damaged_log(file: &BlockFile, block: u32) -> Error {
+    Error::Damaged {
+        file: file.name().to_owned(),
+        offset: u64::from(block),
+        what: "a block of the log does not hold the pieces it was given".to_owned(),
+    }
+}
+
+impl OnDisk {
+    /// Where the block being put together will lie.
+    fn place_of_payload(&mut self, first: u64) -> Result<Place, Error> {
+        let is_growing = |segment: &Segment| matches!(segment.content, Content::Growing(_));
+        if !self.segments.back().is_some_and(is_growing) {
+            let writer = BlockWriter::create(&self.folder, LOG)?;
+            self.segments.push_back(Segment {
+                number: self.next_segment,
+                end: first,
+                content: Content::Growing(Box::new(writer)),
+            });
+            self.next_segment += 1;
+        }
+        let segment = self.segments.back().expect("one is there");
+        let Content::Growing(writer) = &segment.content else {
+            unreachable!("the last file is growing");
+        };
+        Ok(Place {
+            segment: segment.number,
+            block: writer.n_blocks(),
+        })
+    }
+
+    fn note_end(&mut self, end: u64) {
+        if let Some(segment) = self.segments.back_mut() {
+            segment.end = segment.end.max(end);
+        }
+    }
+
+    fn put_payload(&mut self) -> Result<Place, Error> {
+        let segment = self.segments.back_mut().expect("a block has its file");
+        let Content::Growing(writer) = &mut segment.content else {
+            unreachable!("the last file is growing");
+        };
+        let place = Place {
+            segment: segment.number,
+            block: writer.n_blocks(),
+        };
+        writer.put(&self.payload)?;
+        self.payload.clear();
+        if writer.n_blocks() >= SEGMENT_BLOCKS {
+            writer.sync()?;
+            segment.content = Content::Ended(writer.written()?);
+        }
+        Ok(place)
+    }
+
+    fn file(&mut self, number: u64) -> Result<BlockFile, Error> {
+        let at = self
+            .segments
+            .partition_point(|segment| segment.number < number);
+        Ok(match &mut self.segments[at].content {
+            Content::Growing(writer) => writer.written()?,
+            Content::Ended(file) => file.clone(),
+        })
+    }
+}
+
+/// A piece as it is found in a block.
+struct Found<'a> {
+    first: u64,
+    len: u32,
+    version: u32,
+    bytes: &'a [u8],
+}
+
+impl<'a> Found<'a> {
+    /// The pieces of a block; `None` where they end in the middle of one.
+    fn all(mut payload: &'a [u8]) -> impl Iterator<Item = Option<Found<'a>>> {
+        std::iter::from_fn(move || {
+            if payload.is_empty() {
+                return None;
+            }
+            let found = Found::split_off(&mut payload);
+            if found.is_none() {
+                payload = &[];
+            }
+            Some(found)
+        })
+    }
+
+    fn split_off(payload: &mut &'a [u8]) -> Option<Found<'a>> {
+        let (first, rest) = payload.split_first_chunk::<8>()?;
+        let (len, rest) = rest.split_first_chunk::<4>()?;
+        let (version, rest) = rest.split_first_chunk::<4>()?;
+        let (n_bytes, rest) = rest.split_first_chunk::<4>()?;
+        let (bytes, rest) = rest.split_at_checked(u32::from_le_bytes(*n_bytes) as usize)?;
+        *payload = rest;
+        Some(Found {
+            first: u64::from_le_bytes(*first),
+            len: u32::from_le_bytes(*len),
+            version: u32::from_le_bytes(*version),
+            bytes,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::{Keep, Log};
+    use crate::disk::{Folder, FolderOptions, NativeDisk};
+
+    fn folder(path: &std::path::Path) -> Folder {
+        let disk = NativeDisk::open(path).expect("a folder can be used");
+        let options = FolderOptions {
+            reserve_bytes: 0,
+            buffer_bytes: 1 << 18,
+            ..FolderOptions::default()
+        };
+        let opened = Folder::open(Arc::new(disk), options);
+        opened.expect("a folder can be used").0
+    }
+
+    /// Records of nine bytes that tell their ordinals.
+    fn piece(first: u64, len: usize) -> Arc<[u8]> {
+        let record = |ordinal: u64| [&ordinal.to_be_bytes()[..], &[7]].concat();
+        (first..first + len as u64).flat_map(record).collect()
+    }
+
+    #[test]
+    fn records_come_back_in_order_and_memory_stays_within_its_limit() {
+        let mut rng = Pcg64Mcg::seed_from_u64(3);
+        for keep in [
+            Keep::AllAndWrite,
+            Keep::Bytes(40_000),
+            Keep::BytesAndWrite(0),
+        ] {
+            let scratch = tempfile::tempdir().expect("a scratch folder");
+            let mut log = Log::new();
+            log.append(piece(0, 10), 10, 0).expect("memory has room");
+            log.attach(folder(scratch.path()), keep).expect("it works");
+            while log.len() < 200_000 {
+                let len = rng.random_range(0..3000);
+                log.append(piece(log.len(), len), len, 1).expect("it works");
+                if keep != Keep::AllAndWrite {
+                    assert!(log.data_bytes() < 300_000, "{}", log.data_bytes());
+                }
+            }
+            let mut at = 0;
+            while at < log.len() {
+                let len = rng.random_range(1..2000).min(log.len() - at);
+                let slices = log.read(at, len as usize).expect("it is there");
+                let bytes: Vec<u8> = slices.iter().flat_map(|s| s.bytes().to_vec()).collect();
+                assert_eq!(bytes, *piece(at, len as usize));
+                at += len;
+                log.forget_before(at).expect("it works");
+            }
+            log.discard().expect("it works");
+        }
+    }
+
+    #[test]
+    fn a_log_that_was_written_down_is_the_same_when_it_is_opened_again() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let entries = {
+            let folder = folder(scratch.path());
+            let mut log = Log::new();
+            log.attach(folder.clone(), Keep::AllAndWrite)
+                .expect("it works");
+            while log.len() < 50_000 {
+                log.append(piece(log.len(), 777), 777, 2).expect("it works");
+            }
+            let entries = log.commit().expect("it works");
+            folder.commit(b"a manifest").expect("it works");
+            // What comes later is lost.
+            log.append(piece(log.len(), 5), 5, 2).expect("it works");
+            log.commit().expect("it works");
+            entries
+        };
+        let folder = folder(scratch.path());
+        let mut log = Log::reopen(folder, Keep::AllAndWrite, &entries).expect("it is there");
+        assert_eq!(log.len(), 50_505);
+        log.append(piece(log.len(), 5), 5, 3).expect("it works");
+        let slices = log.read(50_000, 510).expect("it is there");
+        let bytes: Vec<u8> = slices.iter().flat_map(|s| s.bytes().to_vec()).collect();
+        assert_eq!(bytes, *piece(50_000, 510));
+        assert_eq!(slices.last().map(|slice| slice.version), Some(3));
+    }
+}
