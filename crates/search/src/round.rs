@@ -96,8 +96,18 @@ impl<'a> Rounds<'a> {
             + self.parents.data_bytes()
             + self.n_buffers as u64 * self.sizes.buffer_bytes
             + self.external.as_ref().map_or(0, External::data_bytes)
-            + (self.on_disk.as_ref()).map_or(0, |on_disk| on_disk.folder.data_bytes())
+            + self.disk_buffer_bytes()
             + self.other_bytes
+    }
+
+    /// Memory for what goes to the disk and comes back, once something does.
+    fn disk_buffer_bytes(&self) -> u64 {
+        match &self.on_disk {
+            Some(on_disk) if on_disk.resumable || self.external.is_some() => {
+                on_disk.folder.data_bytes()
+            }
+            _ => 0,
+        }
     }
 
     /// What went to the disk and came back.
@@ -399,7 +409,9 @@ impl<'a> Rounds<'a> {
 
     /// Who gets how much of what the buffers leave.
     fn shares(&self, keyed: &Keyed, folder: &Folder) -> Shares {
-        let fixed = self.sizes.window_blocks as u64 * self.sizes.buffer_bytes
+        let sizes = &self.sizes;
+        let fixed = sizes.window_blocks as u64 * (sizes.buffer_bytes + Settling::BYTES)
+            + sizes.n_threads as u64 * SORT_SCRATCH_BYTES
             + keyed.codec.data_bytes()
             + folder.data_bytes();
         Shares::of(self.sizes.memory_bytes.saturating_sub(fixed))
@@ -686,6 +698,9 @@ fn means<'a>(
         batch_bytes: shares.batch,
     }
 }
+
+/// What each thread takes for putting keys in order and merging runs, beside what has a share.
+const SORT_SCRATCH_BYTES: u64 = 2 << 20;
 
 /// Why rounds ended before their range of states did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,6 +29,9 @@ pub(crate) struct Settling {
 }
 
 impl Settling {
+    /// About what one takes: its piece, and what is taken out of that.
+    pub(crate) const BYTES: u64 = 192 << 10;
+
     pub(crate) fn new(shape: &Shape) -> Self {
         Settling {
             piece: None,

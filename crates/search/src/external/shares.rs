@@ -18,11 +18,12 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Shares out `bytes`. The set gets more than half: it saves the most work.
+    /// Shares out `bytes`, but for a little that the allocator takes. The set gets more than half: it
+    /// saves the most work.
     pub(crate) fn of(bytes: u64) -> Self {
         let part = |share: u64| bytes / 32 * share;
         Shares {
-            set: part(19),
+            set: part(18),
             chunk: part(6),
             frontier: part(2),
             candidates: part(2),
