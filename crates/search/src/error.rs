@@ -1,5 +1,7 @@
 //! Why a search ends without a verdict.
 
+use crate::StoreKind;
+
 /// What keeps a search from giving an [`Outcome`](crate::Outcome).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,6 +26,17 @@ pub enum Error {
     /// Keys of this model's states would be too long; numbers are the other way.
     #[error("internal error: states do not become keys: {0}")]
     Unfit(#[from] hadal_store::codec::Unfit),
+    /// A search is to go on that remembered states in another way.
+    #[error(
+        "the run was begun with the store `{}` and seed {}, and cannot go on with `{}` and seed {}",
+        begun.0.name(), begun.1, asked.0.name(), asked.1
+    )]
+    OtherStore {
+        /// Store and seed of the run.
+        begun: (StoreKind, u64),
+        /// Those it was to go on with.
+        asked: (StoreKind, u64),
+    },
     /// Something went wrong with what is on disk.
     #[error(transparent)]
     Store(#[from] hadal_store::Error),

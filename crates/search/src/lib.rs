@@ -33,10 +33,12 @@ mod crew;
 mod error;
 mod external;
 mod findings;
+mod hashing;
 mod kernel;
 mod liveness;
 mod locality;
 mod naming;
+mod omission;
 mod on_disk;
 mod options;
 mod outcome;
@@ -55,7 +57,9 @@ mod worker;
 
 pub use bfs::check;
 pub use error::Error;
+pub use hashing::StoreKind;
 pub use locality::{Jump, Locality, Share, locality};
+pub use omission::Omission;
 pub use on_disk::{OnDisk, Verified, check_on_disk, resume, verify};
 pub use options::{Deadlock, Options};
 pub use outcome::{
@@ -66,6 +70,6 @@ pub use progress::{Observer, Progress, Silent};
 pub use snapshot::{Unfinished, look_into};
 pub use strategy::{
     CacheSpec, Layers, MonoTable, Policy, Sampling, SnapshotSetup, SpecError, StateCacheSpec,
-    StoreKind, Strategy, StrategyOptions, check_with,
+    Strategy, StrategyOptions, check_with,
 };
 pub use trace::{Trace, TraceError, TraceStep, trace};

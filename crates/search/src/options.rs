@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use crate::StoreKind;
+
 /// The options of a search.
 ///
-/// `deadlock`, `bound` and `max_errors` change what is reported.
+/// `deadlock`, `bound` and `max_errors` change what is reported; so may `store` and `seed`, with
+/// the probabilities that [`Omission`](crate::Omission) tells.
 /// The others are means: a run that is not stopped by them reports the same whatever they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -14,6 +17,11 @@ pub struct Options {
     pub bound: Option<u32>,
     /// The search ends at this many violations (at least one).
     pub max_errors: usize,
+    /// What is remembered of a visited state. Where every state needs a number (liveness), or has
+    /// no key of bearable length, states themselves are.
+    pub store: StoreKind,
+    /// Chooses the hash function of signatures.
+    pub seed: u64,
     /// Threads that expand states (at least one).
     pub threads: usize,
     /// Stack of each of these threads, in bytes.
@@ -40,6 +48,8 @@ impl Default for Options {
             deadlock: Deadlock::default(),
             bound: None,
             max_errors: 1,
+            store: StoreKind::default(),
+            seed: 0,
             threads,
             stack_bytes: 16 << 20,
             memory_bytes: u64::MAX,

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use hadal_model::{FaultKind, Phase, PropertyKind, Remark, Step};
 
+use crate::Omission;
+
 /// The result of a search, with everything the run record tells about it.
 ///
 /// At a violation that ended the search, the counts cover whole layers only: `states` and `layers`
@@ -49,6 +51,9 @@ pub struct Outcome {
     pub goals: Vec<u64>,
     /// Successors that were known already, by where that was noticed.
     pub duplicates: Duplicates,
+    /// How probable it is that something was missed, where states were remembered by signatures;
+    /// then `states` counts signatures.
+    pub omission: Option<Omission>,
     /// Table, states, parents and buffers at their largest, in bytes.
     pub data_bytes: u64,
     /// What went to a disk and came back.
@@ -112,7 +117,8 @@ impl Stats {
 /// Whether a model has the properties it should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every reachable state was visited and every property holds.
+    /// Every reachable state was visited and every property holds; with signatures, but for what
+    /// [`Outcome::omission`] tells.
     Verified,
     /// At least one violation was found.
     Violated,

@@ -353,10 +353,12 @@ impl<'a> Rounds<'a> {
                 }
                 round.active.len()
             };
-            let shape = keyed.widen(self.on_disk.is_some())?;
+            keyed.widen(self.on_disk.is_some())?;
             self.table_bytes = shared.visited.table_bytes();
             if let Some(external) = &mut self.external {
-                external.candidates.set_shape(shape, self.sizes.n_threads)?;
+                external
+                    .candidates
+                    .set_shapes(keyed, self.sizes.n_threads)?;
             }
             self.phase(Job::Name, n_active, false);
         }
@@ -397,8 +399,7 @@ impl<'a> Rounds<'a> {
             true => log.set_keep(Keep::BytesAndWrite(shares.frontier)),
             false => log.attach(folder.clone(), Keep::Bytes(shares.frontier))?,
         }
-        let shape = keyed.codec.newest();
-        let candidates = Candidates::new(folder.clone(), shares, *resumable, shape)?;
+        let candidates = Candidates::new(folder.clone(), shares, *resumable, keyed)?;
         self.external = Some(External {
             shares,
             tiers,
@@ -424,14 +425,14 @@ impl<'a> Rounds<'a> {
 
     /// Takes what the tasks of this round found that may be new.
     fn note_candidates(&mut self) -> Result<(), Error> {
-        let Some(external) = &mut self.external else {
+        let (Some(external), Visited::Keys(keyed)) = (&mut self.external, &self.shared.visited)
+        else {
             return Ok(());
         };
         let round = read(&self.shared.round);
         for task in self.shared.inserting(&round) {
-            let n_words = external.candidates.shape().n_words;
             external.candidates.append(
-                task.survivor_keys(n_words),
+                task.survivor_keys(keyed),
                 task.records(),
                 task.n_survivors(),
                 self.sizes.n_threads,
@@ -691,7 +692,7 @@ fn means<'a>(
 ) -> Means<'a> {
     Means {
         folder: &on_disk.folder,
-        codec: &keyed.codec,
+        keyed,
         n_threads,
         durable: on_disk.resumable,
         memory_bytes: shares.runs,

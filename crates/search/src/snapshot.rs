@@ -9,9 +9,9 @@ use std::ops::Range;
 use hadal_store::{Error as StoreError, SegmentEntry};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::findings::SavedFindings;
 use crate::totals::Totals;
+use crate::{Error, StoreKind};
 
 /// What the manifest of a folder tells.
 pub(crate) struct Manifest {
@@ -43,6 +43,8 @@ pub(crate) struct Snapshot {
     /// The totals at the beginning of the layer.
     pub(crate) before: Totals,
     pub(crate) findings: SavedFindings,
+    /// What is remembered of states, and the seed of signatures.
+    pub(crate) store: (StoreKind, u64),
     /// What the codec knows.
     pub(crate) codec: Blob,
     /// The records of states, all of them or those that runs do not have.

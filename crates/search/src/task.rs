@@ -262,7 +262,7 @@ impl Task {
     fn make_records(&self, keyed: &Keyed) -> Vec<u8> {
         let shape = keyed.codec.newest();
         let mut records = Vec::with_capacity(self.survivors.len() * record_len(shape) + PAD_BYTES);
-        for key in self.survivor_keys(shape.n_words) {
+        for key in self.of_survivors(&self.names.words, shape.n_words) {
             write_record(key, shape, &mut records);
         }
         records
@@ -314,11 +314,20 @@ impl Task {
         })
     }
 
-    /// The survivors' keys.
-    pub(crate) fn survivor_keys(&self, n_words: usize) -> impl Iterator<Item = &[u64]> + '_ {
+    /// The survivors' keys, as set and runs have them.
+    pub(crate) fn survivor_keys(&self, keyed: &Keyed) -> impl Iterator<Item = &[u64]> + '_ {
+        self.of_survivors(self.names.keys_of(keyed), keyed.key_shape().n_words)
+    }
+
+    /// Of `words`, which has `n_words` for each candidate, those of the survivors.
+    fn of_survivors<'a>(
+        &'a self,
+        words: &'a [u64],
+        n_words: usize,
+    ) -> impl Iterator<Item = &'a [u64]> + 'a {
         self.survivors
             .iter()
-            .map(move |&position| &self.names.words[position as usize * n_words..][..n_words])
+            .map(move |&position| &words[position as usize * n_words..][..n_words])
     }
 
     /// The ordinal of the new candidate at `position`.
@@ -365,9 +374,11 @@ impl Happened {
 /// Names of candidates: words of keys, or hashes; and how they are shared out to partitions.
 #[derive(Debug)]
 pub(crate) struct Names {
-    /// Keys of the candidates, in order.
-    pub(crate) words: Vec<u64>,
-    /// The same by partition, as the set wants them.
+    /// Keys of the candidates that the codec made, in order.
+    words: Vec<u64>,
+    /// Signatures of the candidates, in order, where the set has these.
+    signatures: Vec<u64>,
+    /// Keys or signatures by partition, as the set wants them.
     pub(crate) keys: Keys,
     /// Whether some key did not fit the layout.
     pub(crate) is_outgrown: bool,
@@ -385,6 +396,7 @@ impl Default for Names {
     fn default() -> Self {
         Names {
             words: Vec::new(),
+            signatures: Vec::new(),
             keys: Keys::default(),
             is_outgrown: false,
             hashes: Vec::new(),
@@ -402,7 +414,8 @@ impl Names {
             Visited::Numbers(_) => 8 + 4 + 4,
             Visited::Keys(keyed) => {
                 let placing = read(&keyed.set).placing();
-                8 * placing.key_words() + Keys::bytes_for_key(placing)
+                let signature_words = keyed.hashing.as_ref().map_or(0, |_| placing.key_words());
+                8 * (keyed.codec.newest().n_words + signature_words) + Keys::bytes_for_key(placing)
             }
         }
     }
@@ -412,15 +425,33 @@ impl Names {
             Visited::Keys(keyed) => {
                 let encoded = worker.encode(&keyed.codec, states, &mut self.words);
                 self.is_outgrown = encoded.is_err();
-                if !self.is_outgrown {
-                    self.keys.fill(read(&keyed.set).placing(), &self.words);
+                if self.is_outgrown {
+                    return;
                 }
+                if let Some(hashing) = &keyed.hashing {
+                    self.signatures.clear();
+                    hashing.append(states, &mut self.signatures);
+                }
+                let placing = read(&keyed.set).placing();
+                let words = match &keyed.hashing {
+                    Some(_) => &self.signatures,
+                    None => &self.words,
+                };
+                self.keys.fill(placing, words);
             }
             Visited::Numbers(_) => {
                 self.hashes.clear();
                 self.hashes.extend(states.iter().map(hash_state));
                 self.sort_by_partition();
             }
+        }
+    }
+
+    /// Keys of the candidates as set and runs have them, in order.
+    fn keys_of(&self, keyed: &Keyed) -> &[u64] {
+        match &keyed.hashing {
+            Some(_) => &self.signatures,
+            None => &self.words,
         }
     }
 

@@ -11,8 +11,9 @@ use hadal_model::{GoalKind, PAD_BYTES, Shape};
 use hadal_store::codec::{Codec, KeyShape, Unfit};
 use hadal_store::{Arena, Log, N_PARTITIONS, Placing, Set, Slice, Table, read_records};
 
-use crate::Options;
+use crate::hashing::Hashing;
 use crate::shared::{lock, read, write};
+use crate::{Options, StoreKind};
 
 /// The dictionaries of keys may take this share of the budget.
 const DICTIONARY_SHARE: u64 = 8;
@@ -32,8 +33,12 @@ pub(crate) struct Numbers {
 }
 
 /// Keys of all states lie in a set, and those of states to be expanded in a log besides.
+///
+/// With a hash store the set and runs have signatures in their place; the log still has keys, from
+/// which states can be had back.
 pub(crate) struct Keyed {
     pub(crate) codec: Codec,
+    pub(crate) hashing: Option<Box<Hashing>>,
     pub(crate) set: RwLock<Set>,
     pub(crate) log: Mutex<Log>,
 }
@@ -49,10 +54,13 @@ impl Visited {
             });
         }
         let codec = Codec::new(shape.state_len, options.memory_bytes / DICTIONARY_SHARE);
+        let hashing = Hashing::new(options.store, options.seed).map(Box::new);
+        let key_shape = key_shape(&codec, hashing.as_deref());
         Visited::Keys(Keyed {
-            set: RwLock::new(Set::new(Placing::new(codec.newest().n_bits))),
+            set: RwLock::new(Set::new(Placing::new(key_shape.n_bits))),
             log: Mutex::new(Log::new()),
             codec,
+            hashing,
         })
     }
 
@@ -95,17 +103,31 @@ impl Visited {
 }
 
 impl Keyed {
-    /// Gives keys more room, where some did not fit; keys in the set are made anew.
-    pub(crate) fn widen(&self, keep_order: bool) -> Result<KeyShape, Unfit> {
+    /// What the keys in set and runs look like now.
+    pub(crate) fn key_shape(&self) -> KeyShape {
+        key_shape(&self.codec, self.hashing.as_deref())
+    }
+
+    /// Store and seed.
+    pub(crate) fn store(&self) -> (StoreKind, u64) {
+        let of_hashing = |hashing: &Hashing| (hashing.kind, hashing.seed);
+        self.hashing
+            .as_deref()
+            .map_or_else(Default::default, of_hashing)
+    }
+
+    /// Gives keys more room, where some did not fit; those in the set are made anew. Signatures
+    /// stay as they are.
+    pub(crate) fn widen(&self, keep_order: bool) -> Result<(), Unfit> {
         let before = self.codec.newest();
         let after = self.codec.widen(keep_order)?;
-        if after != before {
+        if after != before && self.hashing.is_none() {
             let recoder = self.codec.recoder(before.version, after.version);
             write(&self.set).recode(after.n_bits, |key, made| {
                 assert!(recoder.recode(key, made), "newer layouts have room for all");
             });
         }
-        Ok(after)
+        Ok(())
     }
 
     /// Appends to `states` the states of some records; `words` is scratch.
@@ -119,4 +141,8 @@ impl Keyed {
         read_records(slice.bytes(), slice.len, shape, words);
         self.codec.decode(slice.version, words, states);
     }
+}
+
+fn key_shape(codec: &Codec, hashing: Option<&Hashing>) -> KeyShape {
+    hashing.map_or_else(|| codec.newest(), Hashing::shape)
 }

@@ -30,7 +30,7 @@ mod table;
 pub use arena::Arena;
 pub use blocks::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource};
 pub use error::Error;
-pub use hash::hash_state;
+pub use hash::{SeededHash, hash_state};
 pub use key::Placing;
 pub use log::{Keep, LOG, Log, MAX_PIECE_BYTES, SegmentEntry, Slice};
 pub use parent::Parent;

@@ -98,6 +98,7 @@ impl Search<'_> {
             totals: self.totals.clone(),
             before: self.before.clone(),
             findings: self.findings.save(),
+            store: states.store,
             codec: states.codec,
             log: states.log,
             parents: states.parents,

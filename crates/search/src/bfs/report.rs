@@ -10,10 +10,12 @@ use hadal_model::{
 use hadal_store::Parent;
 
 use super::{End, Search};
+use crate::hashing::Hashing;
 use crate::round::Rounds;
+use crate::visited::Visited;
 use crate::{
-    Error, Outcome, Path, PathStep, Reason, Stats, Verdict, Violation, ViolationKind, liveness,
-    naming,
+    Error, Omission, Outcome, Path, PathStep, Reason, Stats, Verdict, Violation, ViolationKind,
+    liveness, naming,
 };
 
 /// Decides goals, finds the paths of violations and puts the outcome together.
@@ -95,6 +97,10 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
     }
     // A fault cuts off what would have come after it, so something may be left unvisited.
     let complete = is_exhausted && reason.is_none() && !faulted;
+    let bits = match &rounds.shared.visited {
+        Visited::Keys(keyed) => keyed.hashing.as_deref().map(Hashing::bits),
+        Visited::Numbers(_) => None,
+    };
     rounds.seconds.search = gauge.seconds();
     rounds.seconds.io_wait = rounds.io_wait();
     Ok(Outcome {
@@ -110,6 +116,7 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
         visited: totals.visited,
         transitions: totals.transitions,
         depth,
+        omission: bits.map(|bits| Omission::of_layers(bits, &layers)),
         layers,
         violations,
         fired_by_rule: totals.fired_by_rule,

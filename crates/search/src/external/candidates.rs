@@ -9,6 +9,7 @@ use super::Shares;
 use super::parallel::in_parallel;
 use super::tiers::{RUN, Segment};
 use crate::snapshot::SavedExternal;
+use crate::visited::Keyed;
 
 /// The candidates of a layer.
 pub(crate) struct Candidates {
@@ -24,6 +25,8 @@ pub(crate) struct Candidates {
     /// Keys of those since the last chunk was written, in the order of generation.
     pub(super) keys: Vec<u64>,
     pub(super) shape: KeyShape,
+    /// Version of the layout of records.
+    record_version: u32,
     /// Ordinal among the candidates of the first of these.
     pub(super) first: u64,
     /// Chunks that were written, in the order of keys, with ordinals.
@@ -44,7 +47,7 @@ impl Candidates {
         folder: Folder,
         shares: Shares,
         durable: bool,
-        shape: KeyShape,
+        keyed: &Keyed,
     ) -> Result<Self, Error> {
         let log = empty_log(&folder, shares, durable)?;
         Ok(Candidates {
@@ -55,7 +58,8 @@ impl Candidates {
             parcels: Vec::new(),
             n_in_parcels: 0,
             keys: Vec::new(),
-            shape,
+            shape: keyed.key_shape(),
+            record_version: keyed.codec.newest().version,
             first: 0,
             sub_runs: Vec::new(),
         })
@@ -89,11 +93,6 @@ impl Candidates {
     /// Number of candidates.
     pub(crate) fn len(&self) -> u64 {
         self.log.len() + self.n_in_parcels as u64
-    }
-
-    /// What keys look like now.
-    pub(crate) fn shape(&self) -> KeyShape {
-        self.shape
     }
 
     /// Memory held, in bytes.
@@ -138,16 +137,18 @@ impl Candidates {
     pub(crate) fn end_piece(&mut self) -> Result<(), Error> {
         let piece = self.parcels.as_slice().into();
         self.log
-            .append(piece, self.n_in_parcels, self.shape.version)?;
+            .append(piece, self.n_in_parcels, self.record_version)?;
         self.parcels.clear();
         self.n_in_parcels = 0;
         Ok(())
     }
 
-    /// Goes on with keys of another shape; what is there stays as it is.
-    pub(crate) fn set_shape(&mut self, shape: KeyShape, n_threads: usize) -> Result<(), Error> {
+    /// Goes on with keys and records of other shapes; what is there stays as it is.
+    pub(crate) fn set_shapes(&mut self, keyed: &Keyed, n_threads: usize) -> Result<(), Error> {
         self.end_piece()?;
-        if !self.keys.is_empty() {
+        self.record_version = keyed.codec.newest().version;
+        let shape = keyed.key_shape();
+        if shape != self.shape && !self.keys.is_empty() {
             self.write_chunk(n_threads)?;
         }
         self.shape = shape;

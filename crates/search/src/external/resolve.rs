@@ -33,7 +33,7 @@ pub(crate) fn resolve(
     tiers: &Tiers,
     means: &Means<'_>,
 ) -> Result<Resolved, Error> {
-    let shape = means.codec.newest();
+    let shape = means.keyed.key_shape();
     let n_words = shape.n_words;
     let is_new = Bitmap::new(candidates.len());
     let Candidates {
@@ -42,7 +42,7 @@ pub(crate) fn resolve(
         sub_runs,
         ..
     } = candidates;
-    let views = Views::new(tiers.segments().chain(sub_runs), means.codec);
+    let views = Views::new(tiers.segments().chain(sub_runs), means.keyed);
     // Most of what is old is not very old.
     let mut older: Vec<Versioned<'_>> = tiers.segments().map(|segment| views.of(segment)).collect();
     older.reverse();

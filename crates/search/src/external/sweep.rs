@@ -19,7 +19,7 @@ pub(crate) fn sweep(
     means: &Means<'_>,
     tiers: &mut Tiers,
 ) -> Result<(), Error> {
-    let shape = means.codec.newest();
+    let shape = means.keyed.key_shape();
     let bytes_per_key = 8 * shape.n_words as u64 + 8;
     let group_keys = (sort_bytes / bytes_per_key / means.n_threads as u64).max(1);
     let n_groups = set.len().div_ceil(group_keys).clamp(1, N_PARTITIONS as u64) as usize;

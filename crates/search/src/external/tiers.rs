@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use hadal_store::Error;
-use hadal_store::codec::{Codec, Recoder};
+use hadal_store::codec::Recoder;
 use hadal_store::disk::{BlockFile, BlockWriter, Folder, Kind};
 use hadal_store::run::{
     MemoryBlocks, Older, Recode, Run, RunWriter, Versioned, compact, fence_splitters,
@@ -17,6 +17,7 @@ use hadal_store::run::{
 
 use super::parallel::in_parallel;
 use crate::snapshot::RunEntry;
+use crate::visited::Keyed;
 
 /// Files of runs.
 pub(crate) const RUN: Kind = Kind(*b"runs");
@@ -146,7 +147,7 @@ pub(crate) struct Tiers {
 #[derive(Clone, Copy)]
 pub(crate) struct Means<'a> {
     pub(crate) folder: &'a Folder,
-    pub(crate) codec: &'a Codec,
+    pub(crate) keyed: &'a Keyed,
     pub(crate) n_threads: usize,
     /// Whether what is written shall survive a crash.
     pub(crate) durable: bool,
@@ -240,8 +241,8 @@ impl Tiers {
 
 /// One tier of all keys of some runs.
 pub(super) fn merge(segments: &[&Segment], means: &Means<'_>) -> Result<Tier, Error> {
-    let newest = means.codec.newest();
-    let views = Views::new(segments.iter().copied(), means.codec);
+    let newest = means.keyed.key_shape();
+    let views = Views::new(segments.iter().copied(), means.keyed);
     let runs: Vec<Versioned<'_>> = segments.iter().map(|segment| views.of(segment)).collect();
     let n_keys: u64 = segments.iter().map(|segment| segment.n_keys()).sum();
     let data_bytes: u64 = segments.iter().map(|segment| segment.data_bytes).sum();
@@ -282,13 +283,14 @@ impl Recode for Between<'_> {
 }
 
 impl<'a> Views<'a> {
-    pub(super) fn new<'s>(segments: impl Iterator<Item = &'s Segment>, codec: &'a Codec) -> Self {
-        let newest = codec.newest();
+    pub(super) fn new<'s>(segments: impl Iterator<Item = &'s Segment>, keyed: &'a Keyed) -> Self {
+        let newest = keyed.key_shape();
         let mut versions: Vec<u32> = segments.map(|segment| segment.version).collect();
         versions.sort_unstable();
         versions.dedup();
         versions.retain(|&version| version != newest.version);
-        let between = |from, to| Between(codec.recoder(from, to));
+        // Signatures have one version, so only the codec's keys get here.
+        let between = |from, to| Between(keyed.codec.recoder(from, to));
         Views {
             newest: newest.version,
             n_words: newest.n_words,

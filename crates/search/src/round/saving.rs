@@ -1,9 +1,11 @@
 //! Rounds as they are written to a folder, and taken up again.
 
+use hadal_model::{PAD_BYTES, States};
 use hadal_store::codec::{Codec, Mark};
 use hadal_store::disk::ParentLog;
 use hadal_store::{
-    Error as StoreError, Keep, Keys, Log, N_PARTITIONS, Placing, SegmentEntry, Set, read_records,
+    Error as StoreError, Keep, Keys, Log, N_PARTITIONS, Placing, SegmentEntry, Set, Slice,
+    read_records,
 };
 
 use super::{Rounds, means};
@@ -11,10 +13,11 @@ use crate::external::{Tiers, sort_reserve, sweep};
 use crate::shared::{lock, read, write};
 use crate::snapshot::{Blob, SavedExternal, Snapshot};
 use crate::visited::{Keyed, Visited};
-use crate::{Error, OnDisk};
+use crate::{Error, OnDisk, StoreKind};
 
 /// What a snapshot has of the states.
 pub(crate) struct SavedStates {
+    pub(crate) store: (StoreKind, u64),
     pub(crate) codec: Blob,
     pub(crate) log: Vec<SegmentEntry>,
     pub(crate) parents: Blob,
@@ -65,6 +68,7 @@ impl Rounds<'_> {
         let mut codec = Vec::new();
         keyed.codec.write_since(&mut Mark::default(), &mut codec);
         Ok(Some(SavedStates {
+            store: keyed.store(),
             codec: Blob(codec),
             log: lock(&keyed.log).commit()?,
             parents: Blob(self.parents.commit(&on_disk.folder)?),
@@ -79,11 +83,16 @@ impl Rounds<'_> {
         let (Some(on_disk), Visited::Keys(keyed)) = (self.on_disk.clone(), &shared.visited) else {
             return Err(damaged("this model's states have no keys"));
         };
+        if keyed.store() != snapshot.store {
+            return Err(Error::OtherStore {
+                begun: snapshot.store,
+                asked: keyed.store(),
+            });
+        }
         let folder = &on_disk.folder;
         folder.sweep(snapshot.files())?;
         restore_codec(&keyed.codec, &snapshot.codec)?;
-        let newest = keyed.codec.newest();
-        *write(&keyed.set) = Set::new(Placing::new(newest.n_bits));
+        *write(&keyed.set) = Set::new(Placing::new(keyed.key_shape().n_bits));
         self.parents = ParentLog::reopen(folder, &snapshot.parents.0)?;
         let keep = match &snapshot.external {
             Some(_) => Keep::BytesAndWrite(self.shares(keyed, folder).frontier),
@@ -131,7 +140,7 @@ impl Rounds<'_> {
             first += n;
             words.clear();
             for slice in &slices {
-                keyed.newest_words(slice, &mut words);
+                keyed.keys_of(slice, &mut words);
             }
             keys.fill(placing, &words);
             let mut counts = [0; N_PARTITIONS];
@@ -169,8 +178,16 @@ impl Rounds<'_> {
 }
 
 impl Keyed {
-    /// Appends the keys of some records, in the newest layout.
-    fn newest_words(&self, slice: &hadal_store::Slice, words: &mut Vec<u64>) {
+    /// Appends the keys of some records, as set and runs have them now.
+    fn keys_of(&self, slice: &Slice, words: &mut Vec<u64>) {
+        if let Some(hashing) = &self.hashing {
+            let mut states = Vec::new();
+            self.decode(slice, &mut Vec::new(), &mut states);
+            states.resize(states.len() + PAD_BYTES, 0);
+            let states = States::new(&states, self.codec.state_len(), slice.len);
+            hashing.append(states, words);
+            return;
+        }
         let (shape, newest) = (self.codec.shape(slice.version), self.codec.newest());
         if shape == newest {
             read_records(slice.bytes(), slice.len, shape, words);

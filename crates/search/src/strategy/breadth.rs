@@ -473,7 +473,7 @@ impl<M: Memory> Breadth<'_, M> {
             ..
         } = self;
         let depth = layers.len().saturating_sub(1) as u32;
-        intake.signatures.tell(admitted, depth, &mut stats);
+        let omission = intake.signatures.tell(admitted, depth, &mut stats);
         stats.push("queue_max", Value::Count(told.max_queue));
         stats.push("shortest_trace", Value::Count(1));
         let detecting = self.memory.detecting();
@@ -501,6 +501,7 @@ impl<M: Memory> Breadth<'_, M> {
                 data_bytes: self.peak_bytes,
                 disk: report::disk_use(&self.plan.shelf),
                 io_wait,
+                omission,
                 stats,
                 seconds,
                 expanding: explorer.seconds,

@@ -14,10 +14,11 @@ use hadal_store::Parent;
 
 use super::breadth::{self, Forgets, Intake, Memory, Plan, Told};
 use super::explorer::{Halt, Run};
+use super::queue_segment;
 use super::records::Shelf;
 use super::signature::Signatures;
 use super::tables::CacheTable;
-use super::{StoreKind, queue_segment};
+use crate::StoreKind;
 use crate::{Error, Outcome, Reason, Stats, Value};
 
 const CHAIN_LEN: usize = 20;

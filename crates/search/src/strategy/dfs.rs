@@ -258,7 +258,7 @@ impl Dfs<'_> {
         stats.push("stack_max", Value::Count(self.max_stack as u64));
         stats.push("all_visited", Value::Count(u64::from(told.all_visited)));
         let depth = self.max_stack.saturating_sub(2) as u32;
-        self.signatures.tell(self.n_visited, depth, &mut stats);
+        let omission = self.signatures.tell(self.n_visited, depth, &mut stats);
         stats.push("shortest_trace", Value::Count(0));
         stats.push("seconds_generation", Value::Seconds(self.explorer.seconds));
         stats.push("seconds_judging", Value::Seconds(self.judge.seconds));
@@ -276,6 +276,7 @@ impl Dfs<'_> {
                 data_bytes: self.peak_bytes,
                 disk: DiskUse::default(),
                 io_wait: 0.0,
+                omission,
                 stats,
                 seconds,
                 expanding: self.explorer.seconds,

@@ -40,7 +40,7 @@ pub use spec::{CacheSpec, Policy, Sampling, SnapshotSetup, SpecError, StateCache
 
 use crate::bfs::{Limits, watch};
 use crate::progress::Gauge;
-use crate::{Error, Observer, Options, Outcome, Stats, Value};
+use crate::{Error, Observer, Options, Outcome, Stats, StoreKind, Value};
 use breadth::Told;
 use explorer::Run;
 
@@ -121,58 +121,6 @@ pub enum Layers {
     Fixed(u32),
     /// As many as back-jumps seen so far ask for.
     Auto,
-}
-
-/// What is kept of a state in a table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StoreKind {
-    /// The packed state.
-    #[default]
-    Exact,
-    /// A signature of 40 bits.
-    Hash40,
-    /// A signature of 64 bits.
-    Hash64,
-    /// A signature of 96 bits.
-    Hash96,
-    /// A signature of 128 bits.
-    Hash128,
-}
-
-impl StoreKind {
-    /// Bits of a signature; `None` for the state itself.
-    pub fn bits(self) -> Option<u32> {
-        match self {
-            StoreKind::Exact => None,
-            StoreKind::Hash40 => Some(40),
-            StoreKind::Hash64 => Some(64),
-            StoreKind::Hash96 => Some(96),
-            StoreKind::Hash128 => Some(128),
-        }
-    }
-
-    /// The name used on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            StoreKind::Exact => "exact",
-            StoreKind::Hash40 => "hash40",
-            StoreKind::Hash64 => "hash64",
-            StoreKind::Hash96 => "hash96",
-            StoreKind::Hash128 => "hash128",
-        }
-    }
-
-    /// The store of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        const ALL: [StoreKind; 5] = [
-            StoreKind::Exact,
-            StoreKind::Hash40,
-            StoreKind::Hash64,
-            StoreKind::Hash96,
-            StoreKind::Hash128,
-        ];
-        ALL.into_iter().find(|kind| kind.name() == name)
-    }
 }
 
 /// The means of a strategy.

@@ -441,7 +441,7 @@ impl Part<'_> {
         stats.push("loads", Value::Count(self.n_loads));
         stats.push("queued", Value::Count(self.n_queued));
         stats.push("queue_bytes", Value::Count(self.max_queue_bytes));
-        self.signatures.tell(self.n_states, self.depth, &mut stats);
+        let omission = self.signatures.tell(self.n_states, self.depth, &mut stats);
         stats.push("shortest_trace", Value::Count(0));
         stats.push("seconds_generation", Value::Seconds(self.explorer.seconds));
         stats.push("seconds_insertion", Value::Seconds(self.seconds.inserting));
@@ -463,6 +463,7 @@ impl Part<'_> {
                 data_bytes: self.peak_bytes,
                 disk: report::disk_use(&self.shelf),
                 io_wait,
+                omission,
                 stats,
                 seconds: self.run.gauge.seconds(),
                 expanding: self.explorer.seconds,

@@ -9,7 +9,8 @@ use super::records::Shelf;
 use crate::bfs::report::{Replay, decide_covers, of_goal};
 use crate::totals::Totals;
 use crate::{
-    DiskUse, Error, Outcome, Path, PathStep, Reason, Seconds, Stats, Value, Verdict, naming,
+    DiskUse, Error, Omission, Outcome, Path, PathStep, Reason, Seconds, Stats, Value, Verdict,
+    naming,
 };
 
 /// How a search came to its end.
@@ -34,6 +35,7 @@ pub(super) struct Ended {
     pub(super) data_bytes: u64,
     pub(super) disk: DiskUse,
     pub(super) io_wait: f64,
+    pub(super) omission: Option<Omission>,
     pub(super) stats: Stats,
     /// All of the search.
     pub(super) seconds: f64,
@@ -119,6 +121,7 @@ pub(super) fn report(
         holds,
         goals: found.goals,
         duplicates: found.duplicates,
+        omission: ended.omission,
         data_bytes: ended.data_bytes,
         disk: ended.disk,
         seconds: Seconds {

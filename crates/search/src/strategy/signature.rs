@@ -1,42 +1,33 @@
-//! What a strategy remembers of a state: the state itself, or a signature of fewer bits.
+//! What a strategy's tables hold of a state: its bytes, or those of its signature.
 //!
-//! A signature is drawn from a family of hash functions by the seed, so that a run with another
-//! seed omits other states, if it omits any. All other numbers that a strategy derives from a
-//! state (its slot, its partition) come from its key.
+//! All other numbers that a strategy derives from a state (its slot, its partition) come from its
+//! key.
 
 use hadal_model::Shape;
-use hadal_store::hash_state;
 
-use super::StoreKind;
-use crate::{Stats, Value};
+use crate::hashing::Hashing;
+use crate::{Omission, Stats, StoreKind, Value};
 
 /// How states become keys.
 #[derive(Clone, Debug)]
 pub(super) struct Signatures {
-    kind: StoreKind,
-    seed: u64,
+    /// `None` where a key is the state itself.
+    hashing: Option<Hashing>,
     key_len: usize,
-    /// A seed and a state behind it.
-    scratch: Vec<u8>,
-    key: Vec<u8>,
+    key: [u8; 16],
 }
-
-const SEED_BYTES: usize = 8;
-/// Makes the second word of a signature independent of the first.
-const SECOND: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Signatures {
     pub(super) fn new(shape: &Shape, kind: StoreKind, seed: u64) -> Self {
-        let key_len = match kind.bits() {
+        let hashing = Hashing::new(kind, seed);
+        let key_len = match &hashing {
             None => shape.state_len,
-            Some(bits) => bits as usize / 8,
+            Some(hashing) => hashing.bits() as usize / 8,
         };
         Signatures {
-            kind,
-            seed,
+            hashing,
             key_len,
-            scratch: vec![0; SEED_BYTES + shape.state_len],
-            key: vec![0; key_len],
+            key: [0; 16],
         }
     }
 
@@ -47,39 +38,34 @@ impl Signatures {
 
     /// Whether a key is the state itself.
     pub(super) fn is_exact(&self) -> bool {
-        self.kind == StoreKind::Exact
+        self.hashing.is_none()
     }
 
     /// The key of `state`.
     pub(super) fn key<'a>(&'a mut self, state: &'a [u8]) -> &'a [u8] {
-        if self.is_exact() {
+        let Some(hashing) = &self.hashing else {
             return state;
-        }
-        self.scratch[SEED_BYTES..].copy_from_slice(state);
-        let mut words = [0; 16];
-        self.scratch[..SEED_BYTES].copy_from_slice(&self.seed.to_le_bytes());
-        words[..8].copy_from_slice(&hash_state(&self.scratch).to_le_bytes());
-        if self.key_len > 8 {
-            let second = self.seed.wrapping_add(SECOND);
-            self.scratch[..SEED_BYTES].copy_from_slice(&second.to_le_bytes());
-            words[8..].copy_from_slice(&hash_state(&self.scratch).to_le_bytes());
-        }
-        self.key.copy_from_slice(&words[..self.key_len]);
-        &self.key
+        };
+        let [first, second] = hashing.words(state);
+        self.key[..8].copy_from_slice(&first.to_be_bytes());
+        self.key[8..].copy_from_slice(&second.to_be_bytes());
+        &self.key[..self.key_len]
     }
 
     /// Bounds on the probability that some state, or a given one at `depth`, was taken for another
     /// among `n_states` and never visited.
-    pub(super) fn tell(&self, n_states: u64, depth: u32, stats: &mut Stats) {
-        if let Some(bits) = self.kind.bits() {
-            let (n, space) = (n_states as f64, (f64::from(bits)).exp2());
-            let any = (n * (n - 1.0) / 2.0 / space).min(1.0);
-            let given = (n * f64::from(depth) / space).min(1.0);
-            stats.push("omission_any", Value::Ratio(any));
-            stats.push("omission_given_error", Value::Ratio(given));
-        }
+    pub(super) fn tell(&self, n_states: u64, depth: u32, stats: &mut Stats) -> Option<Omission> {
+        let bits = self.hashing.as_ref()?.bits();
+        let omission = Omission::of_states(bits, n_states, u64::from(depth) + 1);
+        stats.push("omission_any", Value::Ratio(omission.any));
+        let given_error = Value::Ratio(omission.given_error);
+        stats.push("omission_given_error", given_error);
+        Some(omission)
     }
 }
+
+/// Makes a second hash independent of the first.
+const SECOND: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A second hash of a key, for what must not depend on its slot.
 pub(super) fn second_hash(hash: u64) -> u64 {

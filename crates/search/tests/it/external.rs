@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hadal_model::{GoalKind, Model, Stop};
-use hadal_search::{Deadlock, OnDisk, Options, Outcome, Silent, check, check_on_disk};
+use hadal_search::{Deadlock, OnDisk, Options, Outcome, Silent, StoreKind, check, check_on_disk};
 use hadal_store::disk::{Folder, FolderOptions};
 use hadal_testkit::disk::CrashDisk;
 use rand::{RngExt, SeedableRng};
@@ -12,6 +12,9 @@ use rand_pcg::Pcg64Mcg;
 use crate::cube::Cube;
 use crate::oracle::expect;
 use crate::random::{random_graph, tell};
+
+/// States themselves, and signatures so long that no two of them are the same.
+const STORES: [StoreKind; 2] = [StoreKind::Exact, StoreKind::Hash128];
 
 /// Searches with a fresh folder.
 fn run(model: &dyn Model, options: &Options) -> Outcome {
@@ -34,7 +37,7 @@ fn run(model: &dyn Model, options: &Options) -> Outcome {
 
 #[test]
 fn random_graphs_agree_with_the_oracle_whatever_the_memory() {
-    let mut n_spilled = 0;
+    let mut n_spilled = [0; STORES.len()];
     for seed in 1000..1250 {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let graph = random_graph(&mut rng);
@@ -60,21 +63,26 @@ fn random_graphs_agree_with_the_oracle_whatever_the_memory() {
             (4, 20_000, None),
             (1, 200_000, None),
         ] {
-            let options = Options {
-                threads,
-                memory_bytes,
-                buffer_len,
-                ..meaning.clone()
-            };
-            let outcome = run(&graph, &options);
-            n_spilled += u32::from(outcome.duplicates.disk > 0);
-            let told = tell(&graph, &options, &outcome);
-            assert_eq!(told, expected, "seed {seed}, {options:?}");
+            for (spilled, store) in n_spilled.iter_mut().zip(STORES) {
+                let options = Options {
+                    threads,
+                    memory_bytes,
+                    buffer_len,
+                    store,
+                    seed,
+                    ..meaning.clone()
+                };
+                let outcome = run(&graph, &options);
+                *spilled += u32::from(outcome.duplicates.disk > 0);
+                assert_eq!(outcome.omission.is_some(), store != StoreKind::Exact);
+                let told = tell(&graph, &options, &outcome);
+                assert_eq!(told, expected, "seed {seed}, {options:?}");
+            }
         }
     }
     assert!(
-        n_spilled > 50,
-        "only {n_spilled} searches found anything on disk"
+        n_spilled.iter().all(|&n| n > 50),
+        "only {n_spilled:?} searches found anything on disk"
     );
 }
 
@@ -82,10 +90,19 @@ fn random_graphs_agree_with_the_oracle_whatever_the_memory() {
 fn a_large_graph_is_the_same_at_every_budget() {
     let cube = Cube::without_liveness(14);
     let expected = check(&cube, &Options::default(), &Stop::new(), &mut Silent).expect("a search");
-    for (threads, memory_bytes) in [(2, 100_000), (2, 400_000), (4, 1 << 20)] {
+    for (threads, memory_bytes, store) in [
+        (2, 100_000, StoreKind::Exact),
+        (2, 400_000, StoreKind::Exact),
+        (4, 1 << 20, StoreKind::Exact),
+        (2, 100_000, StoreKind::Hash64),
+        (2, 400_000, StoreKind::Hash96),
+        (4, 1 << 20, StoreKind::Hash40),
+        (1, u64::MAX, StoreKind::Hash40),
+    ] {
         let options = Options {
             threads,
             memory_bytes,
+            store,
             ..Options::default()
         };
         let outcome = run(&cube, &options);

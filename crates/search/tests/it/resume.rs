@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use hadal_model::{GoalKind, Model, Stop};
 use hadal_search::{
-    Error, OnDisk, Options, Outcome, Reason, Silent, check_on_disk, look_into, resume, verify,
+    Error, OnDisk, Options, Outcome, Reason, Silent, StoreKind, check_on_disk, look_into, resume,
+    verify,
 };
 use hadal_store::disk::{Disk, Folder, FolderOptions};
 use hadal_testkit::disk::CrashDisk;
@@ -77,8 +78,19 @@ fn graphs(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Graph)> {
 fn a_search_may_die_at_any_operation_of_its_disk() {
     let (mut n_crashes, mut n_resumed) = (0, 0);
     for (seed, graph) in graphs(2000..2120) {
-        for memory_bytes in [0, 3_000, 1 << 20] {
-            let options = always(1, memory_bytes);
+        for (memory_bytes, store) in [
+            (0, StoreKind::Exact),
+            (3_000, StoreKind::Exact),
+            (1 << 20, StoreKind::Exact),
+            (0, StoreKind::Hash128),
+            (3_000, StoreKind::Hash128),
+            (1 << 20, StoreKind::Hash128),
+        ] {
+            let options = Options {
+                store,
+                seed,
+                ..always(1, memory_bytes)
+            };
             let expected = expect(&graph, &options);
             let whole = Arc::new(CrashDisk::new());
             let outcome = go_on(&graph, &options, &whole).expect("nothing fails");
@@ -102,7 +114,11 @@ fn a_search_may_die_at_any_operation_of_its_disk() {
                     manifest.is_some_and(|m| look_into(&m).expect("a manifest").is_finished);
                 n_resumed += u32::from(!is_finished);
                 // Other threads and another budget may go on.
-                let options = always(2, memory_bytes / 2);
+                let options = Options {
+                    store,
+                    seed,
+                    ..always(2, memory_bytes / 2)
+                };
                 let outcome = go_on(&graph, &options, &left)
                     .unwrap_or_else(|error| panic!("seed {seed}, operation {n}: {error}"));
                 let told = tell(&graph, &options, &outcome);
@@ -246,4 +262,37 @@ fn a_search_that_was_stopped_goes_on_where_it_was() {
         }
     }
     assert!(n_stopped > 0, "no search was stopped");
+}
+
+#[test]
+fn a_search_goes_on_with_its_own_store_and_seed_only() {
+    let (_, graph) = graphs(2300..2400)
+        .max_by_key(|(_, graph)| expect(graph, &Options::default()).states)
+        .expect("there is a graph");
+    for memory_bytes in [3_000, 1 << 20] {
+        let with = |store, seed| Options {
+            store,
+            seed,
+            ..always(1, memory_bytes)
+        };
+        let own = with(StoreKind::Hash64, 5);
+        let whole = Arc::new(CrashDisk::new());
+        go_on(&graph, &own, &whole).expect("nothing fails");
+        let disk = Arc::new(CrashDisk::new());
+        disk.stop_at(whole.n_operations() * 3 / 4);
+        assert!(go_on(&graph, &own, &disk).is_err());
+        for (store, seed) in [
+            (StoreKind::Exact, 0),
+            (StoreKind::Hash96, 5),
+            (StoreKind::Hash64, 6),
+        ] {
+            let left = Arc::new(disk.crash(1));
+            let error = go_on(&graph, &with(store, seed), &left).expect_err("it is refused");
+            assert!(matches!(error, Error::OtherStore { .. }), "{error}");
+            assert!(error.to_string().contains("`hash64` and seed 5"), "{error}");
+            // And nothing is lost by having tried.
+            let outcome = go_on(&graph, &own, &left).expect("it goes on");
+            assert_eq!(tell(&graph, &own, &outcome), expect(&graph, &own));
+        }
+    }
 }
