@@ -110,9 +110,14 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_enum, default_value_t = StrategyName::Auto, help_heading = "Search")]
     pub(crate) strategy: StrategyName,
 
-    /// How states are remembered: `exact` compares whole states
+    /// How states are remembered: `exact` compares whole states, the others so many bits of a hash,
+    /// so that states may be missed; how probably, the run tells
     #[arg(long, value_enum, default_value_t = StoreName::Exact, help_heading = "Search")]
     pub(crate) store: StoreName,
+
+    /// Chooses the hash function: another seed misses other states, if any
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
+    pub(crate) seed: u64,
 
     /// What makes the successors
     #[arg(long, value_enum, default_value_t = EngineName::Native, help_heading = "Search")]
@@ -288,6 +293,14 @@ names!(
 StoreName {
     /// Whole states
     Exact = "exact",
+    /// Hashes of 40 bits
+    Hash40 = "hash40",
+    /// Hashes of 64 bits
+    Hash64 = "hash64",
+    /// Hashes of 96 bits
+    Hash96 = "hash96",
+    /// Hashes of 128 bits
+    Hash128 = "hash128",
 });
 names!(
 /// What makes the successors.

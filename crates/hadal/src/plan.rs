@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use hadal_ir::interp::Limits;
 use hadal_murphi::Dialect;
-use hadal_search::{Deadlock, Options};
+use hadal_search::{Deadlock, Options, StoreKind};
 
-use crate::flags::{DeadlockName, DialectName, RunArgs, SymmetryName};
+use crate::flags::{DeadlockName, DialectName, RunArgs, StoreName, SymmetryName};
 use crate::question::Question;
 use crate::{memory, units};
 
@@ -24,6 +24,8 @@ pub(crate) struct Plan {
     pub(crate) deadlock: Deadlock,
     pub(crate) bound: Option<u32>,
     pub(crate) max_errors: usize,
+    pub(crate) store: StoreKind,
+    pub(crate) seed: u64,
     pub(crate) threads: usize,
     pub(crate) time_limit: Option<Duration>,
     /// How often a resumable run is written down.
@@ -61,6 +63,14 @@ impl Plan {
             },
             bound: question.bound,
             max_errors: question.max_errors as usize,
+            store: match question.store {
+                StoreName::Exact => StoreKind::Exact,
+                StoreName::Hash40 => StoreKind::Hash40,
+                StoreName::Hash64 => StoreKind::Hash64,
+                StoreName::Hash96 => StoreKind::Hash96,
+                StoreName::Hash128 => StoreKind::Hash128,
+            },
+            seed: question.seed,
             threads: args.threads.map_or(cores, |threads| threads as usize),
             time_limit: args.time_limit,
             commit_every: args.commit_every,
@@ -88,6 +98,8 @@ impl Plan {
             deadlock: self.deadlock,
             bound: self.bound,
             max_errors: self.max_errors,
+            store: self.store,
+            seed: self.seed,
             threads: self.threads,
             stack_bytes: self.limits.stack_bytes + STACK_RESERVE_BYTES,
             memory_bytes,

@@ -31,6 +31,7 @@ pub(crate) struct Question {
     pub(crate) max_errors: u32,
     pub(crate) strategy: StrategyName,
     pub(crate) store: StoreName,
+    pub(crate) seed: u64,
     pub(crate) engine: EngineName,
 }
 
@@ -61,6 +62,7 @@ impl Question {
             max_errors: args.max_errors,
             strategy: args.strategy,
             store: args.store,
+            seed: args.seed,
             engine: args.engine,
         })
     }
@@ -125,6 +127,8 @@ mod tests {
                 "--language",
                 "murphi",
             ],
+            &["--store", "hash96"],
+            &["--seed", "4"],
         ] {
             let asked = question(flags);
             let label = asked.to_label().expect("it becomes text");

@@ -80,7 +80,7 @@ impl Record {
             engine: name_of(question.engine),
             symmetry: name_of(question.symmetry),
             threads: plan.threads,
-            seed: 0,
+            seed: question.seed,
             state_bits: shape.state_bits,
             constants: object(
                 loaded
@@ -106,7 +106,10 @@ impl Record {
                 written_bytes: outcome.disk.written_bytes,
                 bytes_per_state: summary.disk_bytes_per_state(),
             },
-            omission: None,
+            omission: outcome.omission.map(|omission| OmissionRecord {
+                any: omission.any,
+                given_error: omission.given_error,
+            }),
             seconds: SecondsRecord {
                 total: summary.total_seconds,
                 load: loaded.load_seconds,

@@ -59,12 +59,21 @@ impl Summary<'_> {
     fn headline(&self, out: &mut String, style: Style) {
         let name = self.loaded.source.name();
         let verdict = match self.outcome.verdict {
-            Verdict::Verified => style.good("verified"),
+            Verdict::Verified => match self.outcome.omission {
+                Some(_) => style.good("no violation found"),
+                None => style.good("verified"),
+            },
             Verdict::Violated => style.bad("violated"),
             Verdict::Incomplete => style.doubtful("incomplete"),
         };
         let rest = match self.outcome.verdict {
-            Verdict::Verified => "every reachable state was visited, and all is well".to_owned(),
+            Verdict::Verified => match self.outcome.omission {
+                Some(omission) => format!(
+                    "a given one was missed with a probability of at most {:.1e}",
+                    omission.given_error
+                ),
+                None => "every reachable state was visited, and all is well".to_owned(),
+            },
             Verdict::Violated => match self.shown {
                 [one] => format!("{}{}", describe(&one.violation), after(&one.violation)),
                 many => format!("{} violations", many.len()),
@@ -181,6 +190,17 @@ impl Summary<'_> {
             None => String::new(),
         };
         let _ = writeln!(out, "  states       {}{symmetry}", count(outcome.states));
+        if let Some(omission) = outcome.omission {
+            let _ = writeln!(
+                out,
+                "  store        {}, seed {}  (some state was missed with probability {:.1e}, a \
+                 given error with {:.1e} at most)",
+                name_of(self.question.store),
+                self.question.seed,
+                omission.any,
+                omission.given_error,
+            );
+        }
         let _ = writeln!(out, "  transitions  {}", count(outcome.transitions));
         let _ = writeln!(out, "  depth        {}", outcome.depth);
         let speed = outcome.transitions as f64 / outcome.seconds.search.max(1e-9);

@@ -103,6 +103,69 @@ fn a_violated_model_shows_a_run_that_can_be_followed() {
 }
 
 #[test]
+fn a_hash_store_claims_no_more_than_it_knows() {
+    check(
+        &lock(false),
+        &["--store", "hash40", "--seed", "3"],
+        0,
+        expect![[r#"
+            <stdin>: no violation found: a given one was missed with a probability of at most 2.7e-12
+
+              checked      1 invariant, deadlock, run-time errors
+              states       2  (up to symmetry: Proc(2): 2 permutations)
+              store        hash40, seed 3  (some state was missed with probability 9.1e-13, a given error with 2.7e-12 at most)
+              transitions  3
+              depth        1
+        "#]],
+    );
+    for (store, bits) in [
+        ("hash40", 40),
+        ("hash64", 64),
+        ("hash96", 96),
+        ("hash128", 128),
+    ] {
+        let run = check_text(
+            lock(false),
+            &["--store", store, "--seed", "3", "--json", "-"],
+        );
+        let record = run.record();
+        assert_eq!(
+            (run.code, &record["verdict"]),
+            (0, &Value::from("verified"))
+        );
+        assert_eq!(record["store"], store);
+        assert_eq!(record["seed"], 3);
+        let space = f64::from(bits).exp2();
+        // One startstate and one state behind it: a pair, and 1 + 2 states to be up against.
+        for (name, expected) in [("any", 1.0 / space), ("given_error", 3.0 / space)] {
+            let told = record["omission"][name].as_f64().expect("a number");
+            assert!(
+                (told / expected - 1.0).abs() < 1e-6,
+                "{store}: {name} is {told}"
+            );
+        }
+    }
+    let exact = check_text(lock(false), &["--json", "-"]).record();
+    assert_eq!(
+        (&exact["store"], &exact["omission"]),
+        (&Value::from("exact"), &Value::Null)
+    );
+}
+
+#[test]
+fn a_hash_store_finds_and_replays_violations() {
+    let record = |flags: &[&str]| {
+        let run = check_text(lock(true), flags);
+        assert_eq!(run.code, 1, "{}", run.stderr);
+        run.record()["violations"].clone()
+    };
+    let exact = record(&["--json", "-"]);
+    assert_eq!(record(&["--json", "-", "--store", "hash64"]), exact);
+    let ram = ["--json", "-", "--store", "hash40", "--strategy", "ram"];
+    assert_eq!(record(&ram), exact);
+}
+
+#[test]
 fn full_states_on_request() {
     check(
         &lock(true),
@@ -362,6 +425,7 @@ fn bad_command_lines_exit_with_2() {
             "--json",
             "/no/such/folder/r.json",
         ],
+        &["check", "models/peterson.m", "--store", "hash8"],
         &["replay", "Cargo.toml"],
         &["frobnicate"],
     ] {
