@@ -331,6 +331,8 @@ impl<'a> Rig<'a> {
     ) -> anyhow::Result<Outcome> {
         let options = Options {
             memory_bytes: own.budget_bytes,
+            store: own.store,
+            seed: own.seed,
             ..self.options()
         };
         let (model, stop) = (&*subject.model, &signals::STOP);
