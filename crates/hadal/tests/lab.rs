@@ -130,8 +130,8 @@ fn memory_is_told_as_in_the_papers() {
 
             | model | strategy | ratio of | 1 | 0.1 |
             | --- | --- | --- | ---: | ---: |
-            | mcs_lock | cache | states | 1.007 | 0.923∞ |
-            | mcs_lock | cache | transitions | 1.007 | 0.948∞ |
+            | mcs_lock | cache | states | 1.000 | 0.923∞ |
+            | mcs_lock | cache | transitions | 1.000 | 0.946∞ |
             | mcs_lock | cache | time | T | T |
             | mcs_lock | cache | collisions | 0.035 | 0.901∞ |
             | mcs_lock | mono | states | 1.000 | 1.000 |
@@ -177,36 +177,36 @@ fn layers_are_told_as_in_the_paper() {
         &["layers", TINY, "--layers", "20,2"],
         expect![[r#"
 
-        ### Duplicates, time and disk with 0.1 of the memory (Tables 1 and 3)
+            ### Duplicates, time and disk with 0.1 of the memory (Tables 1 and 3)
 
-        | model | layers | states | depth | duplicates in RAM | in DDD | missed | BFS seconds | trace seconds | disk bytes | end |
-        | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
-        | mcs_lock | 20 | 142 | 17 | 93 | 41 | 0 | T |  | 0 B | complete |
-        | mcs_lock | 2 | 142* | 152* | 2,108* | 1,048* | 3,996* | T |  | 0 B* | revisits |
+            | model | layers | states | depth | duplicates in RAM | in DDD | missed | BFS seconds | trace seconds | disk bytes | end |
+            | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+            | mcs_lock | 20 | 142 | 17 | 91 | 193 | 0 | T |  | 0 B | complete |
+            | mcs_lock | 2 | 142* | 152* | 2,129* | 6,085* | 3,996* | T |  | 0 B* | revisits |
 
-        *  stopped by the strategy itself, after all states were visited
+            *  stopped by the strategy itself, after all states were visited
 
-        ### With and without a cache of recent layers in memory (Table 2)
+            ### With and without a cache of recent layers in memory (Table 2)
 
-        | model | layers | cache | seconds | delayed duplicates | end |
-        | --- | --- | --- | ---: | ---: | --- |
-        | mcs_lock | 20 | yes | T | 41 | complete |
-        | mcs_lock | 20 | no | T | 41 | complete |
+            | model | layers | cache | seconds | delayed duplicates | end |
+            | --- | --- | --- | ---: | ---: | --- |
+            | mcs_lock | 20 | yes | T | 193 | complete |
+            | mcs_lock | 20 | no | T | 284 | complete |
 
-        ```
-        mcs_lock: states by level, at most 19
-        |         ▅█▁
-        |        ▃███
-        |        ████▄
-        |       ██████
-        |      ▃██████▆
-        |    ▁▄████████▁
-        |   ▂███████████▅▂
-        |▃▃▇██████████████▃
-        +------------------
-         0               17
-        ```
-    "#]],
+            ```
+            mcs_lock: states by level, at most 19
+            |         ▅█▁
+            |        ▃███
+            |        ████▄
+            |       ██████
+            |      ▃██████▆
+            |    ▁▄████████▁
+            |   ▂███████████▅▂
+            |▃▃▇██████████████▃
+            +------------------
+             0               17
+            ```
+        "#]],
     );
 }
 
@@ -216,30 +216,30 @@ fn caches_are_compared() {
         &["caches", TINY, "--caches", "(c1,lru,3)"],
         expect![[r#"
 
-        ### Breadth-first search with snapshots
+            ### Breadth-first search with snapshots
 
-        | model | set-up | states held | held share | data bytes | seconds | time ratio | redundant states | redundant share | snapshots hit | end |
-        | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
-        | mcs_lock | all states (ram) | 161 | 100.0 % | 7.4 KiB | T | T | 0 | 0.0 % |  | complete |
-        | mcs_lock | frontier-safety-net | 102 | 63.4 % | 1.5 KiB | T | T | 20 | 14.1 % | 42 | complete |
-        | mcs_lock | frontier-safety-net + BT | 102 | 63.4 % | 1.5 KiB | T | T | 20 | 14.1 % | 42 | complete |
-        | mcs_lock | pebble | 102 | 63.4 % | 1.5 KiB | T | T | 20 | 14.1 % | 42 | complete |
-        | mcs_lock | pebble + BT | 102 | 63.4 % | 1.5 KiB | T | T | 20 | 14.1 % | 42 | complete |
-        | mcs_lock | (c1,lru,3) | 116 | 72.0 % | 1.7 KiB | T | T | 76 | 53.5 % | 55 | complete |
-        | mcs_lock | (c1,lru,3) + BT | 118 | 73.3 % | 1.7 KiB | T | T | 70 | 49.3 % | 49 | complete |
+            | model | set-up | states held | held share | data bytes | seconds | time ratio | redundant states | redundant share | snapshots hit | end |
+            | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+            | mcs_lock | all states (ram) | 161 | 100.0 % | 7.4 KiB | T | T | 0 | 0.0 % |  | complete |
+            | mcs_lock | frontier-safety-net | 102 | 63.4 % | 1.5 KiB | T | T | 20 | 14.1 % | 42 | complete |
+            | mcs_lock | frontier-safety-net + BT | 102 | 63.4 % | 1.5 KiB | T | T | 20 | 14.1 % | 42 | complete |
+            | mcs_lock | pebble | 102 | 63.4 % | 1.5 KiB | T | T | 20 | 14.1 % | 42 | complete |
+            | mcs_lock | pebble + BT | 102 | 63.4 % | 1.5 KiB | T | T | 20 | 14.1 % | 42 | complete |
+            | mcs_lock | (c1,lru,3) | 116 | 72.0 % | 1.7 KiB | T | T | 76 | 53.5 % | 55 | complete |
+            | mcs_lock | (c1,lru,3) + BT | 118 | 73.3 % | 1.7 KiB | T | T | 70 | 49.3 % | 49 | complete |
 
-        ### Smallest cache with which depth-first search visits at most twice the states
+            ### Smallest cache with which depth-first search visits at most twice the states
 
-        | model | set-up | cache states | cache share | seconds | visited ratio |
-        | --- | --- | ---: | ---: | ---: | ---: |
-        | mcs_lock | (lru,100) | 90 | 63.4 % | T | 1.866 |
-        | mcs_lock | (mru,100) | 123 | 86.6 % | T | 1.465 |
-        | mcs_lock | (lfu,100) | 93 | 65.5 % | T | 1.782 |
-        | mcs_lock | (mfu,100) | 97 | 68.3 % | T | 1.993 |
-        | mcs_lock | (rnd,100) | 79 | 55.6 % | T | 2.000 |
-        | mcs_lock | (mfu,25)(lru,75) | 99 | 69.7 % | T | 1.901 |
-        | mcs_lock | (rnd,25)(lru,75) | 88 | 62.0 % | T | 1.746 |
-    "#]],
+            | model | set-up | cache states | cache share | seconds | visited ratio |
+            | --- | --- | ---: | ---: | ---: | ---: |
+            | mcs_lock | (lru,100) | 90 | 63.4 % | T | 1.866 |
+            | mcs_lock | (mru,100) | 123 | 86.6 % | T | 1.465 |
+            | mcs_lock | (lfu,100) | 93 | 65.5 % | T | 1.782 |
+            | mcs_lock | (mfu,100) | 96 | 67.6 % | T | 2.000 |
+            | mcs_lock | (rnd,100) | 79 | 55.6 % | T | 2.000 |
+            | mcs_lock | (mfu,25)(lru,75) | 99 | 69.7 % | T | 1.901 |
+            | mcs_lock | (rnd,25)(lru,75) | 88 | 62.0 % | T | 1.746 |
+        "#]],
     );
 }
 
