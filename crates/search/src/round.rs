@@ -411,11 +411,14 @@ impl<'a> Rounds<'a> {
     /// Who gets how much of what the buffers leave.
     fn shares(&self, keyed: &Keyed, folder: &Folder) -> Shares {
         let sizes = &self.sizes;
-        let fixed = sizes.window_blocks as u64 * (sizes.buffer_bytes + Settling::BYTES)
-            + sizes.n_threads as u64 * SORT_SCRATCH_BYTES
+        let fixed = sizes.window_blocks as u64 * sizes.buffer_bytes
             + keyed.codec.data_bytes()
             + folder.data_bytes();
-        Shares::of(self.sizes.memory_bytes.saturating_sub(fixed))
+        let left = sizes.memory_bytes.saturating_sub(fixed);
+        let scratch = sizes.window_blocks as u64 * Settling::BYTES
+            + sizes.n_threads as u64 * SORT_SCRATCH_BYTES;
+        // Where there is little, scratch is small too, for so are chunks and pieces.
+        Shares::of(left - scratch.min(left / 4))
     }
 
     /// Whether there are candidates of which it is not known whether they are new.
