@@ -1,11 +1,11 @@
 //! Which candidates of a layer are new: equal ones count once, and those in older runs not at all.
 
-use hadal_store::Error;
 use hadal_store::disk::BlockWriter;
 use hadal_store::run::{
     Batch, MemoryBlocks, Merge, RunKeys, RunWriter, Sorted, SortedParts, Splitters, Versioned,
     fence_splitters, subtract,
 };
+use hadal_store::{BlockSink, Error};
 
 use super::bitmap::Bitmap;
 use super::candidates::{Candidates, split};
@@ -77,31 +77,14 @@ pub(crate) fn resolve(
                 _ => Box::new(Merge::new(n_words, inputs)),
             },
         };
-        let take = |ordinals: &[u64]| ordinals.iter().for_each(|&ordinal| is_new.set(ordinal));
         let segment = if is_small {
-            let mut writer = RunWriter::new(MemoryBlocks::default(), n_words, false);
-            subtract(
-                &mut distinct,
-                &older,
-                batch_keys as usize,
-                |keys, ordinals| {
-                    take(ordinals);
-                    writer.push(keys, &[])
-                },
-            )?;
+            let writer = RunWriter::new(MemoryBlocks::default(), n_words, false);
+            let writer = write_new(&mut distinct, &older, batch_keys, &is_new, writer)?;
             Segment::keep(writer, shape.version)?
         } else {
             let sink = BlockWriter::create(means.folder, RUN)?;
-            let mut writer = RunWriter::new(sink, n_words, false);
-            subtract(
-                &mut distinct,
-                &older,
-                batch_keys as usize,
-                |keys, ordinals| {
-                    take(ordinals);
-                    writer.push(keys, &[])
-                },
-            )?;
+            let writer = RunWriter::new(sink, n_words, false);
+            let writer = write_new(&mut distinct, &older, batch_keys, &is_new, writer)?;
             Segment::finish(writer, shape.version, means.durable)?
         };
         Ok((segment, distinct.n_keys))
@@ -115,6 +98,21 @@ pub(crate) fn resolve(
         n_equal: candidates.len() - n_distinct,
         n_old: n_distinct - n_new,
     })
+}
+
+/// Writes those of `candidates` that no older run has, and sets their bits.
+fn write_new<S: BlockSink>(
+    candidates: &mut dyn Sorted,
+    older: &[Versioned<'_>],
+    batch_keys: u64,
+    is_new: &Bitmap,
+    mut writer: RunWriter<S>,
+) -> Result<RunWriter<S>, Error> {
+    subtract(candidates, older, batch_keys as usize, |keys, ordinals| {
+        ordinals.iter().for_each(|&ordinal| is_new.set(ordinal));
+        writer.push(keys, &[])
+    })?;
+    Ok(writer)
 }
 
 /// Keys that are counted as they go by.
