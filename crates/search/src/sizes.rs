@@ -1,6 +1,8 @@
 //! Sizes of blocks, window and buffers. They never change results.
 
 use hadal_model::Shape;
+use hadal_store::MAX_PIECE_BYTES;
+use hadal_store::codec::MAX_KEY_WORDS;
 
 use crate::Options;
 use crate::task::Task;
@@ -44,6 +46,10 @@ impl Sizes {
             let left = task_bytes.saturating_sub(bytes_for(0));
             (left / per_candidate).max(MIN_BUFFER_LEN) as usize
         });
+        let buffer_len = match visited {
+            Visited::Numbers(_) => buffer_len,
+            Visited::Keys(_) => buffer_len.min(most_in_piece(shape)),
+        };
         Sizes {
             n_threads: options.threads.max(1),
             memory_bytes: options.memory_bytes,
@@ -54,3 +60,14 @@ impl Sizes {
         }
     }
 }
+
+/// Candidates whose records and parents always fit one piece of a log, whatever layouts of keys
+/// come to.
+fn most_in_piece(shape: &Shape) -> usize {
+    let record_bytes = (shape.state_len + WORD_BYTES).min(MAX_KEY_WORDS * WORD_BYTES);
+    MAX_PIECE_BYTES / (record_bytes + PARENT_BYTES)
+}
+
+const WORD_BYTES: usize = 8;
+/// A parent within a block is near the one before it.
+const PARENT_BYTES: usize = 8;

@@ -240,11 +240,6 @@ impl Log {
         self.end == 0
     }
 
-    /// Ordinal of the first record that is not forgotten.
-    pub fn first(&self) -> u64 {
-        self.pieces.front().map_or(self.end, |piece| piece.first)
-    }
-
     /// Begins at `ordinal`; nothing must have been appended.
     pub fn begin_at(&mut self, ordinal: u64) {
         assert!(self.pieces.is_empty(), "a log begins once");
@@ -393,14 +388,6 @@ impl Log {
     /// Memory that a piece of `n_bytes` takes.
     pub fn bytes_for(n_bytes: usize) -> u64 {
         PIECE_BYTES + n_bytes as u64
-    }
-
-    /// Memory that a piece of `n_bytes` takes if it is appended now.
-    pub fn growth_bytes(&self, n_bytes: u64) -> u64 {
-        match &self.disk {
-            Some(disk) if self.memory_bytes + n_bytes > disk.keep.limit() => PIECE_BYTES,
-            _ => PIECE_BYTES + n_bytes,
-        }
     }
 
     fn piece_with(&self, ordinal: u64) -> usize {
