@@ -267,17 +267,18 @@ impl<'a> Rounds<'a> {
             round.n_together = (n_partitions / (INSERT_ITEMS * self.sizes.n_threads)).max(1);
             (n, n_partitions, n_partitions.div_ceil(round.n_together))
         };
-        let growth_bytes = self
-            .shared
-            .visited
-            .growth_bytes(&n_candidates, self.sizes.n_threads);
+        // A cache does not grow.
+        let growth_bytes = match self.external {
+            Some(_) => 0,
+            None => (self.shared.visited).growth_bytes(&n_candidates, self.sizes.n_threads),
+        };
         if !self.fits(growth_bytes) && !self.go_external()? {
             return Ok(Some(Halt::Memory));
         }
         // Waking workers takes longer than one block's candidates.
         let alone = n_inserting == 1;
         self.phase(Job::Insert, n_items, alone);
-        if growth_bytes > 0 || self.external.is_some() {
+        if growth_bytes > 0 {
             self.table_bytes = self.shared.visited.table_bytes();
         }
         if self.external.is_some() {
@@ -355,10 +356,9 @@ impl<'a> Rounds<'a> {
             };
             keyed.widen(self.on_disk.is_some())?;
             self.table_bytes = shared.visited.table_bytes();
-            if let Some(external) = &mut self.external {
-                external
-                    .candidates
-                    .set_shapes(keyed, self.sizes.n_threads)?;
+            if let (Some(external), Some(on_disk)) = (&mut self.external, &self.on_disk) {
+                let means = means(keyed, on_disk, &external.shares, self.sizes.n_threads);
+                external.candidates.set_shapes(&means)?;
             }
             self.phase(Job::Name, n_active, false);
         }
@@ -428,17 +428,19 @@ impl<'a> Rounds<'a> {
 
     /// Takes what the tasks of this round found that may be new.
     fn note_candidates(&mut self) -> Result<(), Error> {
-        let (Some(external), Visited::Keys(keyed)) = (&mut self.external, &self.shared.visited)
+        let (Some(external), Some(on_disk), Visited::Keys(keyed)) =
+            (&mut self.external, &self.on_disk, &self.shared.visited)
         else {
             return Ok(());
         };
+        let means = means(keyed, on_disk, &external.shares, self.sizes.n_threads);
         let round = read(&self.shared.round);
         for task in self.shared.inserting(&round) {
             external.candidates.append(
-                task.survivor_keys(keyed),
+                task.survivor_keys(),
                 task.records(),
                 task.n_survivors(),
-                self.sizes.n_threads,
+                &means,
             )?;
         }
         Ok(())
@@ -463,7 +465,6 @@ impl<'a> Rounds<'a> {
         let resolved = resolve(&external.candidates, &external.tiers, &means)?;
         duplicates.layer += resolved.n_equal;
         duplicates.disk += resolved.n_old;
-        external.tiers.push(resolved.tier, &means)?;
         *write(&shared.is_new) = resolved.is_new;
         self.seconds.merge += since.elapsed().as_secs_f64();
 
@@ -495,10 +496,17 @@ impl<'a> Rounds<'a> {
             }
         }
         *write(&shared.is_new) = Bitmap::default();
-        if let Some(external) = &mut self.external {
-            external.candidates.clear()?;
-        }
         self.seconds.check += since.elapsed().as_secs_f64();
+
+        let since = Instant::now();
+        let (Some(external), Some(on_disk)) = (&mut self.external, &self.on_disk) else {
+            return Ok(None);
+        };
+        // Candidates go first, so that the disk has room for larger runs.
+        external.candidates.clear()?;
+        let means = self::means(keyed, on_disk, &external.shares, self.sizes.n_threads);
+        external.tiers.push(resolved.tier, &means)?;
+        self.seconds.merge += since.elapsed().as_secs_f64();
         Ok(None)
     }
 

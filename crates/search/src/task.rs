@@ -42,6 +42,8 @@ pub(crate) struct Task {
     survivors: Vec<u32>,
     /// Their states and padding.
     survivor_states: Vec<u8>,
+    /// Their keys, as set and runs have them, where they are only candidates.
+    survivor_keys: Vec<u64>,
     /// Their records, for the log.
     records: Arc<[u8]>,
     /// How they were found.
@@ -90,6 +92,7 @@ impl Task {
             is_new: Vec::new(),
             survivors: Vec::new(),
             survivor_states: Vec::new(),
+            survivor_keys: Vec::new(),
             records: Arc::default(),
             parents: Parents::default(),
             first_survivor: 0,
@@ -104,8 +107,12 @@ impl Task {
         capacity: usize,
         block_len: usize,
     ) -> u64 {
-        // Marks and survivors, the survivors' states, parents and goals.
-        let survivor = 4 + shape.state_len + 1 + 8 * shape.goal_words();
+        // Marks and survivors, the survivors' states or keys, parents and goals.
+        let key_len = match visited {
+            Visited::Numbers(_) => 0,
+            Visited::Keys(keyed) => 8 * keyed.key_shape().n_words,
+        };
+        let survivor = 4 + shape.state_len.max(key_len) + 1 + 8 * shape.goal_words();
         let columns = Names::bytes_for_state(visited) + 1 + survivor;
         let sources = match visited {
             Visited::Numbers(_) => 0,
@@ -212,11 +219,18 @@ impl Task {
         self.is_new[position as usize].store(true, Ordering::Relaxed);
     }
 
-    /// Puts together what a later look at the candidates needs that may be new: their records, and
-    /// their parents behind these.
+    /// Puts together what a later look at the candidates needs that may be new: their keys, and
+    /// their records with their parents behind these.
     pub(crate) fn collect_candidates(&mut self, keyed: &Keyed) {
         self.find_survivors();
         self.verdicts.clear();
+        let mut keys = std::mem::take(&mut self.survivor_keys);
+        keys.clear();
+        let n_words = keyed.key_shape().n_words;
+        for key in self.of_survivors(self.names.keys_of(keyed), n_words) {
+            keys.extend_from_slice(key);
+        }
+        self.survivor_keys = keys;
         let mut piece = self.make_records(keyed);
         write_parents(self.survivor_parents(), &mut piece);
         self.records = piece.into();
@@ -315,8 +329,8 @@ impl Task {
     }
 
     /// The survivors' keys, as set and runs have them.
-    pub(crate) fn survivor_keys(&self, keyed: &Keyed) -> impl Iterator<Item = &[u64]> + '_ {
-        self.of_survivors(self.names.keys_of(keyed), keyed.key_shape().n_words)
+    pub(crate) fn survivor_keys(&self) -> &[u64] {
+        &self.survivor_keys
     }
 
     /// Of `words`, which has `n_words` for each candidate, those of the survivors.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{BlockFile, BlockWriter, Folder, Kind};
-use crate::{BLOCK_BYTES, BlockSink, BlockSource, Error};
+use crate::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource, Error};
 
 /// An append-only sequence of records of which the front can be forgotten.
 #[derive(Default)]
@@ -40,7 +40,7 @@ struct Piece {
 }
 
 /// Where a piece lies on disk.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Place {
     segment: u64,
     block: u32,
@@ -72,6 +72,15 @@ struct OnDisk {
     next_segment: u64,
     /// The block that is being put together.
     payload: Vec<u8>,
+    ahead: Option<Box<Ahead>>,
+}
+
+/// Blocks of a file that are being read.
+struct Ahead {
+    file: BlockFile,
+    reader: Box<dyn BlockReader>,
+    /// The block that comes next.
+    next: Place,
 }
 
 /// What a log with a folder keeps in memory.
@@ -129,8 +138,6 @@ const PIECE_BYTES: u64 = (size_of::<Piece>() + 16) as u64;
 const HEAD_BYTES: usize = 8 + 4 + 4 + 4;
 /// A file takes so many blocks before another one is begun.
 const SEGMENT_BLOCKS: u32 = 256;
-/// Blocks read at once.
-const READ_BLOCKS: u32 = 16;
 /// A larger piece does not fit a block.
 pub const MAX_PIECE_BYTES: usize = BLOCK_BYTES - HEAD_BYTES;
 
@@ -149,6 +156,7 @@ impl Log {
             segments: VecDeque::new(),
             next_segment: 0,
             payload: Vec::new(),
+            ahead: None,
         });
         if keep.writes_all() {
             for at in 0..self.pieces.len() {
@@ -179,6 +187,7 @@ impl Log {
             segments: VecDeque::new(),
             next_segment: 0,
             payload: Vec::new(),
+            ahead: None,
         };
         for entry in entries {
             // What a crash left behind the last block is cut off.
@@ -330,6 +339,9 @@ impl Log {
         while let Some(segment) = disk.segments.front() {
             match &segment.content {
                 Content::Ended(file) if segment.end <= ordinal => {
+                    // Nobody may be reading it.
+                    disk.ahead
+                        .take_if(|ahead| ahead.next.segment == segment.number);
                     disk.folder.retire(file.name())?
                 }
                 _ => break,
@@ -368,6 +380,7 @@ impl Log {
     /// Gives up everything, files included.
     pub fn discard(mut self) -> Result<(), Error> {
         if let Some(disk) = &mut self.disk {
+            disk.ahead = None;
             for segment in disk.segments.drain(..) {
                 let file = match segment.content {
                     Content::Growing(writer) => writer.finish()?,
@@ -450,7 +463,7 @@ impl Log {
         Ok(())
     }
 
-    /// The records of a piece, read together with what follows if they are not in memory.
+    /// The records of a piece, read together with all of its block if they are not in memory.
     fn bytes_of(&mut self, at: usize) -> Result<Arc<[u8]>, Error> {
         if let Some(bytes) = &self.pieces[at].bytes {
             return Ok(Arc::clone(bytes));
@@ -459,33 +472,33 @@ impl Log {
             .place
             .expect("what is not in memory is on disk");
         let disk = self.disk.as_mut().expect("what is on disk has a folder");
-        let file = disk.file(place.segment)?;
-        let to = (place.block + READ_BLOCKS).min(file.n_blocks());
-        let mut reader = file.read(std::iter::once(place.block..to).collect());
+        let ahead = disk.ahead_at(place)?;
         let mut at_piece = at;
-        while let Some((block, payload)) = reader.next()? {
-            for found in Found::all(payload) {
-                let piece = self.pieces.get_mut(at_piece);
-                let (Some(found), Some(piece)) = (found, piece) else {
-                    return Err(damaged_log(&file, block));
-                };
-                // The first block may begin with pieces that are forgotten, or before `at`.
-                if found.first < piece.first {
-                    continue;
-                }
-                if found.first != piece.first || found.len != piece.len {
-                    return Err(damaged_log(&file, block));
-                }
-                if piece.bytes.is_none() {
-                    piece.bytes = Some(found.bytes.into());
-                    self.memory_bytes += found.bytes.len() as u64;
-                }
-                at_piece += 1;
+        let Some((block, payload)) = ahead.reader.next()? else {
+            return Err(damaged_log(&ahead.file, place.block));
+        };
+        ahead.next.block = block + 1;
+        for found in Found::all(payload) {
+            let piece = self.pieces.get_mut(at_piece);
+            let (Some(found), Some(piece)) = (found, piece) else {
+                return Err(damaged_log(&ahead.file, block));
+            };
+            // The block may begin with pieces that are forgotten, or before `at`.
+            if found.first < piece.first {
+                continue;
             }
+            if found.first != piece.first || found.len != piece.len {
+                return Err(damaged_log(&ahead.file, block));
+            }
+            if piece.bytes.is_none() {
+                piece.bytes = Some(found.bytes.into());
+                self.memory_bytes += found.bytes.len() as u64;
+            }
+            at_piece += 1;
         }
         match &self.pieces[at].bytes {
             Some(bytes) => Ok(Arc::clone(bytes)),
-            None => Err(damaged_log(&file, place.block)),
+            None => Err(damaged_log(&ahead.file, place.block)),
         }
     }
 }
@@ -539,10 +552,29 @@ impl OnDisk {
         writer.put(&self.payload)?;
         self.payload.clear();
         if writer.n_blocks() >= SEGMENT_BLOCKS {
-            writer.sync()?;
+            if self.keep.writes_all() {
+                writer.sync()?;
+            }
             segment.content = Content::Ended(writer.written()?);
         }
         Ok(place)
+    }
+
+    /// What is read ahead, so that the block at `place` comes next.
+    fn ahead_at(&mut self, place: Place) -> Result<&mut Ahead, Error> {
+        let ahead = match self.ahead.take() {
+            Some(ahead) if ahead.next == place && place.block < ahead.file.n_blocks() => ahead,
+            _ => {
+                let file = self.file(place.segment)?;
+                let wanted = place.block..file.n_blocks();
+                Box::new(Ahead {
+                    reader: file.stream(std::iter::once(wanted).collect()),
+                    file,
+                    next: place,
+                })
+            }
+        };
+        Ok(self.ahead.insert(ahead))
     }
 
     fn file(&mut self, number: u64) -> Result<BlockFile, Error> {

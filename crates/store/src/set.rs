@@ -261,12 +261,12 @@ impl SetPartition {
     /// Adds a cell; says whether it is new.
     #[inline]
     fn add<const N: usize>(&mut self, cell: [u64; N]) -> bool {
-        if let Some(old) = &self.old
-            && old.contains(cell)
-        {
-            return false;
-        }
-        match self.young.add(cell) {
+        let added = match &self.old {
+            None => self.young.add(cell),
+            // What came last is asked for most.
+            Some(old) => self.young.add_unless(cell, || old.contains(cell)),
+        };
+        match added {
             Added::New => true,
             Added::Known => false,
             Added::Full => self.add_with_room(cell),

@@ -1,13 +1,13 @@
 //! States that may be new: in the order of their generation, and in the order of their keys.
 
 use hadal_store::codec::KeyShape;
-use hadal_store::disk::{BlockWriter, Folder};
-use hadal_store::run::{RunWriter, Split, Splitters, sort_part};
+use hadal_store::disk::Folder;
+use hadal_store::run::{MemoryBlocks, RunWriter, Split, Splitters, sort_part};
 use hadal_store::{Error, Keep, Log, Parent};
 
 use super::Shares;
 use super::parallel::in_parallel;
-use super::tiers::{RUN, Segment};
+use super::tiers::{Means, Segment, Tier, write_merged};
 use crate::snapshot::SavedExternal;
 use crate::visited::Keyed;
 
@@ -29,12 +29,12 @@ pub(crate) struct Candidates {
     record_version: u32,
     /// Ordinal among the candidates of the first of these.
     pub(super) first: u64,
-    /// Chunks that were written, in the order of keys, with ordinals.
-    pub(super) sub_runs: Vec<Segment>,
+    /// Chunks before, in the order of keys, with ordinals; some of them made one.
+    pub(super) sub_runs: Vec<Tier>,
 }
 
 /// Keys that are sorted at once, so that they stay in the cache.
-pub(super) const PART_KEYS: usize = 1 << 14;
+pub(super) const PART_KEYS: usize = 1 << 12;
 /// Candidates of several tasks go to the log together, in pieces of about this many bytes.
 const PIECE_BYTES: usize = 48 << 10;
 /// Before each parcel: number of candidates, number of bytes.
@@ -70,23 +70,24 @@ impl Candidates {
         let keep = keep(self.shares, self.durable);
         self.log = Log::reopen(self.folder.clone(), keep, &saved.candidates)?;
         self.first = self.log.len();
-        for entry in &saved.sub_runs {
-            self.sub_runs.push(Segment::open(&self.folder, entry)?);
+        for entries in &saved.sub_runs {
+            self.sub_runs.push(Tier::open(&self.folder, entries)?);
         }
         Ok(())
     }
 
     /// Puts everything on disk, and lists it for a manifest.
-    pub(crate) fn commit(&mut self, n_threads: usize) -> Result<SavedExternal, Error> {
+    pub(crate) fn commit(&mut self, means: &Means<'_>) -> Result<SavedExternal, Error> {
         self.end_piece()?;
         if !self.keys.is_empty() {
-            self.write_chunk(n_threads)?;
+            self.sort_chunk(means)?;
         }
+        self.write_sub_runs(means)?;
         Ok(SavedExternal {
             tiers: Vec::new(),
             candidates: self.log.commit()?,
             n_candidates: self.log.len(),
-            sub_runs: self.sub_runs.iter().map(Segment::entry).collect(),
+            sub_runs: self.sub_runs.iter().map(Tier::entries).collect(),
         })
     }
 
@@ -97,32 +98,30 @@ impl Candidates {
 
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let runs: u64 = self.sub_runs.iter().map(Segment::memory_bytes).sum();
+        let runs: u64 = self.sub_runs.iter().map(Tier::memory_bytes).sum();
         let parcels = self.parcels.capacity() as u64;
         self.log.data_bytes() + parcels + 8 * self.keys.capacity() as u64 + runs
     }
 
     /// Appends candidates: their keys, and their records with parents.
-    pub(crate) fn append<'a>(
+    pub(crate) fn append(
         &mut self,
-        keys: impl Iterator<Item = &'a [u64]>,
+        keys: &[u64],
         parcel: &[u8],
         len: usize,
-        n_threads: usize,
+        means: &Means<'_>,
     ) -> Result<(), Error> {
         if len == 0 {
             return Ok(());
         }
         if self.keys.len() / self.shape.n_words + len > self.chunk_keys() && !self.keys.is_empty() {
-            self.write_chunk(n_threads)?;
+            self.sort_chunk(means)?;
         }
         if self.keys.is_empty() {
             self.keys
                 .reserve_exact(self.chunk_keys().max(len) * self.shape.n_words);
         }
-        for key in keys {
-            self.keys.extend_from_slice(key);
-        }
+        self.keys.extend_from_slice(keys);
         if self.parcels.len() + PARCEL_HEAD + parcel.len() > PIECE_BYTES {
             self.end_piece()?;
         }
@@ -144,12 +143,12 @@ impl Candidates {
     }
 
     /// Goes on with keys and records of other shapes; what is there stays as it is.
-    pub(crate) fn set_shapes(&mut self, keyed: &Keyed, n_threads: usize) -> Result<(), Error> {
+    pub(crate) fn set_shapes(&mut self, means: &Means<'_>) -> Result<(), Error> {
         self.end_piece()?;
-        self.record_version = keyed.codec.newest().version;
-        let shape = keyed.key_shape();
+        self.record_version = means.keyed.codec.newest().version;
+        let shape = means.keyed.key_shape();
         if shape != self.shape && !self.keys.is_empty() {
-            self.write_chunk(n_threads)?;
+            self.sort_chunk(means)?;
         }
         self.shape = shape;
         Ok(())
@@ -169,36 +168,49 @@ impl Candidates {
         Ok(())
     }
 
-    /// Keys in a chunk: each takes its words, its place, and its share of what sorting takes.
+    /// Keys in a chunk: each takes its words and its place.
     fn chunk_keys(&self) -> usize {
         let bytes_per_key = 8 * self.shape.n_words + 8;
         (self.shares.chunk as usize / bytes_per_key).max(MIN_CHUNK_KEYS)
     }
 
-    /// Puts the keys at hand in order and writes them down as a run with ordinals.
-    fn write_chunk(&mut self, n_threads: usize) -> Result<(), Error> {
+    /// Puts the keys at hand in order, as a run with ordinals. Runs stay in memory while there is
+    /// room; then they become one file.
+    fn sort_chunk(&mut self, means: &Means<'_>) -> Result<(), Error> {
         let n_words = self.shape.n_words;
+        let n_threads = means.n_threads;
         let splitters = self.splitters();
         let splits = split(&self.keys, n_words, self.first, &splitters, n_threads)?;
-        let mut writer = RunWriter::new(BlockWriter::create(&self.folder, RUN)?, n_words, true);
-        // A few parts at a time are put in order by all threads and written by this one.
         let n_parts = splitters.n_parts();
-        for first in (0..n_parts).step_by(n_threads) {
-            let n = n_threads.min(n_parts - first);
-            let sorted = in_parallel(n_threads, n, |item| {
-                let (mut scratch, mut batch) = Default::default();
-                sort_part(&splits, first + item, &mut scratch, &mut batch);
-                Ok(batch)
-            })?;
-            for batch in sorted {
+        let n_stretches = n_threads.min(n_parts);
+        let sorted = in_parallel(n_threads, n_stretches, |stretch| {
+            let mut writer = RunWriter::new(MemoryBlocks::default(), n_words, true);
+            let (mut scratch, mut batch) = Default::default();
+            for part in stretch * n_parts / n_stretches..(stretch + 1) * n_parts / n_stretches {
+                sort_part(&splits, part, &mut scratch, &mut batch);
                 writer.push(&batch.keys, &batch.ordinals)?;
             }
-        }
+            Segment::keep(writer, self.shape.version)
+        })?;
         drop(splits);
-        let sub_run = Segment::finish(writer, self.shape.version, self.durable)?;
-        self.sub_runs.push(sub_run);
         self.first = self.len();
         self.keys.clear();
+        self.sub_runs.push(Tier { segments: sorted });
+        let in_memory = self.sub_runs.iter().filter(|run| run.is_in_memory());
+        if in_memory.map(Tier::memory_bytes).sum::<u64>() > self.shares.sub_runs {
+            self.write_sub_runs(means)?;
+        }
+        Ok(())
+    }
+
+    /// Makes one run on disk of those that are in memory.
+    fn write_sub_runs(&mut self, means: &Means<'_>) -> Result<(), Error> {
+        let is_in_memory = |run: &mut Tier| run.is_in_memory();
+        let kept: Vec<Tier> = self.sub_runs.extract_if(.., is_in_memory).collect();
+        let segments: Vec<&Segment> = kept.iter().flat_map(|tier| &tier.segments).collect();
+        if !segments.is_empty() {
+            self.sub_runs.push(write_merged(&segments, true, means)?);
+        }
         Ok(())
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct Resolved {
 }
 
 /// Candidates that keep a thread busy long enough to be worth its waking.
-const PART_KEYS: u64 = 1 << 15;
+const PART_KEYS: u64 = 1 << 12;
 
 /// Finds out which candidates are new.
 pub(crate) fn resolve(
@@ -42,11 +42,15 @@ pub(crate) fn resolve(
         sub_runs,
         ..
     } = candidates;
-    let views = Views::new(tiers.segments().chain(sub_runs), means.keyed);
+    let sub_runs: Vec<&Segment> = sub_runs.iter().flat_map(|run| &run.segments).collect();
+    let views = Views::new(
+        tiers.segments().chain(sub_runs.iter().copied()),
+        means.keyed,
+    );
     // Most of what is old is not very old.
     let mut older: Vec<Versioned<'_>> = tiers.segments().map(|segment| views.of(segment)).collect();
     older.reverse();
-    let sub_runs: Vec<Versioned<'_>> = sub_runs.iter().map(|segment| views.of(segment)).collect();
+    let sub_runs: Vec<Versioned<'_>> = sub_runs.into_iter().map(|run| views.of(run)).collect();
 
     let fine = candidates.splitters();
     let splits = split(keys, n_words, *first, &fine, means.n_threads)?;

@@ -7,6 +7,8 @@ pub(crate) struct Shares {
     pub(crate) set: u64,
     /// Keys of candidates that are put in order together, and what that takes.
     pub(crate) chunk: u64,
+    /// Chunks that were put in order and are not worth a file yet.
+    pub(crate) sub_runs: u64,
     /// Records of states to be expanded.
     pub(crate) frontier: u64,
     /// Records of candidates.
@@ -23,8 +25,9 @@ impl Shares {
     pub(crate) fn of(bytes: u64) -> Self {
         let part = |share: u64| bytes / 32 * share;
         Shares {
-            set: part(18),
-            chunk: part(6),
+            set: part(17),
+            chunk: part(3),
+            sub_runs: part(4),
             frontier: part(2),
             candidates: part(2),
             runs: part(1),

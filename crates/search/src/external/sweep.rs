@@ -1,7 +1,8 @@
-//! The moment memory ends: all keys of the set become a run.
+//! The moment memory ends: all keys of the set become runs.
 //!
 //! The set is partitioned by mixed keys, so some partitions at a time are put in order and written
-//! down, each time a run across the whole key space; then these are made one.
+//! down, each time a run across the whole key space. They are made one with the next layer, so that
+//! the search does not stand still for both.
 
 use hadal_store::disk::BlockWriter;
 use hadal_store::run::{RunWriter, Split, Splitters, sort_part};
@@ -9,7 +10,7 @@ use hadal_store::{Error, N_PARTITIONS, Set};
 
 use super::candidates::PART_KEYS;
 use super::parallel::in_parallel;
-use super::tiers::{Means, RUN, Segment, Tier, Tiers, merge};
+use super::tiers::{Means, RUN, Segment, Tiers};
 use crate::shared::read;
 
 /// Adds all keys of `set` to `tiers`. Sorting takes up to `sort_bytes` of memory.
@@ -23,7 +24,7 @@ pub(crate) fn sweep(
     let bytes_per_key = 8 * shape.n_words as u64 + 8;
     let group_keys = (sort_bytes / bytes_per_key / means.n_threads as u64).max(1);
     let n_groups = set.len().div_ceil(group_keys).clamp(1, N_PARTITIONS as u64) as usize;
-    let segments = in_parallel(means.n_threads, n_groups, |group| {
+    let groups = in_parallel(means.n_threads, n_groups, |group| {
         let mut keys = Vec::new();
         let from = group * N_PARTITIONS / n_groups;
         let to = (group + 1) * N_PARTITIONS / n_groups;
@@ -42,14 +43,6 @@ pub(crate) fn sweep(
         }
         Segment::finish(writer, shape.version, means.durable)
     })?;
-    let tier = if segments.len() > 1 {
-        let merged = merge(&segments.iter().collect::<Vec<_>>(), means)?;
-        for segment in segments {
-            segment.retire(means.folder)?;
-        }
-        merged
-    } else {
-        Tier { segments }
-    };
-    tiers.push(tier, means)
+    tiers.add_runs(groups);
+    Ok(())
 }

@@ -12,7 +12,7 @@ use hadal_store::Error;
 use hadal_store::codec::Recoder;
 use hadal_store::disk::{BlockFile, BlockWriter, Folder, Kind};
 use hadal_store::run::{
-    MemoryBlocks, Older, Recode, Run, RunWriter, Versioned, compact, fence_splitters,
+    KeyRange, MemoryBlocks, Older, Recode, Run, RunWriter, Versioned, compact, fence_splitters,
 };
 
 use super::parallel::in_parallel;
@@ -25,7 +25,7 @@ pub(crate) const RUN: Kind = Kind(*b"runs");
 /// An older tier is left alone while it has so many times the keys of all younger ones.
 const RATIO: u64 = 4;
 /// Parts of a run on disk that are made at once have at least so many keys.
-const PART_KEYS: u64 = 1 << 18;
+const PART_KEYS: u64 = 1 << 15;
 
 /// A run: a stretch of the key space of a tier, or all of it.
 pub(crate) struct Segment {
@@ -51,10 +51,10 @@ impl Segment {
         let file = sink.finish()?;
         let name = file.name().to_owned();
         Ok(Segment {
-            run: Run::open(Arc::new(file), written.n_blocks, &name)?,
             version,
-            file: Some((name, written.n_blocks)),
+            file: Some((name.clone(), written.n_blocks)),
             data_bytes: written.data_bytes,
+            run: Run::new(Arc::new(file), written, &name),
         })
     }
 
@@ -62,10 +62,10 @@ impl Segment {
     pub(super) fn keep(writer: RunWriter<MemoryBlocks>, version: u32) -> Result<Self, Error> {
         let (blocks, written) = writer.finish()?;
         Ok(Segment {
-            run: Run::open(Arc::new(blocks), written.n_blocks, "a run in memory")?,
             version,
             file: None,
             data_bytes: written.data_bytes,
+            run: Run::new(Arc::new(blocks), written, "a run in memory"),
         })
     }
 
@@ -95,7 +95,7 @@ impl Segment {
         self.run.n_keys()
     }
 
-    fn is_in_memory(&self) -> bool {
+    pub(super) fn is_in_memory(&self) -> bool {
         self.file.is_none()
     }
 
@@ -124,15 +124,33 @@ pub(crate) struct Tier {
 }
 
 impl Tier {
+    /// Opens a tier again.
+    pub(super) fn open(folder: &Folder, entries: &[RunEntry]) -> Result<Self, Error> {
+        let segments = entries.iter().map(|entry| Segment::open(folder, entry));
+        Ok(Tier {
+            segments: segments.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// How a manifest lists it; it must be on disk.
+    pub(super) fn entries(&self) -> Vec<RunEntry> {
+        self.segments.iter().map(Segment::entry).collect()
+    }
+
+    /// Gives up the files, once nothing refers to them any more.
+    pub(super) fn retire(self, folder: &Folder) -> Result<(), Error> {
+        (self.segments.into_iter()).try_for_each(|segment| segment.retire(folder))
+    }
+
     fn n_keys(&self) -> u64 {
         self.segments.iter().map(Segment::n_keys).sum()
     }
 
-    fn is_in_memory(&self) -> bool {
+    pub(super) fn is_in_memory(&self) -> bool {
         self.segments.iter().all(Segment::is_in_memory)
     }
 
-    fn memory_bytes(&self) -> u64 {
+    pub(super) fn memory_bytes(&self) -> u64 {
         self.segments.iter().map(Segment::memory_bytes).sum()
     }
 }
@@ -170,14 +188,9 @@ impl Tiers {
 
     /// Opens tiers again.
     pub(crate) fn open(folder: &Folder, entries: &[Vec<RunEntry>]) -> Result<Self, Error> {
-        let open = |entries: &Vec<RunEntry>| -> Result<Tier, Error> {
-            let segments = entries.iter().map(|entry| Segment::open(folder, entry));
-            Ok(Tier {
-                segments: segments.collect::<Result<_, _>>()?,
-            })
-        };
+        let tiers = entries.iter().map(|entries| Tier::open(folder, entries));
         Ok(Tiers {
-            tiers: entries.iter().map(open).collect::<Result<_, _>>()?,
+            tiers: tiers.collect::<Result<_, _>>()?,
         })
     }
 
@@ -192,8 +205,7 @@ impl Tiers {
                 },
             )?;
         }
-        let entries = |tier: &Tier| tier.segments.iter().map(Segment::entry).collect();
-        Ok(self.tiers.iter().map(entries).collect())
+        Ok(self.tiers.iter().map(Tier::entries).collect())
     }
 
     /// Adds the youngest tier, and makes few of many.
@@ -211,6 +223,15 @@ impl Tiers {
             self.merge_from(first.unwrap_or(0), means)?;
         }
         Ok(())
+    }
+
+    /// Adds runs, each across the whole key space, as they are; with the next tier few are made of
+    /// many.
+    pub(super) fn add_runs(&mut self, runs: Vec<Segment>) {
+        let tiers = runs.into_iter().map(|run| Tier {
+            segments: vec![run],
+        });
+        self.tiers.extend(tiers.filter(|tier| tier.n_keys() > 0));
     }
 
     /// The oldest tier that is no longer much larger than all younger ones.
@@ -231,35 +252,43 @@ impl Tiers {
         let old: Vec<Tier> = self.tiers.drain(from..).collect();
         let segments: Vec<&Segment> = old.iter().flat_map(|tier| &tier.segments).collect();
         let merged = merge(&segments, means)?;
-        for segment in old.into_iter().flat_map(|tier| tier.segments) {
-            segment.retire(means.folder)?;
-        }
         self.tiers.push(merged);
-        Ok(())
+        (old.into_iter()).try_for_each(|tier| tier.retire(means.folder))
     }
 }
 
 /// One tier of all keys of some runs.
-pub(super) fn merge(segments: &[&Segment], means: &Means<'_>) -> Result<Tier, Error> {
+fn merge(segments: &[&Segment], means: &Means<'_>) -> Result<Tier, Error> {
+    let data_bytes: u64 = segments.iter().map(|segment| segment.data_bytes).sum();
+    let are_in_memory = segments.iter().all(|segment| segment.is_in_memory());
+    if !are_in_memory || data_bytes >= means.memory_bytes / 2 {
+        return write_merged(segments, false, means);
+    }
+    let newest = means.keyed.key_shape();
+    let views = Views::new(segments.iter().copied(), means.keyed);
+    let runs: Vec<Versioned<'_>> = segments.iter().map(|segment| views.of(segment)).collect();
+    let mut writer = RunWriter::new(MemoryBlocks::default(), newest.n_words, false);
+    compact(&runs, KeyRange::ALL, &mut writer, || false)?;
+    let segments = vec![Segment::keep(writer, newest.version)?];
+    Ok(Tier { segments })
+}
+
+/// One tier on disk of all keys of some runs, with their ordinals or without.
+pub(super) fn write_merged(
+    segments: &[&Segment],
+    with_ordinals: bool,
+    means: &Means<'_>,
+) -> Result<Tier, Error> {
     let newest = means.keyed.key_shape();
     let views = Views::new(segments.iter().copied(), means.keyed);
     let runs: Vec<Versioned<'_>> = segments.iter().map(|segment| views.of(segment)).collect();
     let n_keys: u64 = segments.iter().map(|segment| segment.n_keys()).sum();
-    let data_bytes: u64 = segments.iter().map(|segment| segment.data_bytes).sum();
-    let never = || false;
-    if segments.iter().all(|segment| segment.is_in_memory()) && data_bytes < means.memory_bytes / 2
-    {
-        let mut writer = RunWriter::new(MemoryBlocks::default(), newest.n_words, false);
-        compact(&runs, hadal_store::run::KeyRange::ALL, &mut writer, never)?;
-        let segments = vec![Segment::keep(writer, newest.version)?];
-        return Ok(Tier { segments });
-    }
-    let n_parts = (n_keys / PART_KEYS).clamp(1, 4 * means.n_threads as u64) as usize;
+    let n_parts = (n_keys / PART_KEYS).clamp(1, 2 * means.n_threads as u64) as usize;
     let splitters = fence_splitters(newest.n_words, &runs, n_parts);
     let segments = in_parallel(means.n_threads, splitters.n_parts(), |part| {
         let sink = BlockWriter::create(means.folder, RUN)?;
-        let mut writer = RunWriter::new(sink, newest.n_words, false);
-        compact(&runs, splitters.range(part), &mut writer, never)?;
+        let mut writer = RunWriter::new(sink, newest.n_words, with_ordinals);
+        compact(&runs, splitters.range(part), &mut writer, || false)?;
         Segment::finish(writer, newest.version, means.durable)
     })?;
     Ok(Tier { segments })

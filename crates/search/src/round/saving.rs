@@ -58,7 +58,7 @@ impl Rounds<'_> {
                 let n_threads = self.sizes.n_threads;
                 let means = means(keyed, on_disk, &external.shares, n_threads);
                 let tiers = external.tiers.commit(&means)?;
-                let candidates = external.candidates.commit(n_threads)?;
+                let candidates = external.candidates.commit(&means)?;
                 Some(SavedExternal {
                     tiers,
                     ..candidates

@@ -15,8 +15,8 @@ use super::medium::SECTOR_BYTES;
 const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks there should be before they get longer.
 const N_CHUNKS: usize = 16;
-/// Chunks that a stream has in use at most: one in its hands and four on their way.
-const MOST_PER_STREAM: usize = 5;
+/// Chunks that a stream has in use at most, where no other wants them.
+const MOST_PER_STREAM: usize = 16;
 
 /// Bytes at an address that is a multiple of a sector.
 #[derive(Debug)]

@@ -114,6 +114,19 @@ impl BlockFile {
         Ok(offset + len as u64)
     }
 
+    /// As [`BlockSource::read`], by a reader that keeps the file open.
+    pub fn stream(&self, wanted: Vec<Range<u32>>) -> Box<dyn BlockReader> {
+        let mut reader = Reader {
+            file: self.clone(),
+            stream: Stream::new(self.file.folder.pool()),
+            wanted: wanted.into(),
+            pending: VecDeque::new(),
+            current: None,
+        };
+        reader.read_ahead();
+        Box::new(reader)
+    }
+
     fn fetch(&self, bytes: &mut [u8], offset: u64) -> Result<(), Error> {
         let usage = self.file.folder.usage();
         usage.count_read(bytes.len());
@@ -125,15 +138,7 @@ impl BlockFile {
 
 impl BlockSource for BlockFile {
     fn read(&self, wanted: Vec<Range<u32>>) -> Box<dyn BlockReader + '_> {
-        let mut reader = Reader {
-            file: self,
-            stream: Stream::new(self.file.folder.pool()),
-            wanted: wanted.into(),
-            pending: VecDeque::new(),
-            current: None,
-        };
-        reader.read_ahead();
-        Box::new(reader)
+        self.stream(wanted)
     }
 }
 
@@ -144,8 +149,8 @@ fn read_error(name: &str, offset: u64, error: io::Error) -> Error {
     Error::from_io(name, 0, error)
 }
 
-struct Reader<'a> {
-    file: &'a BlockFile,
+struct Reader {
+    file: BlockFile,
     stream: Stream,
     /// Not asked for yet.
     wanted: VecDeque<Range<u32>>,
@@ -159,7 +164,7 @@ struct Slot {
     range: Range<usize>,
 }
 
-impl Reader<'_> {
+impl Reader {
     /// Asks for blocks while there is memory for them.
     fn read_ahead(&mut self) {
         let in_use = usize::from(self.current.is_some());
@@ -256,7 +261,7 @@ impl Reader<'_> {
     }
 }
 
-impl BlockReader for Reader<'_> {
+impl BlockReader for Reader {
     fn next(&mut self) -> Result<Option<(u32, &[u8])>, Error> {
         loop {
             if let Some((_, slots)) = &mut self.current

@@ -6,7 +6,7 @@ use super::batch::{Batch, Sorted};
 use super::block::View;
 use super::damage::Damage;
 use super::decode::{Progress, decode};
-use super::file::partition_point;
+use super::file::{Asked, partition_point};
 use super::range::KeyRange;
 use super::{MAX_WORDS, Run, Versioned};
 use crate::{BlockReader, Error};
@@ -126,7 +126,7 @@ impl Sorted for RunKeys<'_> {
     }
 }
 
-impl Versioned<'_> {
+impl<'a> Versioned<'a> {
     /// Words of a key of the newest layout.
     pub fn n_words(&self) -> usize {
         self.older.map_or(self.run.n_words(), |older| older.n_words)
@@ -156,30 +156,49 @@ impl Versioned<'_> {
         newest
     }
 
-    /// As [`Run::probe`], for candidates of the newest layout.
-    ///
-    /// # Panics
-    /// If there are not as many marks as candidates.
-    pub fn probe(&self, candidates: &[u64], present: &mut [bool]) -> Result<(), Error> {
+    /// Begins to read the blocks into which `candidates`, of the newest layout, fall.
+    pub fn ask(&self, candidates: &[u64]) -> AskedVersioned<'a> {
         let Some(older) = self.older else {
-            return self.run.probe(candidates, present);
+            return AskedVersioned {
+                asked: self.run.ask(candidates),
+                recoded: None,
+            };
         };
-        assert_eq!(
-            candidates.len(),
-            present.len() * older.n_words,
-            "one mark for each candidate"
-        );
         let (mut keys, mut places) = (Vec::new(), Vec::new());
         let mut recoded = [0; MAX_WORDS];
         let recoded = &mut recoded[..self.run.n_words()];
         for (place, key) in candidates.chunks_exact(older.n_words).enumerate() {
-            if !present[place] && older.from_newest.recode(key, recoded) {
+            if older.from_newest.recode(key, recoded) {
                 keys.extend_from_slice(recoded);
                 places.push(place);
             }
         }
+        AskedVersioned {
+            asked: self.run.ask(&keys),
+            recoded: Some((keys, places)),
+        }
+    }
+}
+
+/// A run of any layout whose blocks for some candidates are on their way.
+pub struct AskedVersioned<'a> {
+    asked: Asked<'a>,
+    /// The candidates in the layout of the run, and the places of those that it can express.
+    recoded: Option<(Vec<u64>, Vec<usize>)>,
+}
+
+impl AskedVersioned<'_> {
+    /// Marks in `present` which of the candidates that were asked for are in the run. What is
+    /// marked already stays so.
+    ///
+    /// # Panics
+    /// If there are not as many marks as candidates.
+    pub fn probe(self, candidates: &[u64], present: &mut [bool]) -> Result<(), Error> {
+        let Some((keys, places)) = self.recoded else {
+            return self.asked.probe(candidates, present);
+        };
         let mut marks = vec![false; places.len()];
-        self.run.probe(&keys, &mut marks)?;
+        self.asked.probe(&keys, &mut marks)?;
         for (place, mark) in places.into_iter().zip(marks) {
             present[place] |= mark;
         }

@@ -15,8 +15,8 @@ use super::damage::Damage;
 use super::probe::probe;
 use super::range::KeyRange;
 use super::reduced::load_u64;
-use super::{MAX_WORDS, Versioned};
-use crate::{BLOCK_BYTES, BlockSource, Error};
+use super::{MAX_WORDS, Versioned, Written};
+use crate::{BLOCK_BYTES, BlockReader, BlockSource, Error};
 
 /// Words of fences in a block.
 pub(crate) const FENCE_WORDS: usize = BLOCK_BYTES / 8;
@@ -87,6 +87,19 @@ impl Run {
         })
     }
 
+    /// The run that was just written to `source`; `name` is what errors call it.
+    pub fn new(source: Arc<dyn BlockSource>, written: Written, name: &str) -> Self {
+        Run {
+            source,
+            name: name.to_owned(),
+            n_words: written.n_words,
+            has_ordinals: written.has_ordinals,
+            n_keys: written.n_keys,
+            fences: written.fences,
+            last_key: written.last_key,
+        }
+    }
+
     /// Words of a key.
     pub fn n_words(&self) -> usize {
         self.n_words
@@ -137,11 +150,11 @@ impl Run {
     /// # Panics
     /// If there are not as many marks as candidates.
     pub fn probe(&self, candidates: &[u64], present: &mut [bool]) -> Result<(), Error> {
-        assert_eq!(
-            candidates.len(),
-            present.len() * self.n_words,
-            "one mark for each candidate"
-        );
+        self.ask(candidates).probe(candidates, present)
+    }
+
+    /// Begins to read the blocks into which `candidates` fall, for [`Asked::probe`].
+    pub fn ask(&self, candidates: &[u64]) -> Asked<'_> {
         let pieces = self.pieces(candidates);
         let mut wanted: Vec<Range<u32>> = Vec::new();
         for piece in &pieces {
@@ -150,23 +163,12 @@ impl Run {
                 _ => wanted.push(piece.block..piece.block + 1),
             }
         }
-        if wanted.is_empty() {
-            return Ok(());
+        let reader = (!wanted.is_empty()).then(|| self.source.read(wanted));
+        Asked {
+            run: self,
+            pieces,
+            reader,
         }
-        let mut reader = self.source.read(wanted);
-        for piece in pieces {
-            let damage = |what: Damage| what.in_block(&self.name, piece.block);
-            let Some((block, payload)) = reader.next()? else {
-                return Err(damage(Damage("missing")));
-            };
-            let view = self.view(block, payload)?;
-            if block != piece.block {
-                return Err(damage(Damage("another block came instead")));
-            }
-            let words = piece.candidates.start * self.n_words..piece.candidates.end * self.n_words;
-            probe(&view, &candidates[words], &mut present[piece.candidates]).map_err(damage)?;
-        }
-        Ok(())
     }
 
     /// The blocks into which candidates fall, each with its candidates.
@@ -219,6 +221,44 @@ impl Run {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+}
+
+/// A run whose blocks for some candidates are on their way.
+pub struct Asked<'a> {
+    run: &'a Run,
+    pieces: Vec<Piece>,
+    reader: Option<Box<dyn BlockReader + 'a>>,
+}
+
+impl Asked<'_> {
+    /// As [`Run::probe`], for the candidates that were asked for.
+    ///
+    /// # Panics
+    /// If there are not as many marks as candidates.
+    pub fn probe(self, candidates: &[u64], present: &mut [bool]) -> Result<(), Error> {
+        let Run { name, n_words, .. } = self.run;
+        assert_eq!(
+            candidates.len(),
+            present.len() * n_words,
+            "one mark for each candidate"
+        );
+        let Some(mut reader) = self.reader else {
+            return Ok(());
+        };
+        for piece in self.pieces {
+            let damage = |what: Damage| what.in_block(name, piece.block);
+            let Some((block, payload)) = reader.next()? else {
+                return Err(damage(Damage("missing")));
+            };
+            let view = self.run.view(block, payload)?;
+            if block != piece.block {
+                return Err(damage(Damage("another block came instead")));
+            }
+            let words = piece.candidates.start * n_words..piece.candidates.end * n_words;
+            probe(&view, &candidates[words], &mut present[piece.candidates]).map_err(damage)?;
+        }
+        Ok(())
     }
 }
 

@@ -121,6 +121,10 @@ impl<'a> Merge<'a> {
             match self.heap.len() {
                 0 => return Ok(()),
                 1 => return self.take_last_input(out),
+                2 => {
+                    self.fill_from_two::<W>(out)?;
+                    continue;
+                }
                 _ => {}
             }
             let from = out.keys.len();
@@ -134,6 +138,55 @@ impl<'a> Merge<'a> {
             if self.has_ordinals {
                 out.ordinals.push(least);
             }
+        }
+        Ok(())
+    }
+
+    /// Appends keys of the two inputs that are left until one has no more at hand, or there are
+    /// enough. Most merges are of two, and this takes a branch for each key that can be foretold.
+    fn fill_from_two<const W: usize>(&mut self, out: &mut Batch) -> Result<(), Error> {
+        let n_words = if W == 0 { self.n_words } else { W };
+        let [first, second] = [self.heap[0], self.heap[1]].map(|input| input as usize);
+        let (a, b) = (&self.inputs[first], &self.inputs[second]);
+        let (mut at_a, mut at_b) = (a.at, b.at);
+        let n_most = (a.end - at_a).min(b.end - at_b);
+        let n_most = n_most.min(BATCH_KEYS);
+        out.keys.reserve(n_most * n_words);
+        let ordinal = |input: &Input<'_>, at: usize| input.batch.ordinals.get(at).copied();
+        // No input comes to its end within so many steps.
+        for _ in 0..n_most {
+            let (key_a, key_b) = (
+                key(&a.batch.keys, n_words, at_a),
+                key(&b.batch.keys, n_words, at_b),
+            );
+            let takes_a = !is_less::<W>(key_b, key_a);
+            let takes_b = !is_less::<W>(key_a, key_b);
+            out.keys
+                .extend_from_slice(if takes_a { key_a } else { key_b });
+            if self.has_ordinals {
+                let (of_a, of_b) = (ordinal(a, at_a).unwrap_or(0), ordinal(b, at_b).unwrap_or(0));
+                out.ordinals.push(match (takes_a, takes_b) {
+                    (true, false) => of_a,
+                    (false, _) => of_b,
+                    (true, true) => of_a.min(of_b),
+                });
+            }
+            at_a += usize::from(takes_a);
+            at_b += usize::from(takes_b);
+        }
+        for (input, at) in [(first, at_a), (second, at_b)] {
+            let n_words = self.n_words;
+            let input = &mut self.inputs[input];
+            input.at = at;
+            if at == input.end && !input.refill(n_words)? {
+                input.end = 0;
+            }
+        }
+        // An input at its end leaves the heap.
+        let inputs = &self.inputs;
+        self.heap.retain(|&input| inputs[input as usize].end > 0);
+        if self.heap.len() == 2 {
+            self.sift_down::<W>(0);
         }
         Ok(())
     }

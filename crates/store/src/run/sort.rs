@@ -108,20 +108,19 @@ fn classify<const W: usize>(keys: &[u64], splitters: &Splitters, parts: &mut Vec
 }
 
 /// Memory for sorting a part, to be used again for the next. It grows to `8 W + 16` bytes for each
-/// key of the largest part where keys of `W` words differ in few bits, else to `8 W + 24`.
+/// key of `W` words of the largest part.
 #[derive(Default)]
 pub struct SortScratch {
     keys: Vec<u64>,
     ordinals: Vec<u64>,
-    short: Vec<u64>,
-    long: Vec<u128>,
+    packed: Vec<u64>,
 }
 
 impl SortScratch {
     /// Memory held, in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        let n_words = self.keys.capacity() + self.ordinals.capacity() + self.short.capacity();
-        8 * n_words as u64 + 16 * self.long.capacity() as u64
+        let n_words = self.keys.capacity() + self.ordinals.capacity() + self.packed.capacity();
+        8 * n_words as u64
     }
 }
 
@@ -184,36 +183,32 @@ fn sort_words<const W: usize>(
         ordinals: &scratch.ordinals,
         n_words,
     };
-    let pack = Pack::<W> {
+    // What does not fit one word besides the place is left out, from the low end.
+    let n_dropped = (reduction.n_bits + place_bits).saturating_sub(u64::BITS);
+    bits::run(Pack::<W> {
         reduction: &reduction,
         keys: &scratch.keys,
         place_bits,
-    };
+        n_dropped,
+        packed: &mut scratch.packed,
+    });
     // Places ascend with ordinals, so of equal keys the one with the least ordinal comes first.
-    if reduction.n_bits + place_bits <= 64 {
-        bits::run(PackShort(pack, &mut scratch.short));
-        scratch.short.sort_unstable();
-        let place = |packed: &u64| (packed & !(u64::MAX << place_bits)) as usize;
-        order.take(scratch.short.iter().map(place), out);
-    } else {
-        bits::run(PackLong(pack, &mut scratch.long));
-        scratch.long.sort_unstable();
-        let place = |packed: &u128| (packed & !(u128::MAX << place_bits)) as usize;
-        if reduction.n_bits + place_bits > 128 {
-            // Keys that agree in the bits that were packed are still to be put in order.
-            let same = |a: &u128, b: &u128| a >> place_bits == b >> place_bits;
-            for equal in scratch
-                .long
-                .chunk_by_mut(same)
-                .filter(|equal| equal.len() > 1)
-            {
-                equal.sort_unstable_by_key(|packed| {
-                    (key(&scratch.keys, n_words, place(packed)), place(packed))
-                });
-            }
+    scratch.packed.sort_unstable();
+    let place = |packed: &u64| (packed & !u64::MAX.unbounded_shl(place_bits)) as usize;
+    if n_dropped > 0 {
+        // Keys that agree in the bits that were packed are still to be put in order: few at a time.
+        let same = |a: &u64, b: &u64| (a ^ b).unbounded_shr(place_bits) == 0;
+        for equal in scratch
+            .packed
+            .chunk_by_mut(same)
+            .filter(|equal| equal.len() > 1)
+        {
+            equal.sort_unstable_by_key(|packed| {
+                (key(&scratch.keys, n_words, place(packed)), place(packed))
+            });
         }
-        order.take(scratch.long.iter().map(place), out);
     }
+    order.take(scratch.packed.iter().map(place), out);
 }
 
 /// Keys that are taken in the order of places.
@@ -244,52 +239,33 @@ struct Pack<'a, const W: usize> {
     reduction: &'a Reduction,
     keys: &'a [u64],
     place_bits: u32,
+    n_dropped: u32,
+    packed: &'a mut Vec<u64>,
 }
 
-struct PackShort<'a, const W: usize>(Pack<'a, W>, &'a mut Vec<u64>);
-
-impl<const W: usize> Kernel for PackShort<'_, W> {
+impl<const W: usize> Kernel for Pack<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Bits>(self, bits: B) {
-        let PackShort(pack, out) = self;
-        out.clear();
-        let n_words = if W == 0 { pack.reduction.n_words } else { W };
-        let keys = pack.keys.chunks_exact(n_words);
-        out.extend(keys.enumerate().map(|(place, key)| {
-            let (reduced, _) = pack.reduction.reduce::<B, u64, W>(bits, key);
-            reduced.checked_shl(pack.place_bits).unwrap_or(0) | place as u64
-        }));
+        match self.reduction.n_bits {
+            0..=64 => self.pack::<B, u64>(bits),
+            65..=128 => self.pack::<B, u128>(bits),
+            _ => self.pack::<B, Wide>(bits),
+        }
     }
 }
 
-struct PackLong<'a, const W: usize>(Pack<'a, W>, &'a mut Vec<u128>);
-
-impl<const W: usize> Kernel for PackLong<'_, W> {
-    type Output = ();
-
+impl<const W: usize> Pack<'_, W> {
     #[inline(always)]
-    fn run<B: Bits>(self, bits: B) {
-        let PackLong(pack, out) = self;
-        out.clear();
-        let n_bits = pack.reduction.n_bits;
-        let n_words = if W == 0 { pack.reduction.n_words } else { W };
-        let keys = pack.keys.chunks_exact(n_words).enumerate();
-        if n_bits + pack.place_bits <= 128 {
-            out.extend(keys.map(|(place, key)| {
-                let (reduced, _) = pack.reduction.reduce::<B, u128, W>(bits, key);
-                reduced << pack.place_bits | place as u128
-            }));
-        } else {
-            let n_dropped = n_bits + pack.place_bits - 128;
-            out.extend(keys.map(|(place, key)| {
-                let (reduced, _) = pack.reduction.reduce::<B, Wide, W>(bits, key);
-                let low = u128::from(reduced.part(n_dropped));
-                let high = u128::from(reduced.part(n_dropped + 64));
-                (high << 64 | low) << pack.place_bits | place as u128
-            }));
-        }
+    fn pack<B: Bits, R: Reduced>(self, bits: B) {
+        let n_words = if W == 0 { self.reduction.n_words } else { W };
+        let keys = self.keys.chunks_exact(n_words);
+        self.packed.clear();
+        self.packed.extend(keys.enumerate().map(|(place, key)| {
+            let (reduced, _) = self.reduction.reduce::<B, R, W>(bits, key);
+            reduced.part(self.n_dropped).unbounded_shl(self.place_bits) | place as u64
+        }));
     }
 }
 

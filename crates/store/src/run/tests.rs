@@ -503,6 +503,7 @@ fn runs_of_an_older_layout_are_probed_and_merged() {
             .collect();
         let mut present = vec![false; candidates.len()];
         versioned
+            .ask(&flat(&candidates))
             .probe(&flat(&candidates), &mut present)
             .expect("whole");
         let expected: Vec<bool> = candidates.iter().map(|key| old.contains(key)).collect();

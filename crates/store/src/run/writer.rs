@@ -24,7 +24,7 @@ pub struct RunWriter<S> {
 }
 
 /// What was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Blocks of all kinds: with them a run is opened again.
     pub n_blocks: u32,
@@ -32,6 +32,10 @@ pub struct Written {
     pub n_keys: u64,
     /// Bytes of all blocks.
     pub data_bytes: u64,
+    pub(crate) n_words: usize,
+    pub(crate) has_ordinals: bool,
+    pub(crate) fences: Vec<u64>,
+    pub(crate) last_key: Vec<u64>,
 }
 
 impl<S: BlockSink> RunWriter<S> {
@@ -125,6 +129,10 @@ impl<S: BlockSink> RunWriter<S> {
             n_blocks,
             n_keys: self.n_keys,
             data_bytes: self.data_bytes + payload.len() as u64,
+            n_words: self.n_words,
+            has_ordinals: self.with_ordinals,
+            fences: self.fences,
+            last_key: footer.last_key,
         };
         Ok((self.sink, written))
     }

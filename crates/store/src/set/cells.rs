@@ -92,23 +92,38 @@ impl Cells {
     /// Adds a cell.
     #[inline]
     pub(super) fn add<const N: usize>(&mut self, cell: [u64; N]) -> Added {
+        self.add_unless(cell, || false)
+    }
+
+    /// Adds a cell that is not here, unless it `is_elsewhere`.
+    #[inline]
+    pub(super) fn add_unless<const N: usize>(
+        &mut self,
+        cell: [u64; N],
+        is_elsewhere: impl FnOnce() -> bool,
+    ) -> Added {
         if cell == [0; N] {
-            return match std::mem::replace(&mut self.has_zero, true) {
-                true => Added::Known,
-                false => Added::New,
-            };
+            if self.has_zero || is_elsewhere() {
+                return Added::Known;
+            }
+            self.has_zero = true;
+            return Added::New;
         }
-        if self.n_cells == 0 {
-            return Added::Full;
+        let mut place = None;
+        if self.n_cells > 0 {
+            let (at, is_there) = self.seek(cell);
+            if is_there {
+                return Added::Known;
+            }
+            place = (self.n_taken < self.room).then_some(at);
         }
-        let (at, is_there) = self.seek(cell);
-        if is_there {
+        if is_elsewhere() {
             return Added::Known;
         }
-        if self.n_taken >= self.room || !self.insert_at(at, cell) {
-            return Added::Full;
+        match place {
+            Some(at) if self.insert_at(at, cell) => Added::New,
+            _ => Added::Full,
         }
-        Added::New
     }
 
     pub(super) fn contains<const N: usize>(&self, cell: [u64; N]) -> bool {
