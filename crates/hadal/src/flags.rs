@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hadal_search::Layers;
 use serde::{Deserialize, Serialize};
 
+use crate::strategy::parse_layers;
 use crate::units;
 
 /// An explicit-state model checker for protocols.
@@ -106,16 +108,13 @@ pub(crate) struct CheckArgs {
           value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
     pub(crate) max_errors: u32,
 
-    /// How to search: `auto` goes on on disk when memory ends, `ram` stops then
-    #[arg(long, value_enum, default_value_t = StrategyName::Auto, help_heading = "Search")]
-    pub(crate) strategy: StrategyName,
-
     /// How states are remembered: `exact` compares whole states, the others so many bits of a hash,
     /// so that states may be missed; how probably, the run tells
     #[arg(long, value_enum, default_value_t = StoreName::Exact, help_heading = "Search")]
     pub(crate) store: StoreName,
 
-    /// Chooses the hash function: another seed misses other states, if any
+    /// Chooses the hash function, and whatever else a strategy chooses at random: with another seed
+    /// other states are missed, if any
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
     pub(crate) seed: u64,
 
@@ -123,8 +122,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_enum, default_value_t = EngineName::Native, help_heading = "Search")]
     pub(crate) engine: EngineName,
 
-    /// Where states go when memory ends; the run can then be resumed, even after a crash [default: a
-    /// fresh folder under TMPDIR, else /var/tmp, deleted at the end]
+    /// Where states go when memory ends; a run with `--strategy auto` can then be resumed, even
+    /// after a crash [default: a fresh folder under TMPDIR, else /var/tmp, deleted at the end]
     #[arg(long, value_name = "DIR", help_heading = "Resources")]
     pub(crate) disk: Option<PathBuf>,
 
@@ -133,7 +132,47 @@ pub(crate) struct CheckArgs {
     pub(crate) force: bool,
 
     #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+
+    #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+/// How to search. All but the first are for some strategies only, and are refused with others.
+#[derive(Debug, Args)]
+pub(crate) struct StrategyArgs {
+    /// How to search: `auto` is ours and the one to use; the others are published algorithms, each
+    /// with its paper's parameters, on one thread (docs/strategies.md)
+    #[arg(long = "strategy", value_name = "NAME", value_enum, default_value_t = StrategyName::Auto,
+          help_heading = "Strategy")]
+    pub(crate) name: StrategyName,
+
+    /// For `layered`: how many of the last layers on disk are looked at for duplicates, or `auto` for
+    /// as many as the search needs [default: 50]
+    #[arg(long, value_name = "L", value_parser = parse_layers, help_heading = "Strategy")]
+    pub(crate) layers: Option<Layers>,
+
+    /// For `layered`: keep no recent layers in memory
+    #[arg(long, help_heading = "Strategy")]
+    pub(crate) no_cache: bool,
+
+    /// For `snapshots`: which layers are kept, `frontier-safety-net`, `pebble` or a row of caches such
+    /// as '(c2,llnr,5)(o2,lfu,10)'. For `dfs-cache`: caches of states with their shares in percent,
+    /// such as '(mfu,25)(lru,75)'
+    #[arg(long, value_name = "SPEC", help_heading = "Strategy")]
+    pub(crate) caches: Option<String>,
+
+    /// For `snapshots`: the paper's form, which keeps no snapshot for ever and need not end
+    #[arg(long, help_heading = "Strategy")]
+    pub(crate) bounded: bool,
+
+    /// For `snapshots`: do not keep states that were probably visited twice
+    #[arg(long, help_heading = "Strategy")]
+    pub(crate) no_backtracking: bool,
+
+    /// For `mono` and `local`: the table of candidates [default: mono chained, local open]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
+    pub(crate) table: Option<TableName>,
 }
 
 /// What changes no result: means and output. A run that is resumed may be given others.
@@ -157,7 +196,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size, help_heading = "Resources")]
     pub(crate) disk_limit: Option<u64>,
 
-    /// Worker threads [default: all cores]
+    /// Worker threads, for `--strategy auto` [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024),
           help_heading = "Resources")]
     pub(crate) threads: Option<u32>,
@@ -285,8 +324,30 @@ names!(
 StrategyName {
     /// In memory while it suffices, then on disk
     Auto = "auto",
-    /// All in memory; stops when that is full
+    /// Standard Murphi: table and queue in memory; stops when either is full
     Ram = "ram",
+    /// CMurphi: a table that forgets, queue on disk; stops when it forgets too much
+    Cache = "cache",
+    /// Stern and Dill: all signatures on disk, read as a whole
+    Mono = "mono",
+    /// DMurphi: the same, of which only a part is read, mostly what is recent
+    Local = "local",
+    /// PART: states divided by a hash, one part at a time in memory
+    Part = "part",
+    /// LDDD: layers on disk, of which only the last ones are looked at
+    Layered = "layered",
+    /// BFSWS: only some layers are kept
+    Snapshots = "snapshots",
+    /// Depth-first, with caches of states
+    DfsCache = "dfs-cache",
+});
+names!(
+/// Tables of `mono` and `local`.
+TableName {
+    /// Open addressing, as their authors had it
+    Open = "open",
+    /// Chains, which are faster when the table is nearly full
+    Chained = "chained",
 });
 names!(
 /// How states are remembered.

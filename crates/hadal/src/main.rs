@@ -21,6 +21,7 @@ mod replay;
 mod resume;
 mod run;
 mod signals;
+mod strategy;
 mod style;
 mod summary;
 mod trace;

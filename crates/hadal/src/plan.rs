@@ -7,7 +7,7 @@ use hadal_ir::interp::Limits;
 use hadal_murphi::Dialect;
 use hadal_search::{Deadlock, Options, StoreKind};
 
-use crate::flags::{DeadlockName, DialectName, RunArgs, StoreName, SymmetryName};
+use crate::flags::{DeadlockName, DialectName, RunArgs, StoreName, StrategyName, SymmetryName};
 use crate::question::Question;
 use crate::{memory, units};
 
@@ -37,7 +37,7 @@ const MIN_BUDGET_BYTES: u64 = 32 << 20;
 
 /// What a search is given at the least, beside the loaded model. Less than what the system's own
 /// figure may go beyond a budget.
-const MIN_DATA_BYTES: u64 = 8 << 20;
+pub(crate) const MIN_DATA_BYTES: u64 = 8 << 20;
 
 /// Stack of a worker for each level of recursion that is allowed. Generous: a level takes one
 /// frame for each level of nesting of the expressions around the call.
@@ -71,7 +71,11 @@ impl Plan {
                 StoreName::Hash128 => StoreKind::Hash128,
             },
             seed: question.seed,
-            threads: args.threads.map_or(cores, |threads| threads as usize),
+            threads: match question.strategy {
+                StrategyName::Auto => args.threads.map_or(cores, |threads| threads as usize),
+                // Those of the papers have one.
+                _ => 1,
+            },
             time_limit: args.time_limit,
             commit_every: args.commit_every,
         }

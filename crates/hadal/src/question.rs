@@ -60,7 +60,7 @@ impl Question {
             symmetry: args.symmetry,
             bound: args.bound,
             max_errors: args.max_errors,
-            strategy: args.strategy,
+            strategy: args.strategy.name,
             store: args.store,
             seed: args.seed,
             engine: args.engine,

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::flags::name_of;
 use crate::run::Shown;
+use crate::strategy::figures;
 use crate::summary::{self, Summary};
 use crate::trace::NamedTrace;
 
@@ -52,12 +53,14 @@ impl Record {
     pub(crate) fn new(summary: &Summary<'_>, trace_seconds: f64) -> Self {
         let Summary {
             question,
+            strategy,
             plan,
             loaded,
             outcome,
             ..
         } = summary;
         let shape = loaded.model.shape();
+        let by_depth = figures::is_by_depth(*strategy);
         Record {
             hadal: env!("CARGO_PKG_VERSION").to_owned(),
             model: loaded.source.name().to_owned(),
@@ -67,11 +70,11 @@ impl Record {
             complete: outcome.complete,
             reason: outcome.reason.map(|reason| reason.name().to_owned()),
             states: outcome.states,
-            states_exact: true,
+            states_exact: outcome.states_exact,
             visited: outcome.visited,
             transitions: outcome.transitions,
-            depth: Some(outcome.depth),
-            layers: Some(outcome.layers.clone()),
+            depth: by_depth.then_some(outcome.depth),
+            layers: by_depth.then(|| outcome.layers.clone()),
             violations: summary.shown.iter().map(violation_record).collect(),
             rules: rule_records(&*loaded.model, outcome),
             properties: property_records(&*loaded.model, outcome),
@@ -92,9 +95,9 @@ impl Record {
                 memory: outcome.duplicates.memory,
                 layer: outcome.duplicates.layer,
                 disk: outcome.duplicates.disk,
-                missed: 0,
+                missed: figures::revisits(outcome).unwrap_or(0),
             },
-            strategy_stats: serde_json::Map::new(),
+            strategy_stats: figures::record(*strategy, &outcome.strategy_stats),
             memory: MemoryRecord {
                 budget_bytes: plan.budget_bytes,
                 peak_bytes: summary.peak_bytes,

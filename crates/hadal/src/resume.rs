@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ResumeArgs, started: Instant) -> anyhow::Result<Exit> {
         );
     }
     let question = Question::from_label(&found.about.label)?;
-    run::run(&question, &args.run, Start::Found(found), started)
+    run::run(&question, None, &args.run, Start::Found(found), started)
 }
 
 fn verify(args: &ResumeArgs, found: &Found) -> anyhow::Result<Exit> {

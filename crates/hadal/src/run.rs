@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use hadal_search::{Error, OnDisk, Options, Outcome, TraceError, Verdict, Violation};
+use hadal_search::{Error, OnDisk, Options, Outcome, Strategy, TraceError, Verdict, Violation};
 use hadal_store::disk::FolderOptions;
 use hadal_syntax::Source;
 
@@ -21,7 +21,7 @@ use crate::record::Record;
 use crate::style::Style;
 use crate::summary::Summary;
 use crate::trace::NamedTrace;
-use crate::{memory, signals, summary};
+use crate::{memory, signals, strategy, summary};
 
 /// A violation with its replayed counterexample.
 pub(crate) struct Shown {
@@ -68,9 +68,11 @@ fn load(question: &Question, plan: &Plan, args: &RunArgs) -> anyhow::Result<Opti
     load::load(request, Style::new(args.color, &io::stderr()))
 }
 
-/// Answers a question. `started` is when the process was.
+/// Answers a question, by the strategy of a paper if one is given. `started` is when the process
+/// was.
 pub(crate) fn run(
     question: &Question,
+    strategy: Option<&Strategy>,
     args: &RunArgs,
     start: Start<'_>,
     started: Instant,
@@ -83,10 +85,14 @@ pub(crate) fn run(
     };
     plan.check_budget()?;
     let options = plan.search_options();
-    let taken = take(
+    let mut taken = take(
         start,
         disk::folder_options(options.memory_bytes, args.disk_limit),
     )?;
+    if let (Some(_), Some(place)) = (strategy, &mut taken.place) {
+        // No other run can go on with what a paper's strategy leaves.
+        place.kept = None;
+    }
     // Opened before the search, so that a bad path costs nothing.
     let record_file = match &args.json {
         Some(path) if path.as_os_str() != "-" => Some(create(path)?),
@@ -96,7 +102,15 @@ pub(crate) fn run(
     let folder = taken.place.as_ref().map(|place| place.folder.clone());
     let mut display = Display::new(args.progress, folder);
     let before_search = started.elapsed().as_secs_f64();
-    let result = search(question, &loaded, &options, &taken, &mut display)?;
+    let result = match strategy {
+        Some(strategy) => {
+            let folder = taken.place.as_ref().map(|place| place.folder.clone());
+            let own = strategy::means(strategy, &plan, &options, folder);
+            let (model, stop) = (&*loaded.model, &signals::STOP);
+            hadal_search::check_with(model, strategy, &own, &options, stop, &mut display)
+        }
+        None => search(question, &loaded, &options, &taken, &mut display)?,
+    };
     display.finish();
     let first_layer = display.first_layer_seconds();
     let mut outcome = match result {
@@ -128,6 +142,7 @@ pub(crate) fn run(
 
     let summary = Summary {
         question,
+        strategy,
         args,
         plan: &plan,
         loaded: &loaded,
@@ -196,7 +211,7 @@ fn take(start: Start<'_>, options: FolderOptions) -> anyhow::Result<Taken> {
     Ok(taken)
 }
 
-/// Searches with what there is. The outer error is about the question, not about the search.
+/// Searches as `auto` does, with what there is. The outer error is about the question, not about the search.
 fn search(
     question: &Question,
     loaded: &Loaded,

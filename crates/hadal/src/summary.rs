@@ -5,15 +5,18 @@ use std::fmt::Write;
 use std::path::Path;
 
 use hadal_model::{FaultKind, GoalKind, Phase, PropertyKind, Remark};
-use hadal_search::{Deadlock, Outcome, Reason, Verdict, Violation, ViolationKind};
+use hadal_search::{
+    Deadlock, Layers, Outcome, Reason, Strategy, Verdict, Violation, ViolationKind,
+};
 use hadal_syntax::{Diagnostic, Renderer, Source, Span};
 
 use crate::disk::NoScratch;
-use crate::flags::{RunArgs, StrategyName, TraceName, name_of};
+use crate::flags::{RunArgs, TraceName, name_of};
 use crate::load::Loaded;
 use crate::plan::Plan;
 use crate::question::Question;
 use crate::run::Shown;
+use crate::strategy::figures;
 use crate::style::Style;
 use crate::trace::{headline, quote, render_state};
 use crate::units::{bytes, count, counted, rate, seconds};
@@ -21,6 +24,8 @@ use crate::units::{bytes, count, counted, rate, seconds};
 /// Everything the summary is made of.
 pub(crate) struct Summary<'a> {
     pub(crate) question: &'a Question,
+    /// The paper's strategy that searched; `None` is ours.
+    pub(crate) strategy: Option<&'a Strategy>,
     pub(crate) args: &'a RunArgs,
     pub(crate) plan: &'a Plan,
     pub(crate) loaded: &'a Loaded,
@@ -102,8 +107,24 @@ impl Summary<'_> {
             },
             Some(Reason::Time) => "stopped at the time limit; nothing is proved".to_owned(),
             Some(Reason::Interrupted) => "interrupted; nothing is proved".to_owned(),
-            Some(Reason::Liveness) => {
-                "all states were visited and are safe, but liveness could not be decided".to_owned()
+            Some(Reason::Liveness) => match self.strategy {
+                None => "all states were visited and are safe, but liveness could not be decided"
+                    .to_owned(),
+                Some(strategy) => format!(
+                    "all states were visited and are safe, but liveness was not decided: the \
+                     strategy {} keeps no transitions",
+                    strategy.name()
+                ),
+            },
+            Some(Reason::Collisions) => {
+                "stopped because nearly every state that the cache took in made it forget another; \
+                 nothing is proved"
+                    .to_owned()
+            }
+            Some(Reason::Revisits) => {
+                "stopped because the search only visited states again that it had forgotten, with \
+                 no end in sight; nothing is proved"
+                    .to_owned()
             }
             _ => "stopped before the end; nothing is proved".to_owned(),
         }
@@ -132,9 +153,15 @@ impl Summary<'_> {
         };
         let _ = match n_steps {
             0 => writeln!(out, "\nThe startstate that shows it:\n"),
-            _ => writeln!(
+            _ if figures::is_trace_shortest(self.outcome) => writeln!(
                 out,
                 "\nThe shortest run that shows it, {} from a startstate; {how}:\n",
+                counted(n_steps, "step")
+            ),
+            _ => writeln!(
+                out,
+                "\nA run that shows it, {} from a startstate, which may not be the shortest; \
+                 {how}:\n",
                 counted(n_steps, "step")
             ),
         };
@@ -202,7 +229,14 @@ impl Summary<'_> {
             );
         }
         let _ = writeln!(out, "  transitions  {}", count(outcome.transitions));
-        let _ = writeln!(out, "  depth        {}", outcome.depth);
+        if figures::is_by_depth(self.strategy) {
+            let _ = writeln!(out, "  depth        {}", outcome.depth);
+        }
+        if let Some(strategy) = self.strategy {
+            for (label, text) in figures::lines(strategy, outcome) {
+                let _ = writeln!(out, "  {label:<11}  {text}");
+            }
+        }
         let speed = outcome.transitions as f64 / outcome.seconds.search.max(1e-9);
         let _ = writeln!(
             out,
@@ -233,9 +267,11 @@ impl Summary<'_> {
             } else {
                 "the last"
             };
-            let text = format!(
-                "the search ended at {which} violation; counts are of whole layers up to it"
-            );
+            let counts = match figures::is_by_depth(self.strategy) {
+                true => "whole layers up to it",
+                false => "what was visited by then",
+            };
+            let text = format!("the search ended at {which} violation; counts are of {counts}");
             let _ = writeln!(out, "  {}", style.faint(&text));
         }
     }
@@ -256,6 +292,9 @@ impl Summary<'_> {
             bytes(self.outcome.disk.written_bytes),
             bytes(self.outcome.disk.read_bytes),
         );
+        if self.strategy.is_some() {
+            return;
+        }
         let found = &self.outcome.duplicates;
         let _ = writeln!(
             out,
@@ -309,12 +348,12 @@ impl Summary<'_> {
     /// What to do about a search that was stopped.
     fn hints(&self, out: &mut String) {
         let reason = self.outcome.reason;
+        if let (Some(strategy), Some(reason)) = (self.strategy, reason) {
+            self.strategy_hint(out, strategy, reason);
+            return;
+        }
         if reason == Some(Reason::Memory) {
             let hint = match self.no_scratch {
-                _ if self.question.strategy == StrategyName::Ram => {
-                    "leave out --strategy ram to go on on disk, or give it more with --memory"
-                        .to_owned()
-                }
                 Some(why) => format!("{why}; name a folder on a disk with --disk to go on there"),
                 None => "give it more with --memory, or shrink the model with --const".to_owned(),
             };
@@ -337,6 +376,36 @@ impl Summary<'_> {
             let folder = shell_word(&path.display().to_string());
             let _ = writeln!(out, "\n  go on{room}: hadal resume {folder}");
         }
+    }
+
+    /// What to do about a strategy that did not come to its end.
+    fn strategy_hint(&self, out: &mut String, strategy: &Strategy, reason: Reason) {
+        let name = strategy.name();
+        let leave_out = format!("leave out --strategy {name}");
+        let hint = match (reason, strategy) {
+            (Reason::Memory, Strategy::Ram) => {
+                format!("{leave_out} to go on on disk, or give it more with --memory")
+            }
+            (Reason::Memory, _) => match self.no_scratch {
+                Some(why) => format!("{why}; name a folder on a disk with --disk"),
+                None => format!("{leave_out} to go on on disk, or give it more with --memory"),
+            },
+            (Reason::Collisions, _) => {
+                format!("give it more with --memory, or {leave_out} to visit every state")
+            }
+            (Reason::Revisits, Strategy::Layered { layers, .. }) if *layers != Layers::Auto => {
+                format!(
+                    "look at more layers with --layers, or at as many as it takes with --layers auto, or {leave_out}"
+                )
+            }
+            (Reason::Revisits, Strategy::Snapshots { bounded: true, .. }) => {
+                "leave out --bounded, so that it ends".to_owned()
+            }
+            (Reason::Revisits | Reason::Liveness, _) => leave_out,
+            (Reason::Disk, _) => "name a folder with more room with --disk".to_owned(),
+            _ => return,
+        };
+        let _ = writeln!(out, "\n  hint: {hint}");
     }
 
     fn details(&self, out: &mut String, style: Style) {
@@ -382,7 +451,9 @@ impl Summary<'_> {
                 );
             }
         }
-        let _ = writeln!(out, "\n{}", style.bold("States, by depth:"));
+        if !outcome.layers.is_empty() {
+            let _ = writeln!(out, "\n{}", style.bold("States, by depth:"));
+        }
         for (depth, states) in outcome.layers.iter().enumerate() {
             let _ = writeln!(out, "  {depth:>7}  {}", count(*states));
         }

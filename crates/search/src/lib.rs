@@ -69,7 +69,7 @@ pub use outcome::{
 pub use progress::{Observer, Progress, Silent};
 pub use snapshot::{Unfinished, look_into};
 pub use strategy::{
-    CacheSpec, Layers, MonoTable, Policy, Sampling, SnapshotSetup, SpecError, StateCacheSpec,
-    Strategy, StrategyOptions, check_with,
+    CacheSpec, Layers, MonoTable, Policy, ProcessLimit, Sampling, SnapshotSetup, SpecError,
+    StateCacheSpec, Strategy, StrategyOptions, check_with,
 };
 pub use trace::{Trace, TraceError, TraceStep, trace};

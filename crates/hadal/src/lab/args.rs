@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use hadal_search::{Layers, SnapshotSetup, StoreKind};
 
-use super::choice::{Choice, parse_fraction, parse_layers, split_list};
+use super::lists::{parse_fraction, split_list};
 use super::output::Format;
 use crate::flags::{DeadlockName, DialectName, EngineName, ProgressName, SymmetryName};
+use crate::strategy::{Choice, parse_layers};
 use crate::units;
 
 #[derive(Debug, Args)]

@@ -6,9 +6,9 @@
 
 use hadal_search::{SnapshotSetup, StateCacheSpec, Strategy};
 
-use super::choice::Choice;
 use super::rig::{Baseline, Job, Measured, Rig, Subject};
 use super::table::{Cell, Mark, Readers, Report, Table, Value};
+use crate::strategy::Choice;
 
 /// Caches of states that the paper compares.
 const DFS_SETUPS: [&str; 7] = [

@@ -3,11 +3,11 @@
 
 use hadal_search::{Layers, Strategy};
 
-use super::choice::Choice;
 use super::locality::layer_bars;
 use super::plot::Bars;
 use super::rig::{Job, Measured, Rig, Subject};
 use super::table::{Cell, Readers, Report, Table, Value};
+use crate::strategy::Choice;
 
 pub(crate) fn measure(
     rig: &mut Rig<'_>,

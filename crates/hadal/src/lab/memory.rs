@@ -1,10 +1,10 @@
 //! `hadal lab memory`: what searches cost with less memory than they need (Tables 5, 6, 8, 9 and 10
 //! of the locality paper, Table 2 and Figure 4 of the magnetic-disk paper).
 
-use super::choice::Choice;
 use super::plot::Lines;
 use super::rig::{Comparison, Job, Measured, Rig, Subject};
 use super::table::{Cell, Mark, Readers, Report, Table, Value};
+use crate::strategy::Choice;
 
 /// The tables, and lines of time against memory.
 pub(crate) fn measure(

@@ -9,8 +9,8 @@
 
 mod args;
 mod caches;
-mod choice;
 mod layers;
+mod lists;
 mod locality;
 mod memory;
 mod origin;

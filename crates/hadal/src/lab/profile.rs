@@ -1,8 +1,8 @@
 //! `hadal lab profile`: where the time goes (Figures 1 and 3 of the magnetic-disk paper).
 
-use super::choice::Choice;
 use super::rig::{Job, Measured, Rig, Subject};
 use super::table::{Cell, Readers, Report, Table, Value};
+use crate::strategy::Choice;
 
 /// What the time is spent on, by the names that strategies give it and those in the table.
 const PARTS: [(&str, &str); 7] = [

@@ -12,14 +12,14 @@ use hadal_search::{
     Deadlock, Locality, Observer, OnDisk, Options, Outcome, Reason, Stats, StrategyOptions, Value,
     Verdict,
 };
-use hadal_store::disk::{Folder, NativeDisk};
+use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
 
 use super::args::Common;
-use super::choice::Choice;
 use super::table::{Cell, Mark};
 use crate::flags::{DeadlockName, ProgressName, SymmetryName};
 use crate::load::{self, Request};
 use crate::progress::Display;
+use crate::strategy::Choice;
 use crate::style::Style;
 use crate::{disk, memory, plan, signals};
 
@@ -288,21 +288,20 @@ impl<'a> Rig<'a> {
             None => self.memory_bytes,
         };
         self.announce(subject, &job.choice.label, part.map(|_| budget_bytes));
-        let folder = self.folder.path.join(format!("run-{}", self.n_runs));
+        let path = self.folder.path.join(format!("run-{}", self.n_runs));
         let mut display = Display::new(self.common.progress, None);
         // A search that may take all there is need not know how much of it is for the queue.
         let own = StrategyOptions {
             budget_bytes,
             store: self.common.store,
             seed: self.common.seed,
-            folder: Some(folder.clone()),
             active_share: part.map_or(1.0, |(_, baseline)| baseline.queue_share),
             ..StrategyOptions::default()
         };
-        let result = self.search(subject, &job.choice, &own, &mut display);
+        let result = self.search(subject, &job.choice, own, &path, &mut display);
         display.finish();
         // What cannot be deleted goes with the folder around it.
-        let _ = fs::remove_dir_all(&folder);
+        let _ = fs::remove_dir_all(&path);
         match result {
             Ok(outcome) => {
                 let counting = stat(&outcome.strategy_stats, "seconds_counting").unwrap_or(0.0);
@@ -326,7 +325,8 @@ impl<'a> Rig<'a> {
         &self,
         subject: &Subject,
         choice: &Choice,
-        own: &StrategyOptions,
+        own: StrategyOptions,
+        path: &Path,
         observer: &mut dyn Observer,
     ) -> anyhow::Result<Outcome> {
         let options = Options {
@@ -336,19 +336,13 @@ impl<'a> Rig<'a> {
             ..self.options()
         };
         let (model, stop) = (&*subject.model, &signals::STOP);
-        if let Some(folder) = &own.folder {
-            fs::create_dir_all(folder)
-                .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
-        }
+        fs::create_dir_all(path)
+            .with_context(|| format!("cannot make the folder `{}`", path.display()))?;
+        let disk = Arc::new(NativeDisk::open(path)?);
         let Some(strategy) = &choice.strategy else {
-            let Some(path) = &own.folder else {
-                return Ok(hadal_search::check(model, &options, stop, observer)?);
-            };
-            let disk = NativeDisk::open(path.as_path())?;
             let limits = disk::folder_options(own.budget_bytes, None);
-            let (folder, _) = Folder::open(Arc::new(disk), limits)?;
             let on_disk = OnDisk {
-                folder,
+                folder: Folder::open(disk, limits)?.0,
                 resumable: false,
                 label: Vec::new(),
             };
@@ -356,8 +350,12 @@ impl<'a> Rig<'a> {
                 model, &options, on_disk, stop, observer,
             )?);
         };
+        let own = StrategyOptions {
+            folder: Some(Folder::open(disk, FolderOptions::default())?.0),
+            ..own
+        };
         Ok(hadal_search::check_with(
-            model, strategy, own, &options, stop, observer,
+            model, strategy, &own, &options, stop, observer,
         )?)
     }
 

@@ -99,6 +99,9 @@ pub(super) struct Plan {
     pub(super) queue_shelf: Shelf,
     /// Where everything else goes.
     pub(super) shelf: Shelf,
+    /// Where that goes which is only there to be counted or traced afterwards. It costs the
+    /// strategy neither time nor room.
+    pub(super) aside: Shelf,
     /// Memory for each end of the queue.
     pub(super) segment_bytes: u64,
     pub(super) forgets: Forgets,
@@ -121,8 +124,7 @@ const FIRST_COUNT: u64 = 1 << 11;
 /// Searches.
 pub(super) fn search<M: Memory>(run: &Run<'_>, plan: Plan, memory: M) -> Result<Outcome, Error> {
     let signatures = Signatures::new(run.shape, run.own.store, run.own.seed);
-    // What is only there to be counted afterwards costs the strategy neither time nor room.
-    let aside = plan.shelf.beside();
+    let aside = &plan.aside;
     let ledger = match plan.forgets {
         Forgets::ForEver => Some(aside.records(signatures.key_len())?),
         Forgets::AndEnds if run.own.count_distinct => Some(aside.records(signatures.key_len())?),
@@ -131,7 +133,7 @@ pub(super) fn search<M: Memory>(run: &Run<'_>, plan: Plan, memory: M) -> Result<
     let intake = Intake {
         queue: Queue::new(&plan.queue_shelf, run.shape.state_len, plan.segment_bytes),
         judge: Judge::new(run),
-        kin: Kin::new(&aside)?,
+        kin: Kin::new(aside)?,
         signatures,
         ledger,
         n_admitted: 0,
@@ -276,6 +278,13 @@ impl<M: Memory> Breadth<'_, M> {
         };
         self.counting += since.elapsed().as_secs_f64();
         Ok(distinct)
+    }
+
+    /// Whether different states are to be counted at the end, and there is room for that.
+    fn can_count(&self, end: &End) -> bool {
+        let is_full = matches!(end, End::Stopped(Reason::Memory));
+        self.run.own.count_distinct
+            && (!is_full || self.plan.aside.is_on_disk() || !self.run.guard.has_limit())
     }
 
     fn find_starts(&mut self) -> Result<(), Halt> {
@@ -453,7 +462,11 @@ impl<M: Memory> Breadth<'_, M> {
         let forgot = self.memory.forgot();
         let distinct = match forgot {
             false => Some(admitted),
-            true if self.run.own.count_distinct => Some(self.count_distinct(admitted)?),
+            true if self.can_count(&end) => match self.count_distinct(admitted) {
+                // What is left of the disk does not suffice for sorting.
+                Err(Error::Store(hadal_store::Error::Full { .. })) => None,
+                counted => Some(counted?),
+            },
             true => None,
         };
         let mut stats = Stats::default();
@@ -519,7 +532,7 @@ fn pauses(intake: &Intake<'_>, plan: &Plan) -> f64 {
     report::io_seconds(&plan.shelf, &plan.queue_shelf) + intake.judge.seconds
 }
 
-/// Memory for sorting what is counted afterwards.
+/// Memory for sorting what is counted afterwards. It comes on top of all else.
 fn run_bytes(own: &super::StrategyOptions) -> u64 {
-    own.budget_bytes.clamp(1 << 20, 256 << 20)
+    (own.budget_bytes / 16).clamp(1 << 20, 64 << 20)
 }

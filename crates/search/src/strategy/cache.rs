@@ -33,13 +33,14 @@ pub(super) fn search(run: &Run<'_>, collision_stop: f64) -> Result<Outcome, Erro
     };
     let segment_bytes = queue_segment(own.budget_bytes);
     let table_bytes = own.budget_bytes - 2 * segment_bytes;
-    let shelf = Shelf::open(own)?;
+    let shelf = Shelf::new(own);
     let memory = Cache {
         table: CacheTable::new(key_len, table_bytes, chain_len, own.seed),
         collision_stop,
     };
     let plan = Plan {
         queue_shelf: shelf.clone(),
+        aside: shelf.beside(),
         shelf,
         segment_bytes,
         forgets: Forgets::AndEnds,

@@ -66,9 +66,10 @@ pub(super) fn search(
     // Two queues on disk, with two ends each.
     let segment_bytes = queue_segment(own.budget_bytes) / 2;
     let table_bytes = own.budget_bytes - 4 * segment_bytes;
-    let shelf = Shelf::open(own)?;
+    let shelf = Shelf::new(own);
     let plan = Plan {
         queue_shelf: shelf.clone(),
+        aside: shelf.beside(),
         shelf: shelf.clone(),
         segment_bytes,
         forgets,

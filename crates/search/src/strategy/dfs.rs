@@ -35,18 +35,12 @@ pub(super) fn search(
     states: Option<u64>,
     most_visited: Option<u64>,
 ) -> Result<Outcome, Error> {
-    if run.options.bound.is_some() {
-        return Err(Error::Unsupported {
-            strategy: "dfs-cache",
-            option: "a bound on the depth",
-            why: "it does not visit states in the order of their depth",
-        });
-    }
+    run.refuse_bound("dfs-cache")?;
     let own = run.own;
     let signatures = Signatures::new(run.shape, own.store, own.seed);
     let entry_bytes = signatures.key_len() as u64 + ENTRY_BYTES;
     let n_states = states.unwrap_or(own.budget_bytes / entry_bytes);
-    let aside = Shelf::open(own)?;
+    let aside = Shelf::new(own);
     let ledger = match own.count_distinct {
         true => Some(aside.records(signatures.key_len())?),
         false => None,

@@ -11,6 +11,7 @@ use hadal_model::{Expander, Flow, Model, PAD_BYTES, Remark, Shape, States, Succe
 use hadal_store::Parent;
 
 use super::StrategyOptions;
+use super::guard::Guard;
 use super::records::{Records, Shelf};
 use crate::bfs::Limits;
 use crate::findings::Findings;
@@ -27,8 +28,31 @@ pub(super) struct Run<'a> {
     pub(super) options: &'a Options,
     pub(super) own: &'a StrategyOptions,
     pub(super) limits: &'a Limits,
+    pub(super) guard: &'a Guard,
     pub(super) gauge: &'a Gauge,
     pub(super) ended_layers: Sender<Progress>,
+}
+
+impl Run<'_> {
+    /// Why the flag was raised.
+    fn stop_reason(&self) -> Reason {
+        match self.guard.is_beyond() {
+            true => Reason::Memory,
+            false => self.limits.reason(),
+        }
+    }
+
+    /// Refuses a bound on the depth, for a strategy whose order is another.
+    pub(super) fn refuse_bound(&self, strategy: &'static str) -> Result<(), Error> {
+        match self.options.bound {
+            None => Ok(()),
+            Some(_) => Err(Error::Unsupported {
+                strategy,
+                option: "a bound on the depth",
+                why: "it does not visit states in the order of their depth",
+            }),
+        }
+    }
 }
 
 /// Why a strategy does not go on.
@@ -104,7 +128,7 @@ impl<'a> Explorer<'a> {
         let since = Instant::now();
         self.kernel.expand(&mut *self.expander, block);
         if self.kernel.flow == Flow::Stopped || self.run.limits.stop.is_raised() {
-            return Err(Halt::Stop(self.run.limits.reason()));
+            return Err(Halt::Stop(self.run.stop_reason()));
         }
         self.kernel.canonicalise(&mut *self.expander, block);
         self.take_remarks()?;
@@ -216,7 +240,7 @@ impl<'a> Judge<'a> {
         let block = States::new(&self.fresh, shape.state_len, self.n_fresh);
         let flow = self.verdicts.find(&mut *self.expander, shape, block);
         if flow == Flow::Stopped {
-            return Err(Halt::Stop(self.run.limits.reason()));
+            return Err(Halt::Stop(self.run.stop_reason()));
         }
         add_to(&mut self.goals, &self.verdicts.goals);
         for failure in &self.verdicts.failures {

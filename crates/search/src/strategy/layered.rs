@@ -54,7 +54,7 @@ pub(super) fn search(run: &Run<'_>, layers: Layers, cache: bool) -> Result<Outco
     let sort_bytes = if cache { rest / 4 } else { rest };
     let state_len = run.shape.state_len;
     let stored_len = if signatures.is_exact() { 0 } else { state_len };
-    let shelf = Shelf::open(own)?;
+    let shelf = Shelf::new(own);
     let mut memory = Layered {
         layers,
         table: cache.then(|| AgedTable::new(key_len, rest - sort_bytes)),
@@ -80,6 +80,7 @@ pub(super) fn search(run: &Run<'_>, layers: Layers, cache: bool) -> Result<Outco
     memory.begin_candidates()?;
     let plan = Plan {
         queue_shelf: shelf.clone(),
+        aside: shelf.beside(),
         shelf,
         segment_bytes,
         forgets: match layers {

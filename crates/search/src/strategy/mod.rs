@@ -16,6 +16,7 @@ mod delayed;
 mod dfs;
 mod distinct;
 mod explorer;
+mod guard;
 mod layered;
 mod local;
 mod mono;
@@ -30,12 +31,13 @@ mod spec;
 mod tables;
 
 use std::panic::resume_unwind;
-use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::thread::Builder;
 
 use hadal_model::{Model, Stop};
+use hadal_store::disk::Folder;
 
+pub use guard::ProcessLimit;
 pub use spec::{CacheSpec, Policy, Sampling, SnapshotSetup, SpecError, StateCacheSpec};
 
 use crate::bfs::{Limits, watch};
@@ -43,6 +45,7 @@ use crate::progress::Gauge;
 use crate::{Error, Observer, Options, Outcome, Stats, StoreKind, Value};
 use breadth::Told;
 use explorer::Run;
+use guard::Guard;
 
 /// How states are searched and what is remembered of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,6 +117,23 @@ pub enum MonoTable {
     Chained,
 }
 
+impl MonoTable {
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            MonoTable::Open => "open",
+            MonoTable::Chained => "chained",
+        }
+    }
+
+    /// The table of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [MonoTable::Open, MonoTable::Chained]
+            .into_iter()
+            .find(|table| table.name() == name)
+    }
+}
+
 /// How many layers on disk `layered` looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layers {
@@ -124,7 +144,7 @@ pub enum Layers {
 }
 
 /// The means of a strategy.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct StrategyOptions {
     /// What its table and its queue may take, in bytes: the papers' M(p). Buffers of the disk layer
     /// and what is only there for traces and counts come on top.
@@ -133,8 +153,11 @@ pub struct StrategyOptions {
     pub store: StoreKind,
     /// For all that is random: signatures, slots that are overwritten, blocks that are read.
     pub seed: u64,
-    /// Where queues and layers go; in memory if there is none.
-    pub folder: Option<PathBuf>,
+    /// Where queues, layers and logs go; in memory if there is none. What is left there from
+    /// earlier is deleted.
+    pub folder: Option<Folder>,
+    /// What the process may hold, where that matters more than what the papers count.
+    pub process: Option<ProcessLimit>,
     /// For `ram`: states in the queue for each one in the table, the papers' g.
     pub active_share: f64,
     /// Whether strategies that forget count afterwards how many different states they saw.
@@ -148,9 +171,24 @@ impl Default for StrategyOptions {
             store: StoreKind::default(),
             seed: 0,
             folder: None,
+            process: None,
             active_share: 0.1,
             count_distinct: true,
         }
+    }
+}
+
+impl std::fmt::Debug for StrategyOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StrategyOptions")
+            .field("budget_bytes", &self.budget_bytes)
+            .field("store", &self.store)
+            .field("seed", &self.seed)
+            .field("folder", &self.folder.is_some())
+            .field("process", &self.process)
+            .field("active_share", &self.active_share)
+            .field("count_distinct", &self.count_distinct)
+            .finish()
     }
 }
 
@@ -256,8 +294,14 @@ pub fn check_with(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
     let (gauge, limits) = (Gauge::new(), Limits::default());
+    let guard = Guard::new(own.process);
     std::thread::scope(|scope| {
         let (layers, ended_layers) = channel();
+        if guard.has_limit() {
+            Builder::new()
+                .name("guard".to_owned())
+                .spawn_scoped(scope, || guard.watch(&limits.stop))?;
+        }
         let searching = Builder::new()
             .name("search".to_owned())
             .stack_size(options.stack_bytes)
@@ -268,11 +312,14 @@ pub fn check_with(
                     options,
                     own,
                     limits: &limits,
+                    guard: &guard,
                     gauge: &gauge,
                     ended_layers: layers,
                 };
                 search(&run, strategy)
-            })?;
+            })
+            // The guard waits for this.
+            .inspect_err(|_| limits.stop.raise())?;
         watch(options, stop, &limits, &gauge, &ended_layers, observer);
         searching
             .join()

@@ -34,17 +34,11 @@ use crate::totals::{Totals, add_to};
 use crate::{Duplicates, Error, Outcome, Reason, Stats, Value};
 
 pub(super) fn search(run: &Run<'_>, partitions: u32) -> Result<Outcome, Error> {
-    if run.options.bound.is_some() {
-        return Err(Error::Unsupported {
-            strategy: "part",
-            option: "a bound on the depth",
-            why: "it does not visit states in the order of their depth",
-        });
-    }
+    run.refuse_bound("part")?;
     let own = run.own;
     let signatures = Signatures::new(run.shape, own.store, own.seed);
     let key_len = signatures.key_len();
-    let shelf = Shelf::open(own)?;
+    let shelf = Shelf::new(own);
     let mut search = Part {
         explorer: Explorer::new(run),
         judge: Judge::new(run),

@@ -28,6 +28,7 @@ pub(super) fn search(run: &Run<'_>) -> Result<Outcome, Error> {
     let plan = Plan {
         queue_shelf: Shelf::in_memory(),
         shelf: Shelf::in_memory(),
+        aside: Shelf::in_memory(),
         segment_bytes: 1 << 16,
         forgets: Forgets::Never,
     };

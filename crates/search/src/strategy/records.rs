@@ -8,10 +8,9 @@
 use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hadal_store::disk::{BlockFile, BlockWriter, Folder, FolderOptions, Kind, NativeDisk};
+use hadal_store::disk::{BlockFile, BlockWriter, Folder, Kind};
 use hadal_store::{BLOCK_BYTES, BlockSink, BlockSource, Error};
 
 use super::StrategyOptions;
@@ -44,26 +43,12 @@ impl Shelf {
         Self::default()
     }
 
-    /// Where these options want records to go. What is left there from earlier is deleted, unless
-    /// it is a search that can be gone on with.
-    pub(super) fn open(own: &StrategyOptions) -> Result<Self, crate::Error> {
-        let Some(path) = &own.folder else {
-            return Ok(Self::in_memory());
-        };
-        let disk = NativeDisk::open(path)?;
-        let (folder, unfinished) = Folder::open(Arc::new(disk), FolderOptions::default())?;
-        if unfinished.is_some() {
-            return Err(crate::Error::Unsupported {
-                strategy: "of a paper",
-                option: "this folder",
-                why: "it holds an unfinished search",
-            });
-        }
-        folder.sweep([])?;
-        Ok(Shelf {
+    /// Where these options want records to go.
+    pub(super) fn new(own: &StrategyOptions) -> Self {
+        Shelf {
             usage: Rc::default(),
-            folder: Some(folder),
-        })
+            folder: own.folder.clone(),
+        }
     }
 
     /// Another shelf at the same place, whose use is counted apart.
@@ -158,6 +143,8 @@ enum Blocks {
         /// The file with the blocks that were there when it was last read.
         file: Option<BlockFile>,
     },
+    /// Nothing more comes, so there is no writer, which would hold memory.
+    Sealed(BlockFile),
 }
 
 impl Blocks {
@@ -165,13 +152,16 @@ impl Blocks {
         match self {
             Blocks::Memory(blocks) => blocks.len(),
             Blocks::Disk { writer, .. } => writer.n_blocks() as usize,
+            Blocks::Sealed(file) => file.n_blocks() as usize,
         }
     }
 
     /// The file with all blocks written so far; `None` in memory.
     fn file(&mut self) -> Result<Option<&BlockFile>, Error> {
-        let Blocks::Disk { writer, file } = self else {
-            return Ok(None);
+        let (writer, file) = match self {
+            Blocks::Memory(_) => return Ok(None),
+            Blocks::Sealed(file) => return Ok(Some(file)),
+            Blocks::Disk { writer, file } => (writer, file),
         };
         let is_all = |file: &&mut BlockFile| file.n_blocks() == writer.n_blocks();
         if file.as_mut().filter(is_all).is_none() {
@@ -214,10 +204,17 @@ impl Records {
     /// or a block.
     pub(super) fn finish(&mut self) -> Result<(), Error> {
         self.is_finished = true;
-        match self.partial.len() < LEAST_BYTES {
-            true => Ok(()),
-            false => self.put_partial(),
+        if self.partial.len() >= LEAST_BYTES {
+            self.put_partial()?;
         }
+        self.partial.shrink_to_fit();
+        let since = Instant::now();
+        self.blocks = match std::mem::replace(&mut self.blocks, Blocks::Memory(Vec::new())) {
+            Blocks::Disk { writer, .. } => Blocks::Sealed(writer.finish()?),
+            blocks => blocks,
+        };
+        self.shelf.count_io(since);
+        Ok(())
     }
 
     fn put_partial(&mut self) -> Result<(), Error> {
@@ -231,6 +228,7 @@ impl Records {
         match &mut self.blocks {
             Blocks::Memory(blocks) => blocks.push(self.partial.as_slice().into()),
             Blocks::Disk { writer, .. } => writer.put(&self.partial)?,
+            Blocks::Sealed(_) => unreachable!("nothing is appended to a finished file"),
         }
         self.shelf.count_io(since);
         self.shelf.count_written(self.partial.len());
@@ -327,15 +325,19 @@ impl Drop for Records {
         let usage = &*self.shelf.usage;
         let bytes = self.n_records * self.stride as u64 - self.partial.len() as u64;
         usage.now.set(usage.now.get() - bytes);
-        let blocks = std::mem::replace(&mut self.blocks, Blocks::Memory(Vec::new()));
-        if let (Blocks::Disk { mut writer, file }, Some(folder)) = (blocks, &self.shelf.folder) {
-            let name = writer.name().to_owned();
-            drop(file);
-            // What cannot be deleted is swept away when the folder is next used.
-            let _ = writer.flush();
-            drop(writer);
-            let _ = folder.retire(&name);
-        }
+        let Some(folder) = &self.shelf.folder else {
+            return;
+        };
+        // What cannot be deleted is swept away when the folder is next used.
+        let name = match std::mem::replace(&mut self.blocks, Blocks::Memory(Vec::new())) {
+            Blocks::Memory(_) => return,
+            Blocks::Disk { mut writer, .. } => {
+                let _ = writer.flush();
+                writer.name().to_owned()
+            }
+            Blocks::Sealed(file) => file.name().to_owned(),
+        };
+        let _ = folder.retire(&name);
     }
 }
 
@@ -381,16 +383,22 @@ impl Cursor {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
+
     use super::super::StrategyOptions;
     use super::{Cursor, LEAST_BYTES, Shelf};
 
     /// A shelf in memory, and one in a fresh folder.
     fn shelves(path: &std::path::Path) -> Vec<Shelf> {
+        let disk = NativeDisk::open(path).unwrap();
+        let (folder, _) = Folder::open(Arc::new(disk), FolderOptions::default()).unwrap();
         let own = StrategyOptions {
-            folder: Some(path.to_owned()),
+            folder: Some(folder),
             ..StrategyOptions::default()
         };
-        vec![Shelf::in_memory(), Shelf::open(&own).unwrap()]
+        vec![Shelf::in_memory(), Shelf::new(&own)]
     }
 
     fn check_records(shelf: &Shelf, len: usize, n: u64) {

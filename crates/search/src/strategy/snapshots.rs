@@ -79,6 +79,7 @@ pub(super) fn search(
     let plan = Plan {
         queue_shelf: Shelf::in_memory(),
         shelf: Shelf::in_memory(),
+        aside: Shelf::new(run.own),
         segment_bytes: 1 << 16,
         forgets: match bounded {
             true => Forgets::ForEver,

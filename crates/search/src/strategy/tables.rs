@@ -81,7 +81,12 @@ impl Slots {
 
     /// Empties the slots and makes about twice as many; returns what was in them.
     fn grow(&mut self) -> Slots {
-        let n_slots = prime_up_to((self.n_slots * 2 + 1).min(self.max_slots));
+        // The last step at least doubles them too, so that old and new slots together never take
+        // more than one and a half times the budget.
+        let n_slots = match self.n_slots * 2 + 1 {
+            twice if twice <= self.max_slots / 2 => prime_up_to(twice),
+            _ => self.max_slots,
+        };
         let mut larger = Slots {
             key_len: self.key_len,
             max_slots: self.max_slots,
@@ -431,7 +436,7 @@ impl CacheTable {
 pub(super) struct AgedTable {
     key_len: usize,
     max_keys: usize,
-    /// A power of two; as many places and as many chains.
+    /// As many places and as many chains.
     n_places: usize,
     keys: Vec<u8>,
     next: Vec<u32>,
@@ -447,7 +452,6 @@ const FIRST_PLACES: usize = 64;
 
 impl AgedTable {
     pub(super) fn new(key_len: usize, budget_bytes: u64) -> Self {
-        // The ring has a power of two of places, of which all may be used.
         let max_keys = budget_bytes / (key_len as u64 + AGED_BYTES);
         let mut table = AgedTable {
             key_len,
@@ -460,7 +464,7 @@ impl AgedTable {
             first: 0,
             len: 0,
         };
-        table.resize(FIRST_PLACES.min(table.max_keys.next_power_of_two()));
+        table.resize(FIRST_PLACES.min(table.max_keys));
         table
     }
 
@@ -499,7 +503,7 @@ impl AgedTable {
         if self.len == self.n_places {
             self.grow();
         }
-        let place = (self.first + self.len) & (self.n_places - 1);
+        let place = (self.first + self.len) % self.n_places;
         let chain = self.chain_of(key);
         self.keys[place * self.key_len..][..self.key_len].copy_from_slice(key);
         self.ages[place] = age;
@@ -523,14 +527,13 @@ impl AgedTable {
                 }
                 self.next[at as usize] = NONE;
             }
-            self.first = (self.first + 1) & (self.n_places - 1);
+            self.first = (self.first + 1) % self.n_places;
             self.len -= 1;
         }
     }
 
     pub(super) fn data_bytes(&self) -> u64 {
-        let n = self.n_places.min(self.max_keys) as u64;
-        n * (self.key_len as u64 + AGED_BYTES)
+        self.n_places as u64 * (self.key_len as u64 + AGED_BYTES)
     }
 
     fn grow(&mut self) {
@@ -542,9 +545,9 @@ impl AgedTable {
             ..*self
         };
         let old = std::mem::replace(self, larger);
-        self.resize(old.n_places * 2);
+        self.resize(self.max_keys.min(old.n_places * 2));
         for nth in 0..old.len {
-            let place = (old.first + nth) & (old.n_places - 1);
+            let place = (old.first + nth) % old.n_places;
             self.push(old.key(place), old.ages[place]);
         }
     }
@@ -554,7 +557,7 @@ impl AgedTable {
     }
 
     fn chain_of(&self, key: &[u8]) -> usize {
-        hash_state(key) as usize & (self.n_places - 1)
+        hash_state(key) as usize % self.n_places
     }
 }
 

@@ -1,5 +1,6 @@
 //! The strategies on random graphs, at full and at small budgets, against the oracle.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hadal_model::{GoalKind, Stop};
@@ -7,6 +8,7 @@ use hadal_search::{
     Deadlock, Layers, MonoTable, Options, Outcome, Silent, SnapshotSetup, StateCacheSpec,
     StoreKind, Strategy, StrategyOptions, Value, check_with,
 };
+use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -568,6 +570,9 @@ fn a_folder_changes_nothing() {
     let mut graph = Graph::new(90, &[0], (0..n).map(node).collect());
     graph.fail(&[(n - 1, false)]);
     let path = std::env::temp_dir().join(format!("hadal-folder-{}", std::process::id()));
+    let disk = NativeDisk::open(&path).expect("a folder can be made");
+    let (folder, _) =
+        Folder::open(Arc::new(disk), FolderOptions::default()).expect("it can be used");
     for name in Strategy::NAMES {
         let mut strategy = Strategy::from_name(name).expect("a name of a strategy");
         if let Strategy::DfsCache { states, .. } = &mut strategy {
@@ -578,7 +583,7 @@ fn a_folder_changes_nothing() {
             ..StrategyOptions::default()
         };
         let on_disk = StrategyOptions {
-            folder: Some(path.clone()),
+            folder: Some(folder.clone()),
             ..in_memory.clone()
         };
         let expected = run(&graph, &strategy, &in_memory);
@@ -602,5 +607,6 @@ fn a_folder_changes_nothing() {
             assert!(disk.written_bytes > 100_000, "{strategy:?}: {disk:?}");
         }
     }
+    drop(folder);
     std::fs::remove_dir_all(&path).expect("it was made");
 }

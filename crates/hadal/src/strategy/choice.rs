@@ -1,9 +1,9 @@
-//! Strategies as they are written in the laboratory: a name, and after a colon what is not as in
-//! its paper: `mono:open`, `layered:20`, `layered:no-cache`, `snapshots:pebble`.
+//! Strategies as they are written in one word: a name, and after a colon what is not as in its
+//! paper: `mono:open`, `layered:20`, `layered:no-cache`, `snapshots:pebble`.
 
-use hadal_search::{Layers, MonoTable, SnapshotSetup, StateCacheSpec, Strategy};
+use hadal_search::{Layers, MonoTable, SnapshotSetup, SpecError, StateCacheSpec, Strategy};
 
-/// A strategy to be measured, and how it was written.
+/// A strategy, and how it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Choice {
     pub(crate) label: String,
@@ -54,22 +54,32 @@ fn vary(strategy: &mut Strategy, variant: &str) -> Result<(), String> {
     let name = strategy.name();
     match strategy {
         Strategy::Mono { table } | Strategy::Local { table, .. } => {
-            *table = match variant {
-                "open" => MonoTable::Open,
-                "chained" => MonoTable::Chained,
-                _ => return Err(format!("after `{name}:` comes `open` or `chained`")),
-            };
+            let of_name = MonoTable::from_name(variant);
+            *table = of_name.ok_or(format!("after `{name}:` comes `open` or `chained`"))?;
         }
         Strategy::Layered { cache, .. } if variant == "no-cache" => *cache = false,
         Strategy::Layered { layers, .. } => *layers = parse_layers(variant)?,
-        Strategy::Snapshots { setup, .. } => {
-            *setup = SnapshotSetup::parse(variant).map_err(|error| error.to_string())?;
-        }
-        Strategy::DfsCache { caches, .. } => {
-            *caches = StateCacheSpec::parse_all(variant).map_err(|error| error.to_string())?;
-        }
+        Strategy::Snapshots { .. } | Strategy::DfsCache { .. } => set_caches(strategy, variant)?,
         Strategy::Ram | Strategy::Cache { .. } | Strategy::Part { .. } => {
             return Err(format!("the strategy `{name}` has no variants"));
+        }
+    }
+    Ok(())
+}
+
+/// Gives a strategy that has caches these.
+pub(crate) fn set_caches(strategy: &mut Strategy, text: &str) -> Result<(), String> {
+    let said = |error: SpecError| error.to_string();
+    match strategy {
+        Strategy::Snapshots { setup, .. } => *setup = SnapshotSetup::parse(text).map_err(said)?,
+        Strategy::DfsCache { caches, .. } => {
+            *caches = StateCacheSpec::parse_all(text).map_err(said)?;
+        }
+        other => {
+            return Err(format!(
+                "the strategy `{}` has no caches to choose",
+                other.name()
+            ));
         }
     }
     Ok(())
@@ -86,32 +96,6 @@ pub(crate) fn parse_layers(text: &str) -> Result<Layers, String> {
             )),
         },
     }
-}
-
-/// Part of the memory that a search of everything in memory needs.
-pub(crate) fn parse_fraction(text: &str) -> Result<f64, String> {
-    match text.trim().parse::<f64>() {
-        Ok(fraction) if fraction > 0.0 && fraction <= 100.0 => Ok(fraction),
-        _ => Err(format!("`{text}` is not a fraction; write for example 0.1")),
-    }
-}
-
-/// The parts of a list at its commas, except those within parentheses.
-pub(crate) fn split_list(text: &str) -> Vec<&str> {
-    let (mut parts, mut open, mut first) = (Vec::new(), 0u32, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' => open += 1,
-            ')' => open = open.saturating_sub(1),
-            ',' if open == 0 => {
-                parts.push(&text[first..at]);
-                first = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[first..]);
-    parts
 }
 
 #[cfg(test)]
@@ -145,22 +129,6 @@ mod tests {
             "auto:x",
         ] {
             assert!(Choice::parse(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn caches_in_a_list_keep_their_commas() {
-        assert_eq!(
-            split_list("ram,snapshots:(c2,lru,3)(o2,lfu,1),part"),
-            ["ram", "snapshots:(c2,lru,3)(o2,lfu,1)", "part"]
-        );
-    }
-
-    #[test]
-    fn fractions_are_positive() {
-        assert_eq!(parse_fraction("0.05"), Ok(0.05));
-        for bad in ["0", "-1", "x", "nan", "inf", ""] {
-            assert!(parse_fraction(bad).is_err(), "{bad}");
         }
     }
 }
