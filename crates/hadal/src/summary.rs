@@ -90,6 +90,10 @@ impl Summary<'_> {
 
     fn why_incomplete(&self) -> String {
         match self.outcome.reason {
+            None if self.outcome.omission.is_some() => format!(
+                "no violation found, but {} not reached, which a hash store cannot prove",
+                self.uncovered()
+            ),
             Some(Reason::Bound) => format!(
                 "no violation up to depth {}, states beyond were not visited (--bound)",
                 self.outcome.depth
@@ -127,6 +131,19 @@ impl Summary<'_> {
                     .to_owned()
             }
             _ => "stopped before the end; nothing is proved".to_owned(),
+        }
+    }
+
+    /// The cover properties that no state or step reached, as the subject of a sentence.
+    fn uncovered(&self) -> String {
+        let shape = self.loaded.model.shape();
+        let properties = shape.properties.iter().zip(&self.outcome.holds);
+        let open = properties
+            .filter(|(property, holds)| property.kind == PropertyKind::Cover && holds.is_none());
+        let names: Vec<String> = open.map(|(property, _)| quote(&property.name)).collect();
+        match &names[..] {
+            [name] => format!("cover {name} was"),
+            names => format!("covers {} were", names.join(", ")),
         }
     }
 

@@ -165,6 +165,33 @@ fn a_hash_store_finds_and_replays_violations() {
     assert_eq!(record(&ram), exact);
 }
 
+/// A state that was taken for another may have been the one that reaches it.
+#[test]
+fn a_hash_store_cannot_prove_that_a_cover_is_never_reached() {
+    let text = lock(false)
+        + "cover \"somebody is inside\" exists p: Proc do inside[p] end;
+cover \"both are inside\" forall p: Proc do inside[p] end;";
+    let expected = "<stdin>: incomplete: no violation found, but cover \"both are inside\" was not \
+                    reached, which a hash store cannot prove\n";
+    for strategy in ["auto", "ram", "part"] {
+        let exact = check_text(&text, &["--strategy", strategy, "-q"]);
+        assert_eq!(exact.code, 1, "{}", exact.stdout);
+        let flags = ["--strategy", strategy, "--store", "hash64"];
+        let hashed = check_text(&text, &[&flags[..], &["-q"]].concat());
+        assert_eq!((hashed.code, hashed.stdout.as_str()), (3, expected));
+        let record = check_text(&text, &[&flags[..], &["--json", "-"]].concat()).record();
+        assert_eq!(record["complete"], false);
+        assert_eq!(record["violations"], Value::Array(Vec::new()));
+        let holds: Vec<&Value> = (record["properties"].as_array().expect("a list").iter())
+            .map(|property| &property["holds"])
+            .collect();
+        assert_eq!(
+            holds,
+            [&Value::from(true), &Value::from(true), &Value::Null]
+        );
+    }
+}
+
 #[test]
 fn full_states_on_request() {
     check(

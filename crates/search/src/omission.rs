@@ -3,6 +3,10 @@
 //! A state is never visited if one with the same signature was there before, and with it may go
 //! states that are only reached through it. The figures hold for signatures that are independent
 //! and evenly spread; the states that were found stand for those that there are.
+//!
+//! A violation is certain all the same, for it is replayed. What rests on *not* having found
+//! something is not: no violation means that one was missed with these probabilities at most, and
+//! a goal that no state reached (a cover property) is neither reached nor proved unreachable.
 
 /// Probabilities of having missed something.
 #[derive(Clone, Copy, Debug, PartialEq)]

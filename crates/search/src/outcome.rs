@@ -17,9 +17,11 @@ pub struct Outcome {
     /// Whether the properties hold.
     pub verdict: Verdict,
     /// Whether the search came to its end: no state was left to expand and nothing was left to
-    /// decide. Never so after a fault, which cuts off what would have come after it.
+    /// decide. Never so after a fault, which cuts off what would have come after it; nor where
+    /// signatures leave open whether a goal that was not reached can be.
     pub complete: bool,
-    /// What stopped the search before its end; `None` also where violations did.
+    /// What stopped the search before its end; `None` also where violations did, and where it came
+    /// to its end with goals that signatures leave open.
     pub reason: Option<Reason>,
     /// Distinct states, after reduction. Where `states_exact` is false they are counted as often
     /// as they were found, since the strategy forgot some of them in between.
@@ -127,6 +129,15 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// What follows from the violations found, and whether anything was left out.
+    pub(crate) fn new(violations: &[Violation], complete: bool) -> Self {
+        match (violations.is_empty(), complete) {
+            (false, _) => Verdict::Violated,
+            (true, true) => Verdict::Verified,
+            (true, false) => Verdict::Incomplete,
+        }
+    }
+
     /// The name used in the run record.
     pub fn name(self) -> &'static str {
         match self {

@@ -48,8 +48,13 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
             *holds = Some(true);
         }
     }
+    let bits = match &rounds.shared.visited {
+        Visited::Keys(keyed) => keyed.hashing.as_deref().map(Hashing::bits),
+        Visited::Numbers(_) => None,
+    };
     let depth = (layers.len() - 1) as u32;
-    decide_covers(shape, &totals.goals, is_clean, &mut holds, |goal| {
+    let is_proof = is_clean && bits.is_none();
+    let all_covered = decide_covers(shape, &totals.goals, is_proof, &mut holds, |goal| {
         if violations.len() < max_errors {
             violations.push(of_goal(shape, goal, depth, None));
         }
@@ -96,19 +101,12 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
         }
     }
     // A fault cuts off what would have come after it, so something may be left unvisited.
-    let complete = is_exhausted && reason.is_none() && !faulted;
-    let bits = match &rounds.shared.visited {
-        Visited::Keys(keyed) => keyed.hashing.as_deref().map(Hashing::bits),
-        Visited::Numbers(_) => None,
-    };
+    let is_decided = all_covered || bits.is_none() || !is_clean;
+    let complete = is_exhausted && reason.is_none() && !faulted && is_decided;
     rounds.seconds.search = gauge.seconds();
     rounds.seconds.io_wait = rounds.io_wait();
     Ok(Outcome {
-        verdict: match (violations.is_empty(), complete) {
-            (false, _) => Verdict::Violated,
-            (true, true) => Verdict::Verified,
-            (true, false) => Verdict::Incomplete,
-        },
+        verdict: Verdict::new(&violations, complete),
         complete,
         reason,
         states: layers.iter().sum(),
@@ -132,14 +130,16 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
 }
 
 /// Decides cover properties as far as possible. A goal that was reached is reached whatever else
-/// happened; one that was not is a violation only if nothing was left out.
+/// happened; one that was not is a violation only if that is a proof: if nothing was left out, and
+/// no state can have been taken for another. Says whether all goals were reached.
 pub(crate) fn decide_covers(
     shape: &Shape,
     goals: &[u64],
-    is_clean: bool,
+    is_proof: bool,
     holds: &mut [Option<bool>],
     mut unreached: impl FnMut(usize),
-) {
+) -> bool {
+    let mut all_covered = true;
     for (number, holds) in holds.iter_mut().enumerate() {
         if shape.properties[number].kind != PropertyKind::Cover {
             continue;
@@ -149,15 +149,19 @@ pub(crate) fn decide_covers(
             .map(|(_, &count)| count);
         if instances.all(|count| count > 0) {
             *holds = Some(true);
-        } else if is_clean {
+        } else if is_proof {
             *holds = Some(false);
         }
     }
     for (number, goal) in shape.goals.iter().enumerate() {
-        if is_clean && goal.kind != GoalKind::Liveness && goals[number] == 0 {
-            unreached(number);
+        if goal.kind != GoalKind::Liveness && goals[number] == 0 {
+            all_covered = false;
+            if is_proof {
+                unreached(number);
+            }
         }
     }
+    all_covered
 }
 
 pub(crate) fn of_goal(shape: &Shape, goal: usize, depth: u32, ordinal: Option<u64>) -> Violation {

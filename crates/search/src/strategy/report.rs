@@ -70,7 +70,9 @@ pub(super) fn report(
             *holds = Some(true);
         }
     }
-    decide_covers(shape, &found.goals, is_clean, &mut holds, |goal| {
+    let is_exact = ended.omission.is_none();
+    let is_proof = is_clean && is_exact;
+    let all_covered = decide_covers(shape, &found.goals, is_proof, &mut holds, |goal| {
         if violations.len() < max_errors {
             violations.push(of_goal(shape, goal, ended.depth, None));
         }
@@ -101,13 +103,10 @@ pub(super) fn report(
         stats.push("seconds_trace", Value::Seconds(seconds));
     }
     // A fault cuts off what would have come after it, so something may be left unvisited.
-    let complete = is_exhausted && reason.is_none() && !faulted;
+    let is_decided = all_covered || is_exact || !is_clean;
+    let complete = is_exhausted && reason.is_none() && !faulted && is_decided;
     Ok(Outcome {
-        verdict: match (violations.is_empty(), complete) {
-            (false, _) => Verdict::Violated,
-            (true, true) => Verdict::Verified,
-            (true, false) => Verdict::Incomplete,
-        },
+        verdict: Verdict::new(&violations, complete),
         complete,
         reason,
         states: ended.states,

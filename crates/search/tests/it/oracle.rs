@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use hadal_model::GoalKind;
-use hadal_search::{Deadlock, Options};
+use hadal_search::{Deadlock, Options, StoreKind};
 
 use crate::graph::{Edge, Graph};
 
@@ -216,11 +216,18 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
         }
     }
     let mut violations: Vec<Found> = findings.into_iter().map(|f| f.found).collect();
+    // Signatures leave open whether a goal can be reached; where liveness is to be decided, states
+    // themselves are kept.
+    let has_liveness = (graph.shape.goals.iter()).any(|entry| entry.kind == GoalKind::Liveness);
+    let is_exact = options.store == StoreKind::Exact || has_liveness;
+    let mut is_open = false;
     for (goal, entry) in graph.shape.goals.iter().enumerate() {
         if entry.kind != GoalKind::Liveness {
             let property = entry.property as usize;
             if goals[goal] > 0 {
                 holds[property] = Some(true);
+            } else if is_clean && !is_exact {
+                is_open = true;
             } else if is_clean {
                 holds[property] = Some(false);
                 if violations.len() < options.max_errors {
@@ -273,7 +280,7 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
     }
     // A fault cuts off what would have come after it.
     let faulted = violations.iter().any(|found| found.kind == "range");
-    let complete = is_exhausted && !is_full && !faulted;
+    let complete = is_exhausted && !is_full && !faulted && !is_open;
     Expected {
         verdict: match (violations.is_empty(), complete) {
             (false, _) => "violated",
