@@ -91,8 +91,21 @@ pub(super) fn search(run: &Run<'_>, layers: Layers, cache: bool) -> Result<Outco
     breadth::search(run, plan, memory)
 }
 
-/// Keys of a layer, sorted, by bucket.
-type Layer = Vec<Records>;
+/// Keys of a layer: bucket after bucket, sorted in each. All in one file, for there may be as many
+/// layers as a process may have files open.
+struct Layer {
+    keys: Records,
+    /// Where each bucket begins; one more for the end.
+    starts: Vec<u64>,
+}
+
+impl Layer {
+    /// A bucket, to be gone through.
+    fn bucket(&mut self, bucket: usize) -> (&mut Records, Cursor) {
+        let cursor = Cursor::within(self.starts[bucket]..self.starts[bucket + 1]);
+        (&mut self.keys, cursor)
+    }
+}
 
 struct Layered {
     layers: Layers,
@@ -165,21 +178,24 @@ impl Layered {
         (2 * covering.unwrap_or(0) as u32).max(LEAST_AUTO)
     }
 
-    /// Admits the candidates of a bucket that are new; returns their keys, sorted.
+    /// Admits the candidates of a bucket that are new; appends their keys, sorted, to `refined`.
     fn detect(
         &mut self,
         bucket: usize,
         window: std::ops::Range<u32>,
+        refined: &mut Records,
         intake: &mut Intake<'_>,
-    ) -> Result<Records, Halt> {
-        let mut refined = self.shelf.records(self.key_len)?;
+    ) -> Result<(), Halt> {
         let n = self.candidates[bucket].len();
         let sort_bytes = self.sort_bytes;
         let mut runs = sort_pieces(&mut self.candidates[bucket], n, sort_bytes, &self.shelf)?;
         let skip = window.start.saturating_sub(self.first_kept) as usize;
         let mut files: Vec<(u32, &mut Records, Cursor)> = window
             .zip(self.refined.iter_mut().skip(skip))
-            .map(|(depth, layer)| (depth, &mut layer[bucket], Cursor::new()))
+            .map(|(depth, layer)| {
+                let (keys, cursor) = layer.bucket(bucket);
+                (depth, keys, cursor)
+            })
             .collect();
         let (key_len, state_len) = (self.key_len, self.state_len);
         let mut last: Option<Vec<u8>> = None;
@@ -207,9 +223,7 @@ impl Layered {
         self.n_in_layer += n_in_layer;
         self.n_on_disk += jumps.len() as u64;
         jumps.into_iter().for_each(|depth| self.note_jump(depth));
-        result?;
-        refined.finish()?;
-        Ok(refined)
+        result
     }
 
     /// Deletes layers that will never be looked at again.
@@ -288,12 +302,14 @@ impl Memory for Layered {
         let window = self.window()..self.complete_from.min(depth);
         self.n_looked_at = window.end.saturating_sub(window.start);
         self.n_left_out += u64::from(window.start.min(window.end));
-        let mut layer = Vec::new();
+        let (mut keys, mut starts) = (self.shelf.records(self.key_len)?, vec![0]);
         for bucket in 0..N_BUCKETS {
-            layer.push(self.detect(bucket, window.clone(), intake)?);
+            self.detect(bucket, window.clone(), &mut keys, intake)?;
+            starts.push(keys.len());
         }
+        keys.finish()?;
         self.begin_candidates()?;
-        self.refined.push_back(layer);
+        self.refined.push_back(Layer { keys, starts });
         self.delete_old();
         self.depth = depth + 1;
         self.seconds += since.elapsed().as_secs_f64() - (pauses(self, intake) - before);

@@ -345,6 +345,7 @@ impl Drop for Records {
 #[derive(Debug)]
 pub(super) struct Cursor {
     at: u64,
+    end: u64,
     /// Records from `first` on.
     bytes: Vec<u8>,
     first: u64,
@@ -354,8 +355,14 @@ pub(super) struct Cursor {
 impl Cursor {
     /// Before the first record.
     pub(super) fn new() -> Self {
+        Self::within(0..u64::MAX)
+    }
+
+    /// Before the first record of `range`, behind which it does not go.
+    pub(super) fn within(range: Range<u64>) -> Self {
         Cursor {
-            at: 0,
+            at: range.start,
+            end: range.end,
             bytes: Vec::new(),
             first: 0,
             n: 0,
@@ -364,7 +371,7 @@ impl Cursor {
 
     /// The record to come; `None` at the end.
     pub(super) fn peek(&mut self, records: &mut Records) -> Result<Option<&[u8]>, Error> {
-        if self.at >= records.len() {
+        if self.at >= self.end.min(records.len()) {
             return Ok(None);
         }
         if self.at >= self.first + self.n as u64 {
@@ -437,6 +444,13 @@ mod tests {
                 seen += 1;
             }
             assert_eq!(seen, n);
+            let mut cursor = Cursor::within(n / 3..n / 2);
+            for at in n / 3..n / 2 {
+                let found = cursor.peek(&mut records).unwrap();
+                assert_eq!(found, Some(&record(at)[..]));
+                cursor.advance();
+            }
+            assert_eq!(cursor.peek(&mut records).unwrap(), None);
         }
         assert!(shelf.usage.now.get() + LEAST_BYTES as u64 > n * len as u64);
     }
