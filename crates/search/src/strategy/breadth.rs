@@ -273,18 +273,11 @@ impl<M: Memory> Breadth<'_, M> {
     fn count_distinct(&mut self, n: u64) -> Result<u64, Error> {
         let since = Instant::now();
         let distinct = match &mut self.intake.ledger {
-            Some(ledger) => distinct::count(ledger, n, run_bytes(self.run.own))?,
+            Some(ledger) => distinct::count(ledger, n, distinct::sort_bytes(self.run.own))?,
             None => n,
         };
         self.counting += since.elapsed().as_secs_f64();
         Ok(distinct)
-    }
-
-    /// Whether different states are to be counted at the end, and there is room for that.
-    fn can_count(&self, end: &End) -> bool {
-        let is_full = matches!(end, End::Stopped(Reason::Memory));
-        self.run.own.count_distinct
-            && (!is_full || self.plan.aside.is_on_disk() || !self.run.guard.has_limit())
     }
 
     fn find_starts(&mut self) -> Result<(), Halt> {
@@ -462,11 +455,13 @@ impl<M: Memory> Breadth<'_, M> {
         let forgot = self.memory.forgot();
         let distinct = match forgot {
             false => Some(admitted),
-            true if self.can_count(&end) => match self.count_distinct(admitted) {
-                // What is left of the disk does not suffice for sorting.
-                Err(Error::Store(hadal_store::Error::Full { .. })) => None,
-                counted => Some(counted?),
-            },
+            true if distinct::can_count(&self.run, &end, &self.plan.aside) => {
+                match self.count_distinct(admitted) {
+                    // What is left of the disk does not suffice for sorting.
+                    Err(Error::Store(hadal_store::Error::Full { .. })) => None,
+                    counted => Some(counted?),
+                }
+            }
             true => None,
         };
         let mut stats = Stats::default();
@@ -530,9 +525,4 @@ impl<M: Memory> Breadth<'_, M> {
 /// Time that is not the memory's own.
 fn pauses(intake: &Intake<'_>, plan: &Plan) -> f64 {
     report::io_seconds(&plan.shelf, &plan.queue_shelf) + intake.judge.seconds
-}
-
-/// Memory for sorting what is counted afterwards. It comes on top of all else.
-fn run_bytes(own: &super::StrategyOptions) -> u64 {
-    (own.budget_bytes / 16).clamp(1 << 20, 64 << 20)
 }

@@ -230,11 +230,15 @@ impl Dfs<'_> {
         let found = self.found();
         let distinct = match &mut self.ledger {
             _ if self.caches.n_forgotten == 0 => Some(self.n_visited),
-            Some(ledger) => {
+            Some(ledger) if distinct::can_count(&self.run, &end, ledger.shelf()) => {
                 let n = ledger.len();
-                Some(distinct::count(ledger, n, 64 << 20)?)
+                match distinct::count(ledger, n, distinct::sort_bytes(self.run.own)) {
+                    // What is left of the disk does not suffice for sorting.
+                    Err(hadal_store::Error::Full { .. }) => None,
+                    counted => Some(counted?),
+                }
             }
-            None => None,
+            Some(_) | None => None,
         };
         let mut stats = Stats::default();
         let told = Told {

@@ -5,7 +5,23 @@
 
 use hadal_store::Error;
 
+use super::StrategyOptions;
+use super::explorer::Run;
 use super::records::{Cursor, Records, Shelf};
+use super::report::End;
+use crate::Reason;
+
+/// Whether different states are to be counted after a search that ended like this, and whether
+/// there is room for that.
+pub(super) fn can_count(run: &Run<'_>, end: &End, shelf: &Shelf) -> bool {
+    let is_full = matches!(end, End::Stopped(Reason::Memory)) && run.guard.has_limit();
+    run.own.count_distinct && (!is_full || shelf.is_on_disk())
+}
+
+/// Memory for sorting what is counted. It comes on top of all else.
+pub(super) fn sort_bytes(own: &StrategyOptions) -> u64 {
+    (own.budget_bytes / 16).clamp(1 << 20, 64 << 20)
+}
 
 /// How many different records there are among the first `n`. Takes about `budget_bytes` of memory.
 pub(super) fn count(records: &mut Records, n: u64, budget_bytes: u64) -> Result<u64, Error> {
@@ -22,7 +38,11 @@ pub(super) fn count(records: &mut Records, n: u64, budget_bytes: u64) -> Result<
     Ok(distinct)
 }
 
-/// Sorts the first `n` records in pieces that fit the budget; equal ones keep their order.
+/// Runs that are merged at once, so that few files are open at a time however many there are.
+const FAN_IN: usize = 64;
+
+/// Sorts the first `n` records in pieces that fit the budget, of which no more than some dozens are
+/// left; equal ones keep their order.
 pub(super) fn sort_pieces(
     records: &mut Records,
     n: u64,
@@ -31,7 +51,8 @@ pub(super) fn sort_pieces(
 ) -> Result<Vec<Records>, Error> {
     let record_len = records.record_len();
     let piece = (budget_bytes / (record_len as u64 + 8)).clamp(2, 1 << 30);
-    let (mut runs, mut at) = (Vec::new(), 0);
+    // With each run, how often it was merged.
+    let (mut runs, mut at): (Vec<(u32, Records)>, _) = (Vec::new(), 0);
     while at < n {
         let end = n.min(at + piece);
         let mut bytes = Vec::with_capacity((end - at) as usize * record_len);
@@ -46,10 +67,26 @@ pub(super) fn sort_pieces(
             run.push(&bytes[at * record_len..][..record_len])?;
         }
         run.finish()?;
-        runs.push(run);
+        runs.push((0, run));
+        merge_last(&mut runs, shelf)?;
         at = end;
     }
-    Ok(runs)
+    Ok(runs.into_iter().map(|(_, run)| run).collect())
+}
+
+/// Makes one run of the last ones while there are enough that were merged equally often.
+fn merge_last(runs: &mut Vec<(u32, Records)>, shelf: &Shelf) -> Result<(), Error> {
+    while let Some(first) = runs.len().checked_sub(FAN_IN)
+        && let level = runs[first].0
+        && runs[first..].iter().all(|(other, _)| *other == level)
+    {
+        let mut last: Vec<Records> = runs.drain(first..).map(|(_, run)| run).collect();
+        let mut longer = shelf.records(last[0].record_len())?;
+        merge(&mut last, &mut |record| longer.push(record))?;
+        longer.finish()?;
+        runs.push((level + 1, longer));
+    }
+    Ok(())
 }
 
 /// Calls `each` with the records of all runs in order; of equal ones those of earlier runs first.
@@ -82,7 +119,28 @@ mod tests {
 
     use super::super::records::Shelf;
     use super::super::tables::Random;
-    use super::count;
+    use super::{FAN_IN, count, merge, sort_pieces};
+
+    #[test]
+    fn few_runs_are_left_and_nothing_is_lost() {
+        let mut records = Shelf::in_memory().records(8).unwrap();
+        let mut random = Random::new(4);
+        for at in 0..20_000u32 {
+            let key = (random.next() as u32 % 500).to_be_bytes();
+            records.push(&[key, at.to_be_bytes()].concat()).unwrap();
+        }
+        let mut runs = sort_pieces(&mut records, 20_000, 0, &Shelf::in_memory()).unwrap();
+        assert!(runs.len() < 3 * FAN_IN, "{} runs", runs.len());
+        let (mut n, mut last) = (0, Vec::new());
+        let each = &mut |record: &[u8]| {
+            assert!(last.as_slice() < record);
+            last = record.to_vec();
+            n += 1;
+            Ok::<(), hadal_store::Error>(())
+        };
+        merge(&mut runs, each).unwrap();
+        assert_eq!(n, 20_000);
+    }
 
     #[test]
     fn different_records_are_counted_once() {
