@@ -26,12 +26,14 @@ pub(crate) enum Status {
     Done,
     /// There is no room for the successor of the instance noted.
     NoRoom,
-    /// The interpreter must decide from the instance noted on: a fault, or a limit was reached.
+    /// The interpreter must say what is wrong with the instance noted.
     Fault,
     /// The stop flag was raised.
     Stopped,
     /// The property is false, or an assumption of a body was.
     False,
+    /// The memory for locals is too small for the calls of the instance noted.
+    NoFrames,
 }
 
 impl Status {
@@ -40,6 +42,7 @@ impl Status {
     pub(crate) const FAULT: i64 = 2;
     pub(crate) const STOPPED: i64 = 3;
     pub(crate) const FALSE: i64 = 4;
+    pub(crate) const NO_FRAMES: i64 = 5;
 
     fn of(code: i64) -> Self {
         match code {
@@ -47,6 +50,7 @@ impl Status {
             Self::NO_ROOM => Status::NoRoom,
             Self::STOPPED => Status::Stopped,
             Self::FALSE => Status::False,
+            Self::NO_FRAMES => Status::NoFrames,
             // Whatever else came back, the interpreter knows better.
             _ => Status::Fault,
         }
@@ -151,6 +155,14 @@ impl Scratch {
             frames: vec![0; frame_bytes + 2 * PAD_BYTES],
             cover_pending: vec![0; n_cover_points],
         }
+    }
+
+    /// Makes room for deeper calls. What was there is of no use: the instance is run again.
+    pub(crate) fn grow(&mut self) {
+        let n_bytes = self.frames.len() * 2;
+        // The old ones go first, so that both are never held at once.
+        self.frames = Vec::new();
+        self.frames = vec![0; n_bytes];
     }
 }
 

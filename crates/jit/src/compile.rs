@@ -173,8 +173,8 @@ impl Native {
         })
     }
 
-    /// How many expansions were left to the interpreter so far: one for each fault, which it has to
-    /// put into words, and none besides.
+    /// How many states were left to the interpreter so far: one for each fault, which it has to put
+    /// into words, and none besides.
     pub fn n_interpreted(&self) -> u64 {
         self.n_interpreted.load(Ordering::Relaxed)
     }
@@ -212,12 +212,12 @@ impl Model for Native {
     }
 }
 
-/// What locals need at most.
+/// What locals are given at first.
 ///
 /// Functions call only themselves and earlier ones, so of the calls that nest at a time, a function
 /// has one, or as many as the limit allows if it calls itself. That is fetched from the operating
-/// system only where it is touched. It is bounded like the stack: locals of more bytes a call than
-/// a level of the stack has are left to the interpreter where recursion goes deep.
+/// system only where it is touched. It is bounded like the stack; where recursion over huge locals
+/// goes deep, native code asks for more ([`Scratch::grow`](crate::call::Scratch::grow)).
 fn memory_for_locals(unit: &Unit<'_>) -> usize {
     let bytes = |item: Item| unit.frame_bytes[unit.number(item) as usize].load(Ordering::Relaxed);
     let (mut functions, mut properties, mut others) = (0, 0, 0);

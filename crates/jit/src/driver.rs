@@ -1,8 +1,9 @@
 //! Successors by native code: the [`Expander`] over compiled rules.
 //!
-//! Where native code leaves a state to the interpreter, that one goes on from the same rule and
-//! instance to the end of the state, with the same buffer. So faults are told in the same words,
-//! and a limit of native code's own is no limit of the model.
+//! Where native code finds a fault, the interpreter goes on from the same rule and instance to the
+//! end of the state, with the same buffer. So faults are told in the same words. Nothing else is
+//! left to it: where locals need more memory than there is, they get it, and native code runs the
+//! instance again.
 
 use std::sync::atomic::Ordering;
 
@@ -63,6 +64,7 @@ impl<'a> Generator<'a> {
 enum Fired {
     All,
     NoRoom { rule: u32, instance: u64 },
+    NoFrames { rule: u32, instance: u64 },
     Interpret { rule: u32, instance: u64 },
     Stopped,
 }
@@ -84,6 +86,10 @@ fn fire_rules(session: &mut Session<'_>, native: &Native, source: usize, from: C
             Status::NoRoom => {
                 let instance = session.instance();
                 return Fired::NoRoom { rule, instance };
+            }
+            Status::NoFrames => {
+                let instance = session.instance();
+                return Fired::NoFrames { rule, instance };
             }
             Status::Fault | Status::False => {
                 let instance = session.instance();
@@ -162,6 +168,16 @@ impl Expander for Generator<'_> {
                         inner: 0,
                     });
                 }
+                (state, Fired::NoFrames { rule, instance }) => {
+                    self.scratch.grow();
+                    from = Cursor {
+                        state,
+                        rule,
+                        instance,
+                        inner: 0,
+                    };
+                    continue;
+                }
                 (state, Fired::Interpret { rule, instance }) => (state, rule, instance),
             };
             self.note_interpreted();
@@ -191,6 +207,15 @@ impl Expander for Generator<'_> {
             let state = match self.check_from(block, first) {
                 (_, Status::Done) => return Flow::Done,
                 (_, Status::Stopped) => return Flow::Stopped,
+                (state, Status::NoFrames) => {
+                    self.scratch.grow();
+                    first = state;
+                    continue;
+                }
+                (state, Status::Fault) => {
+                    self.note_interpreted();
+                    state
+                }
                 (state, _) => state,
             };
             let only = States::new(&block.bytes()[state * len..], len, 1);
@@ -219,6 +244,7 @@ impl Expander for Generator<'_> {
                 Status::Done => {}
                 Status::Stopped => return Flow::Stopped,
                 _ => {
+                    self.note_interpreted();
                     row.fill(0);
                     let only = States::new(&block.bytes()[state * len..], len, 1);
                     let before = failures.len();
@@ -237,9 +263,35 @@ impl Expander for Generator<'_> {
 
 impl Generator<'_> {
     fn run_starts(&mut self, nothing: &[u8], from: Cursor, out: &mut Successors) -> Flow {
+        let mut from = from;
+        loop {
+            let (status, cursor) = self.run_starts_from(nothing, from, out);
+            match status {
+                Status::Done => return Flow::Done,
+                Status::Stopped => return Flow::Stopped,
+                Status::NoRoom => return Flow::Full(cursor),
+                Status::NoFrames => {
+                    self.scratch.grow();
+                    from = cursor;
+                }
+                Status::Fault | Status::False => {
+                    self.note_interpreted();
+                    return self.interpreter.starts(cursor, out);
+                }
+            }
+        }
+    }
+
+    /// Runs startstates until something else is to be done; returns what, and where.
+    fn run_starts_from(
+        &mut self,
+        nothing: &[u8],
+        from: Cursor,
+        out: &mut Successors,
+    ) -> (Status, Cursor) {
         let block = States::new(nothing, self.runtime.state_len, 1);
         let mut instance = from.instance;
-        let mut ended = None;
+        let mut ended = (Status::Done, Cursor::default());
         let mut columns = out.columns();
         let sources = std::mem::take(&mut columns.sources);
         let native = self.native;
@@ -251,29 +303,19 @@ impl Generator<'_> {
             let status = session.run(entry, 0, instance, None);
             instance = 0;
             if status != Status::Done {
-                ended = Some((status, number as u32, session.instance()));
+                let cursor = Cursor {
+                    rule: number as u32,
+                    instance: session.instance(),
+                    ..Cursor::default()
+                };
+                ended = (status, cursor);
                 break;
             }
         }
         note(&mut sources[0], session.counts());
         let len = session.len();
         out.set_len(len);
-        match ended {
-            None => Flow::Done,
-            Some((Status::Stopped, ..)) => Flow::Stopped,
-            Some((status, rule, instance)) => {
-                let cursor = Cursor {
-                    rule,
-                    instance,
-                    ..Cursor::default()
-                };
-                if status == Status::NoRoom {
-                    return Flow::Full(cursor);
-                }
-                self.note_interpreted();
-                self.interpreter.starts(cursor, out)
-            }
-        }
+        ended
     }
 
     /// Evaluates the invariants on states from `first` on, up to one where something is wrong.
@@ -293,13 +335,19 @@ impl Generator<'_> {
 
     fn goals_of_state(&mut self, block: States<'_>, state: usize, row: &mut [u64]) -> Status {
         let native = self.native;
-        let mut session = self.session(block);
-        for &entry in &native.entries.goals {
-            match session.run(entry, state, 0, Some(row)) {
-                Status::Done => {}
-                other => return other,
+        'again: loop {
+            let mut session = self.session(block);
+            for &entry in &native.entries.goals {
+                match session.run(entry, state, 0, Some(row)) {
+                    Status::Done => {}
+                    Status::NoFrames => {
+                        self.scratch.grow();
+                        continue 'again;
+                    }
+                    other => return other,
+                }
             }
+            return Status::Done;
         }
-        Status::Done
     }
 }

@@ -190,6 +190,54 @@ fn deep_recursion_within_the_limit_is_native() {
     check(text, 4, 0);
 }
 
+/// A function that calls itself with some 80 KiB of locals a call, more than a level of the stack
+/// has, and the beginning of a model with it.
+const HUGE_LOCALS: &str = "type w: array [0..50000] of 0..3000;
+     var x: 0..900;
+     function down(n: 0..3000): 0..3000; var own: w; begin
+       own[n * 7] := n;
+       if n = 0 then return own[0]; end;
+       return down(n - 1) + own[n * 7] - n; end;";
+
+#[test]
+fn deep_recursion_over_huge_locals_is_native_in_guards_and_bodies() {
+    let text = "startstate x := 0; end;
+         ruleset i: 0..2 do
+           rule x < 300 & down(x + i) = 0 ==> x := x + 100 + down(x); end; end;";
+    check(&format!("{HUGE_LOCALS} {text}"), 4, 0);
+}
+
+#[test]
+fn deep_recursion_over_huge_locals_is_native_in_startstates() {
+    let text = "ruleset i: 0..2 do startstate x := i + down(100 * i); end; end;
+         rule x < 3 ==> x := x + 1; end;";
+    check(&format!("{HUGE_LOCALS} {text}"), 4, 0);
+}
+
+#[test]
+fn deep_recursion_over_huge_locals_is_native_in_properties() {
+    for property in ["invariant", "cover", "assume", "liveness"] {
+        let text = format!(
+            "startstate x := 0; end;
+             rule x < 300 ==> x := x + 100; end;
+             {property} down(x) = 0;"
+        );
+        check(&format!("{HUGE_LOCALS} {text}"), 4, 0);
+    }
+}
+
+#[test]
+fn recursion_over_huge_locals_beyond_the_limit_is_a_fault() {
+    let text = "startstate x := 0; end;
+         rule x < 300 ==> x := x + 100; end;
+         rule down(x) = 0 ==> x := 0; end;";
+    let limits = Limits {
+        call_depth: 200,
+        ..Limits::default()
+    };
+    check_with(&format!("{HUGE_LOCALS} {text}"), limits, 4, 2);
+}
+
 #[test]
 fn quantifiers_over_scalarsets_look_past_the_first_witness_where_elements_may_fault() {
     let text = "type p: scalarset(3);

@@ -174,8 +174,9 @@ fn compare(walk: &Walk, args: &Args) -> anyhow::Result<Compared> {
     {
         bail!("{} states instead of {states}", compared.n_states);
     }
-    if compared.n_faults == 0 && !compared.start_faults && native.n_interpreted() > 0 {
-        bail!("expansions were left to the interpreter without a fault");
+    let any_fault = compared.n_faults + compared.n_failures > 0 || compared.start_faults;
+    if !any_fault && native.n_interpreted() > 0 {
+        bail!("states were left to the interpreter without a fault");
     }
     Ok(compared)
 }

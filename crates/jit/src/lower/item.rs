@@ -189,15 +189,20 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.finish(config)
     }
 
-    /// Leaves to the interpreter what does not fit the memory for locals or the stack. There is
-    /// room for as many calls as may nest, unless their locals are huge; and where the stack ends
-    /// here, it ends for the interpreter, whose frames are larger, and is a fault.
+    /// Asks for more where the memory for locals ends, and leaves to the interpreter what does not
+    /// fit the stack: where that ends here, it ends for the interpreter, whose frames are larger,
+    /// and is a fault.
     fn check_room(&mut self) {
         let own = self.own_frame_bytes();
         let top = self.b.ins().iadd(self.frame_ptr, own);
         let end = self.load_ctx(field::FRAMES_END);
         let too_large = self.b.ins().icmp(IntCC::UnsignedGreaterThan, top, end);
-        self.fault_if(too_large);
+        let (ask, fits) = (self.cold_block(), self.b.create_block());
+        self.b.ins().brif(too_large, ask, &[], fits, &[]);
+        self.start(ask);
+        let status = self.iconst(Status::NO_FRAMES);
+        self.b.ins().jump(self.propagate, &[super::arg(status)]);
+        self.start(fits);
         let here = self.b.ins().get_stack_pointer(I64);
         let limit = self.load_ctx(field::STACK_LIMIT);
         let too_deep = self.b.ins().icmp(IntCC::UnsignedLessThan, here, limit);
@@ -397,22 +402,15 @@ impl<'a, 'p> Lower<'a, 'p> {
     fn exits(&mut self, nest: &Nest<'p>, abandoned: Option<Block>) {
         self.b.switch_to_block(self.propagate);
         let status = self.b.block_params(self.propagate)[0];
-        let other = self.cold_block();
-        let is_fault = self.b.ins().icmp_imm_s(IntCC::Equal, status, Status::FAULT);
-        self.b.ins().brif(is_fault, self.fault, &[], other, &[]);
-        self.start(other);
-        match abandoned {
-            Some(abandoned) => {
-                let is_false = self.b.ins().icmp_imm_s(IntCC::Equal, status, Status::FALSE);
-                self.b
-                    .ins()
-                    .brif(is_false, abandoned, &[], self.stopped, &[]);
-            }
-            None => {
-                let stopped = self.stopped;
-                self.jump(stopped);
-            }
+        if let Some(abandoned) = abandoned {
+            let is_false = self.b.ins().icmp_imm_s(IntCC::Equal, status, Status::FALSE);
+            let other = self.cold_block();
+            self.b.ins().brif(is_false, abandoned, &[], other, &[]);
+            self.start(other);
         }
+        let instance = self.instance(nest);
+        self.store_ctx(field::INSTANCE, instance);
+        self.b.ins().return_(&[status]);
         self.b.switch_to_block(self.fault);
         self.leave_at(nest, Status::FAULT);
         self.b.switch_to_block(self.stopped);

@@ -24,12 +24,12 @@ pub(crate) fn compare(
         capacity,
     };
     let compared = agreement::compare(&interpreter, &native, None, &bounds)?;
-    let any_fault = compared.n_faults > 0 || compared.start_faults;
+    let any_fault = compared.n_faults + compared.n_failures > 0 || compared.start_faults;
     match native.n_interpreted() {
         0 => Ok(compared),
         _ if any_fault => Ok(compared),
         n => Err(format!(
-            "{n} expansions were left to the interpreter without a fault"
+            "{n} states were left to the interpreter without a fault"
         )),
     }
 }
