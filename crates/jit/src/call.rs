@@ -295,6 +295,7 @@ impl<'a> Session<'a> {
 
     /// Runs a rule, startstate or property on a state of the block, from an instance on.
     /// `goals` are the goal bits of the state, for properties that have any.
+    #[inline]
     pub(crate) fn run(
         &mut self,
         code: Entry,

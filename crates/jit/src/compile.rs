@@ -22,6 +22,7 @@ use crate::call::{Code, Entry};
 use crate::driver::Generator;
 use crate::lower::call::{entry_signature, function_signature};
 use crate::lower::item;
+use crate::selectors::Selectors;
 use crate::unit::{Bag, Item, Unit};
 
 /// Why there is no native code.
@@ -69,6 +70,7 @@ pub(crate) struct Facts {
     pub(crate) first_cover_point: usize,
     pub(crate) n_cover_points: usize,
     pub(crate) goal_words: usize,
+    pub(crate) selectors: Selectors,
 }
 
 impl Native {
@@ -122,6 +124,7 @@ impl Native {
         };
         let mut order: Vec<usize> = (0..program.rules.len()).collect();
         order.sort_by_key(|&rule| program.rules[rule].priority);
+        let selectors = Selectors::of(&unit, &order);
         let rules: Vec<(*const u8, i64)> = order
             .into_iter()
             .map(|rule| (address(Item::Rule(rule)), program.rules[rule].priority))
@@ -138,6 +141,7 @@ impl Native {
             first_cover_point: unit.first_cover_point(),
             n_cover_points: program.cover_points.len(),
             goal_words,
+            selectors,
         };
         drop(unit);
         let code = Code::new(module);

@@ -23,6 +23,8 @@ pub(crate) struct Generator<'a> {
     interpreter: Box<dyn Expander + 'a>,
     /// A state of no meaning, for startstates.
     nothing: Vec<u8>,
+    /// The rules to be called at the state at hand, a bit each.
+    worth: Vec<u64>,
 }
 
 impl<'a> Generator<'a> {
@@ -41,6 +43,7 @@ impl<'a> Generator<'a> {
             },
             interpreter: native.interpreter.expander(stop),
             nothing: vec![0; state_len + PAD_BYTES],
+            worth: facts.selectors.all().to_vec(),
         }
     }
 
@@ -69,35 +72,38 @@ enum Fired {
     Stopped,
 }
 
-/// Fires the rules on one source, from a position and instance on.
-fn fire_rules(session: &mut Session<'_>, native: &Native, source: usize, from: Cursor) -> Fired {
+/// Fires those of the rules that are worth it on one source, the first one from an instance on.
+fn fire_rules(
+    session: &mut Session<'_>,
+    native: &Native,
+    source: usize,
+    worth: &[u64],
+    mut instance: u64,
+) -> Fired {
     let rules = &native.entries.rules;
     let mut priority = None;
-    let mut instance = from.instance;
-    for (position, &(entry, own)) in rules.iter().enumerate().skip(from.rule as usize) {
-        // Only the least priority that has an enabled rule fires.
-        if priority.is_some_and(|priority| priority != own) && session.n_enabled() > 0 {
-            break;
+    for (number, &word) in worth.iter().enumerate() {
+        let mut left = word;
+        while left != 0 {
+            let position = number * 64 + left.trailing_zeros() as usize;
+            left &= left - 1;
+            let (entry, own) = rules[position];
+            // Only the least priority that has an enabled rule fires.
+            if priority.is_some_and(|priority| priority != own) && session.n_enabled() > 0 {
+                return Fired::All;
+            }
+            priority = Some(own);
+            let rule = position as u32;
+            let status = session.run(entry, source, instance, None);
+            instance = session.instance();
+            match status {
+                Status::Done => instance = 0,
+                Status::NoRoom => return Fired::NoRoom { rule, instance },
+                Status::NoFrames => return Fired::NoFrames { rule, instance },
+                Status::Fault | Status::False => return Fired::Interpret { rule, instance },
+                Status::Stopped => return Fired::Stopped,
+            }
         }
-        priority = Some(own);
-        let rule = position as u32;
-        match session.run(entry, source, instance, None) {
-            Status::Done => {}
-            Status::NoRoom => {
-                let instance = session.instance();
-                return Fired::NoRoom { rule, instance };
-            }
-            Status::NoFrames => {
-                let instance = session.instance();
-                return Fired::NoFrames { rule, instance };
-            }
-            Status::Fault | Status::False => {
-                let instance = session.instance();
-                return Fired::Interpret { rule, instance };
-            }
-            Status::Stopped => return Fired::Stopped,
-        }
-        instance = 0;
     }
     Fired::All
 }
@@ -126,13 +132,22 @@ impl Generator<'_> {
         let sources = std::mem::take(&mut columns.sources);
         let native = self.native;
         let first_cover_point = native.facts.first_cover_point;
+        let selectors = &native.facts.selectors;
+        let mut worth = std::mem::take(&mut self.worth);
         let mut session = self.session(block).writing(columns, first_cover_point);
         let mut ended = (block.len() as u32, Fired::All);
         let mut from = from;
         for source in from.state..block.len() as u32 {
             let entry = &mut sources[source as usize];
             session.set_source(source, counts_of(entry));
-            let fired = fire_rules(&mut session, native, source as usize, from);
+            // An expansion that goes on does so at the very rule where it was left.
+            if (from.rule, from.instance) == (0, 0) {
+                let state = &block.bytes()[source as usize * block.state_len()..];
+                selectors.select(state, &mut worth);
+            } else {
+                selectors.all_from(from.rule as usize, &mut worth);
+            }
+            let fired = fire_rules(&mut session, native, source as usize, &worth, from.instance);
             note(entry, session.counts());
             if !matches!(fired, Fired::All) {
                 ended = (source, fired);
@@ -141,6 +156,7 @@ impl Generator<'_> {
             from = Cursor::default();
         }
         let len = session.len();
+        self.worth = worth;
         out.set_len(len);
         ended
     }

@@ -9,6 +9,7 @@
 //! - [`analysis`]: what is found out before lowering.
 //! - [`lower`]: from the tree to Cranelift's code, one function per rule.
 //! - [`compile`]: all functions, in parallel, to executable memory.
+//! - [`selectors`]: which rules need not be called at a state.
 //! - [`driver`]: the [`Expander`](hadal_model::Expander).
 //! - [`call`]: all unsafe code.
 
@@ -18,6 +19,7 @@ mod call;
 mod compile;
 mod driver;
 mod lower;
+mod selectors;
 mod unit;
 
 pub use compile::{Error, Native};

@@ -300,6 +300,69 @@ fn aliases_and_unions() {
 }
 
 #[test]
+fn rules_that_a_field_rules_out_leave_order_and_counts_as_they_are() {
+    let text = "type p: 0..2; at: enum { idle, wanting, inside, leaving };
+         var pc: array [p] of at; turn: p; door: boolean; rest: record n: 0..3; end;
+         startstate for i: p do pc[i] := idle; end; turn := 0; door := true; rest.n := 0; end;
+         ruleset i: p do
+           rule idle = pc[i] ==> pc[i] := wanting; end;
+           rule pc[i] = wanting & turn = i ==> pc[i] := inside; end;
+           rule pc[i] != idle & pc[i] != wanting & door ==> pc[i] := leaving; end;
+           rule !door & pc[i] != idle ==> door := true; end;
+           rule pc[i] = leaving ==> pc[i] := idle; turn := (i + 1) % 3; door := false; end;
+         end;
+         ruleset i: p; j: p do
+           alias one: pc[i]; other: pc[j] do
+             rule one = inside | one = leaving ==> rest.n := (rest.n + 1) % 4; end;
+             rule i < j & one = idle & other = idle ==> door := door; end;
+             rule one = inside & other = wanting ==> turn := j; end;
+           end; end;
+         rule rest.n > 1 ==> clear rest; end;
+         rule pc[turn] = inside ==> pc[turn] := leaving; end;";
+    check(text, 1225, 0);
+}
+
+#[test]
+fn a_fault_is_seen_where_a_field_further_right_rules_the_rule_out() {
+    // Each of the last four rules faults at x = 3 or where y is undefined, and at no other state.
+    for guard in [
+        "10 / (3 - x) > 20 & pc = 1",
+        "y = 0 & pc = 1",
+        "pc = 2 & y = 0",
+        "y = 1 | pc = 1",
+    ] {
+        let text = format!(
+            "var x: 0..3; y: 0..1; pc: 0..2;
+             startstate x := 0; undefine y; pc := 0; end;
+             startstate x := 0; y := 0; pc := 2; end;
+             rule pc != 1 & x < 3 ==> x := x + 1; end;
+             rule pc = 0 & x = 2 ==> pc := 2; end;
+             rule pc = 1 ==> pc := 1; end;
+             rule {guard} ==> pc := 2; end;"
+        );
+        let n_faults = match guard {
+            "10 / (3 - x) > 20 & pc = 1" => 3,
+            "pc = 2 & y = 0" => 2,
+            _ => 6,
+        };
+        check(&text, 10, n_faults);
+    }
+}
+
+#[test]
+fn rules_of_later_priority_do_not_fire_because_others_were_left_out() {
+    let text = "var pc: 0..5; n: 0..7;
+         startstate pc := 0; n := 0; end;
+         rule 1 \"step\" pc = 0 ==> pc := 1; end;
+         rule 1 \"again\" pc = 1 & n < 4 ==> n := n + 1; pc := 0; end;
+         rule 1 \"late\" pc = 4 ==> pc := 5; end;
+         rule 2 \"never\" pc = 2 ==> pc := 3; end;
+         rule 2 \"many\" n > 2 ==> pc := 4; end;
+         rule 3 \"last\" n >= 0 ==> pc := 0; end;";
+    check(text, 12, 0);
+}
+
+#[test]
 fn multisets_and_choose() {
     check(
         "type v: 0..2;

@@ -279,7 +279,8 @@ impl<'a> Faults<'a> {
         })
     }
 
-    fn place_type(&self, place: &Place) -> Option<TypeId> {
+    /// The type of what a place holds.
+    pub(crate) fn place_type(&self, place: &Place) -> Option<TypeId> {
         let mut ty = self.root_type(place)?;
         for step in &place.path {
             ty = match (step, self.unit.parts(ty)) {

@@ -68,7 +68,8 @@ pub(crate) fn plan<'p>(
     }
 }
 
-fn conjuncts<'p>(unit: &Unit<'p>, id: ExprId, parts: &mut Vec<Part<'p>>) {
+/// The parts of a condition that must all be true, in order.
+pub(super) fn conjuncts<'p>(unit: &Unit<'p>, id: ExprId, parts: &mut Vec<Part<'p>>) {
     match unit.program.expr(id) {
         Expr::And(operands) => operands.iter().for_each(|&id| conjuncts(unit, id, parts)),
         Expr::Bool(true) => {}
@@ -157,7 +158,8 @@ fn levels(
     Some(levels)
 }
 
-fn part_may_fault(
+/// Whether evaluating a part may fault, `defined` being the parameters.
+pub(super) fn part_may_fault(
     unit: &Unit<'_>,
     item: usize,
     frame: &Frame,

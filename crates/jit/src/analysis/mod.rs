@@ -5,3 +5,4 @@ pub(crate) mod defined;
 pub(crate) mod fault;
 pub(crate) mod guard;
 pub(crate) mod locals;
+pub(crate) mod test;
