@@ -19,8 +19,8 @@ pub struct Row {
 /// All that was measured, and the ratio to rumur.
 pub fn all(rows: &[Row]) -> String {
     let mut out = String::from(
-        "| model | threads | states | transitions | load ms | compile ms | first state ms | search s | M transitions/s | bytes/state | rumur s | ratio |\n\
-         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        "| model | threads | states | transitions | load ms | compile ms | first state ms | search s | M transitions/s | bytes/state | at the end | rumur s | ratio |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for row in rows {
         for (threads, measured) in &row.measured {
@@ -37,7 +37,7 @@ pub fn all(rows: &[Row]) -> String {
             };
             let _ = writeln!(
                 out,
-                "| {} | {threads} | {} | {} | {:.1} | {:.1} | {:.1} | {search:.3} | {:.2} | {:.1} | {peer} | {ratio} |",
+                "| {} | {threads} | {} | {} | {:.1} | {:.1} | {:.1} | {search:.3} | {:.2} | {:.1} | {:.1} | {peer} | {ratio} |",
                 row.workload.name(),
                 measured.states,
                 measured.transitions,
@@ -46,6 +46,7 @@ pub fn all(rows: &[Row]) -> String {
                 measured.first_state_seconds * 1e3,
                 measured.transitions as f64 / search / 1e6,
                 measured.data_bytes as f64 / measured.states.max(1) as f64,
+                measured.end_bytes as f64 / measured.states.max(1) as f64,
             );
         }
     }
@@ -106,6 +107,7 @@ mod tests {
             first_state_seconds: 0.004,
             search_seconds,
             data_bytes: 100,
+            end_bytes: 90,
         };
         let workload = Workload {
             cmurphi_seconds,
@@ -121,7 +123,7 @@ mod tests {
     #[test]
     fn a_peer_that_was_ended_gives_a_lower_bound() {
         let text = all(&[row(None, 0.7, Some(Taken::Beyond(60.0)))]);
-        assert!(text.contains("| > 60 | > 85 |"), "{text}");
+        assert!(text.contains("| 10.0 | 9.0 | > 60 | > 85 |"), "{text}");
         assert!(cmurphi(&[row(None, 0.7, None)]).is_none());
     }
 

@@ -49,6 +49,8 @@ pub struct Measured {
     pub search_seconds: f64,
     /// Memory for states at its largest.
     pub data_bytes: u64,
+    /// The same at the end of the last layer.
+    pub end_bytes: u64,
 }
 
 impl Measured {
@@ -59,6 +61,7 @@ impl Measured {
         self.first_state_seconds = self.first_state_seconds.min(other.first_state_seconds);
         self.search_seconds = self.search_seconds.min(other.search_seconds);
         self.data_bytes = self.data_bytes.min(other.data_bytes);
+        self.end_bytes = self.end_bytes.min(other.end_bytes);
     }
 }
 
@@ -145,7 +148,9 @@ impl Workload {
         let options = self.options(threads);
         let before_search = first.elapsed().as_secs_f64();
         let mut first_layer = None;
+        let mut end_bytes = 0;
         let mut watch = |progress: &Progress| {
+            end_bytes = progress.data_bytes;
             if progress.frontier_done > 0 {
                 first_layer.get_or_insert(progress.seconds);
             }
@@ -173,6 +178,7 @@ impl Workload {
             first_state_seconds: before_search + first_layer,
             search_seconds: outcome.seconds.search,
             data_bytes: outcome.data_bytes,
+            end_bytes,
         })
     }
 }

@@ -354,7 +354,8 @@ impl<'a> Rounds<'a> {
                 }
                 round.active.len()
             };
-            keyed.widen(self.on_disk.is_some())?;
+            self.table_bytes = keyed.widen(self.on_disk.is_some())?;
+            self.peak_bytes = self.peak_bytes.max(self.data_bytes());
             self.table_bytes = shared.visited.table_bytes();
             if let (Some(external), Some(on_disk)) = (&mut self.external, &self.on_disk) {
                 let means = means(keyed, on_disk, &external.shares, self.sizes.n_threads);

@@ -117,17 +117,17 @@ impl Keyed {
     }
 
     /// Gives keys more room, where some did not fit; those in the set are made anew. Signatures
-    /// stay as they are.
-    pub(crate) fn widen(&self, keep_order: bool) -> Result<(), Unfit> {
+    /// stay as they are. Returns the most memory that the set took meanwhile, in bytes.
+    pub(crate) fn widen(&self, keep_order: bool) -> Result<u64, Unfit> {
         let before = self.codec.newest();
         let after = self.codec.widen(keep_order)?;
         if after != before && self.hashing.is_none() {
             let recoder = self.codec.recoder(before.version, after.version);
-            write(&self.set).recode(after.n_bits, |key, made| {
+            return Ok(write(&self.set).recode(after.n_bits, |key, made| {
                 assert!(recoder.recode(key, made), "newer layouts have room for all");
-            });
+            }));
         }
-        Ok(())
+        Ok(read(&self.set).data_bytes())
     }
 
     /// Appends to `states` the states of some records; `words` is scratch.

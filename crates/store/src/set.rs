@@ -126,23 +126,28 @@ impl Set {
     }
 
     /// Turns all keys into other ones, of which the first `n_bits` bits are used. `recode` writes
-    /// to its second argument what its first becomes.
+    /// to its second argument what its first becomes. Returns the most memory that was held at a
+    /// time, in bytes.
     ///
     /// One partition of the old keys after the other is freed as the new ones grow. A cache stays
-    /// one of the same size.
-    pub fn recode(&mut self, n_bits: usize, mut recode: impl FnMut(&[u64], &mut [u64])) {
+    /// one of the same size, and for the sake of memory keeps its young keys only.
+    pub fn recode(&mut self, n_bits: usize, mut recode: impl FnMut(&[u64], &mut [u64])) -> u64 {
         let new = Set::new(Placing::new(n_bits));
         let placing = new.placing;
         let cache_bytes: Option<usize> = read(&self.partitions[0]).cache_bytes;
         if let Some(bytes) = cache_bytes {
-            for partition in &new.partitions {
-                write(partition).begin_cache(bytes);
+            for (old, new) in self.partitions.iter().zip(&new.partitions) {
+                write(old).old = None;
+                write(new).begin_cache(bytes);
             }
         }
         let (mut keys, mut made) = (Vec::new(), Vec::new());
         let mut by_partition = Keys::default();
         let n_words = self.placing.key_words();
+        let mut old_bytes = self.data_bytes();
+        let mut most_bytes = old_bytes + new.data_bytes();
         for partition in &self.partitions {
+            let partition_bytes = read(partition).data_bytes();
             keys.clear();
             write(partition).take_keys(&mut keys);
             made.clear();
@@ -156,8 +161,14 @@ impl Set {
                 let cells = by_partition.cells(number);
                 write(&new.partitions[number]).add_all(std::iter::once(cells), |_, _| ());
             }
+            let n_keys = keys.len() / n_words;
+            let key_bytes = 8 * (n_words + placing.key_words()) + Keys::bytes_for_key(placing);
+            let held_bytes = old_bytes + new.data_bytes() + (n_keys * key_bytes) as u64;
+            most_bytes = most_bytes.max(held_bytes);
+            old_bytes -= partition_bytes;
         }
         *self = new;
+        most_bytes
     }
 }
 

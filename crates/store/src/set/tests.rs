@@ -150,6 +150,26 @@ fn a_cache_forgets_but_never_invents() {
     }
 }
 
+/// Old and new keys are never all there at once: the larger of the two, a partition that is under
+/// way, and what arrays hold beyond their keys.
+#[test]
+fn recoding_takes_little_memory_beside_the_keys() {
+    let mut rng = Pcg64Mcg::seed_from_u64(10);
+    for (n_bits, wider) in [(72, 80), (91, 104), (130, 140)] {
+        let mut set = Set::new(Placing::new(n_bits));
+        let keys = random_keys(&mut rng, n_bits, 400_000, u64::MAX);
+        add(&set, &[keys]);
+        let before = set.data_bytes();
+        let most = set.recode(wider, |key, made| {
+            made.fill(0);
+            made[..key.len()].copy_from_slice(key);
+        });
+        let larger = before.max(set.data_bytes());
+        assert!(most >= larger, "{most} bytes, but {larger} at an end");
+        assert!(most <= larger * 6 / 5, "{most} bytes for {larger}");
+    }
+}
+
 #[test]
 fn a_recoded_cache_keeps_its_size() {
     let mut rng = Pcg64Mcg::seed_from_u64(9);
