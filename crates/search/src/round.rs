@@ -354,7 +354,7 @@ impl<'a> Rounds<'a> {
                 }
                 round.active.len()
             };
-            self.table_bytes = keyed.widen(self.on_disk.is_some())?;
+            self.table_bytes = keyed.widen(self.external.is_some())?;
             self.peak_bytes = self.peak_bytes.max(self.data_bytes());
             self.table_bytes = shared.visited.table_bytes();
             if let (Some(external), Some(on_disk)) = (&mut self.external, &self.on_disk) {

@@ -6,7 +6,7 @@ use crate::data::{Data, shuffled};
 use crate::watch::Watch;
 
 /// Keys of a part that is sorted at once.
-const PART_KEYS: usize = 8192;
+const PART_KEYS: usize = 4096;
 
 /// Sorts all keys, and again as many of them twice, in random order.
 pub(crate) fn race(data: &Data) {
