@@ -198,14 +198,18 @@ impl Selector {
 }
 
 #[cfg(test)]
+mod random;
+
+#[cfg(test)]
 mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::AtomicU64;
 
     use hadal_ir::interp::{Interpreter, Limits};
-    use hadal_syntax::Source;
+    use hadal_ir::program::LocalKind;
 
     use super::Selectors;
+    use super::random::{Seen, check, compile};
     use crate::unit::Unit;
 
     /// The rules, as a bit each, that are left where `pc` has these values as they are stored.
@@ -215,9 +219,7 @@ mod tests {
              startstate pc[0] := 0; pc[1] := 0; x := 0; end; {rules}
              rule y = 0 ==> pc[0] := 7; pc[1] := 7; x := 3; y := 3; end;"
         );
-        let source = Source::new("test.m", text).expect("a short text");
-        let compiled = hadal_murphi::compile(&source, &hadal_murphi::Options::default());
-        let program = compiled.program.expect("a legal model");
+        let program = compile(&text);
         let order: Vec<usize> = (0..program.rules.len() - 1).collect();
         let interpreter = Interpreter::new(program, Limits::default());
         let frame_bytes: Vec<AtomicU64> = Vec::new();
@@ -252,6 +254,28 @@ mod tests {
              rule pc[i] = 1 & pc[j] = 3 ==> pc[i] := 2; end;
              rule pc[i] = 4 & pc[j] = 1 ==> pc[i] := 2; end; end;";
         assert_eq!(left(rules, [1, 2]), 0b011);
+    }
+
+    /// A reference may count elements from elsewhere than what it is bound to.
+    #[test]
+    fn elements_are_counted_as_the_type_of_a_reference_says() {
+        let mut program = compile(
+            "type p: 1..2; q: 0..1; var other: array [q] of 0..14;
+             pc: array [q] of array [p] of 0..14;
+             startstate clear other; clear pc; pc[0][1] := 5; pc[1][1] := 5; end;
+             ruleset n: q; i := 1 to 1 do alias all: pc[n] do
+               rule all[i] = 0 ==> other[0] := 1; end; end; end;",
+        );
+        let other = program.vars[0].ty;
+        let mut locals = program.rules[0].frame.locals.iter_mut();
+        let alias = locals
+            .find(|local| !matches!(local.kind, LocalKind::Value(_)))
+            .expect("the alias is a reference");
+        alias.kind = LocalKind::ConstRef(other);
+        assert_eq!(hadal_ir::verify::verify(&program), Ok(()));
+        let mut seen = Seen::default();
+        assert_eq!(check(program, &mut seen), Ok(()));
+        assert_eq!((seen.n_states, seen.n_enabled), (2, 2));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! - [`agreement`]: two generators of one model, held against each other on every state.
 //! - [`coherence`]: Murphi models of any length.
+//! - [`guards`]: random Murphi models whose guards test fields of the state.
 //! - [`random`]: well-typed random programs of the guarded-command language.
 //! - [`oracle`]: a brute-force search that is too simple to be wrong.
 //! - [`renaming`]: states with the elements of scalarsets renamed, by brute force.
@@ -13,6 +14,7 @@ pub mod agreement;
 pub mod coherence;
 pub mod corpus;
 pub mod disk;
+pub mod guards;
 pub mod oracle;
 pub mod random;
 pub mod renaming;

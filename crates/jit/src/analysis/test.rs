@@ -180,7 +180,12 @@ impl<'p> Finder<'_, 'p> {
                 let ty = self.unit.program.var(*var).ty;
                 (vec![self.unit.layout.var(*var)], ty)
             }
-            Root::Local(local) => self.first_bits(self.bound_to(*local)?)?,
+            Root::Local(local) => {
+                // Elements count from where the reference's own type says, which may have other
+                // indices than what it is bound to.
+                let (at, _) = self.first_bits(self.bound_to(*local)?)?;
+                (at, self.rule.frame.local(*local).kind.ty())
+            }
             Root::Result { .. } => return None,
         };
         for step in &place.path {
