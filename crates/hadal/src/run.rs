@@ -175,6 +175,9 @@ pub(crate) fn run(
             None => deliver(&mut io::stdout(), &text, "the run record"),
         });
     }
+    if delivered.is_ok() && outcome.reason.is_none() {
+        delivered = finish(question, &taken);
+    }
     Ok(match delivered {
         Ok(()) => exit,
         // The verdict stands, but whoever waits for it did not get it.
@@ -237,6 +240,19 @@ fn search(
     Ok(hadal_search::check_on_disk(
         model, options, on_disk, stop, display,
     ))
+}
+
+/// Once the result is delivered, a folder that was given has nothing to go on with.
+fn finish(question: &Question, taken: &Taken) -> anyhow::Result<()> {
+    let Some(place) = taken.place.as_ref().filter(|place| place.kept.is_some()) else {
+        return Ok(());
+    };
+    let on_disk = OnDisk {
+        folder: place.folder.clone(),
+        resumable: true,
+        label: question.to_label()?,
+    };
+    hadal_search::finish(&on_disk).context("cannot note that the run came to its end")
 }
 
 /// Writes a result. Whoever closes the pipe has seen enough.

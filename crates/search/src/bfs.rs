@@ -251,13 +251,6 @@ impl Search<'_> {
                 self.layers.push(n_found);
             }
         }
-        if !matches!(end, End::Stopped(_)) {
-            // The paths of violations are read from the parent log before it goes.
-            let commits = self.commits.take();
-            let outcome = report::report(self, end)?;
-            commits.map_or(Ok(()), |commits| commits.finish())?;
-            return Ok(outcome);
-        }
         report::report(self, end)
     }
 

@@ -60,7 +60,7 @@ pub use error::Error;
 pub use hashing::StoreKind;
 pub use locality::{Jump, Locality, Share, locality};
 pub use omission::Omission;
-pub use on_disk::{OnDisk, Verified, check_on_disk, resume, verify};
+pub use on_disk::{OnDisk, Verified, check_on_disk, finish, resume, verify};
 pub use options::{Deadlock, Options};
 pub use outcome::{
     DiskUse, Duplicates, Outcome, Path, PathStep, Reason, Seconds, Stats, Value, Verdict,

@@ -5,7 +5,7 @@ use hadal_store::disk::{BlockWriter, Folder, Kind, ParentLog};
 use hadal_store::{BlockSource, Error as StoreError};
 
 use crate::bfs;
-use crate::snapshot::{Content, from_manifest};
+use crate::snapshot::{Content, from_manifest, to_manifest};
 use crate::{Error, Observer, Options, Outcome};
 
 /// Where a search puts what memory cannot hold.
@@ -36,6 +36,17 @@ pub fn check_on_disk(
         stop,
         observer,
     )
+}
+
+/// Notes that a search with a folder came to its end and that its result is delivered: there is
+/// nothing to go on with, and what it left on disk goes.
+///
+/// This is not for the search itself to say. Should the process die before anyone has seen the
+/// result, another run must be able to find it again.
+pub fn finish(on_disk: &OnDisk) -> Result<(), Error> {
+    on_disk.folder.clear()?;
+    let manifest = to_manifest(&on_disk.label, &Content::Finished);
+    Ok(on_disk.folder.commit(&manifest)?)
 }
 
 /// Goes on with the search that `manifest`, the manifest of `folder`, is about. Model and those

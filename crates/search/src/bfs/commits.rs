@@ -52,15 +52,6 @@ impl Commits {
         self.has_worked.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that the search came to its end: there is nothing to go on with.
-    pub(super) fn finish(self) -> Result<(), Error> {
-        if self.on_disk.resumable {
-            self.on_disk.folder.clear()?;
-            self.write(&Content::Finished)?;
-        }
-        Ok(())
-    }
-
     fn write(&self, content: &Content) -> Result<(), StoreError> {
         let manifest = to_manifest(&self.on_disk.label, content);
         self.on_disk.folder.commit(&manifest)
