@@ -637,7 +637,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Mcg;
 
-    use super::{Keep, Log};
+    use super::{Keep, Log, Slice};
     use crate::disk::{Folder, FolderOptions, NativeDisk};
 
     fn folder(path: &std::path::Path) -> Folder {
@@ -655,6 +655,14 @@ mod tests {
     fn piece(first: u64, len: usize) -> Arc<[u8]> {
         let record = |ordinal: u64| [&ordinal.to_be_bytes()[..], &[7]].concat();
         (first..first + len as u64).flat_map(record).collect()
+    }
+
+    #[track_caller]
+    fn assert_there(log: &mut Log, first: u64, len: u64) -> Vec<Slice> {
+        let slices = log.read(first, len as usize).expect("it is there");
+        let bytes: Vec<u8> = slices.iter().flat_map(|s| s.bytes().to_vec()).collect();
+        assert_eq!(bytes, *piece(first, len as usize));
+        slices
     }
 
     #[test]
@@ -679,9 +687,7 @@ mod tests {
             let mut at = 0;
             while at < log.len() {
                 let len = rng.random_range(1..2000).min(log.len() - at);
-                let slices = log.read(at, len as usize).expect("it is there");
-                let bytes: Vec<u8> = slices.iter().flat_map(|s| s.bytes().to_vec()).collect();
-                assert_eq!(bytes, *piece(at, len as usize));
+                assert_there(&mut log, at, len);
                 at += len;
                 log.forget_before(at).expect("it works");
             }
@@ -706,9 +712,7 @@ mod tests {
                 // Now more is read than appended, now less.
                 let most = if round / 300 % 2 == 0 { 100 } else { 600 };
                 let len = rng.random_range(0..most).min(log.len() - at);
-                let slices = log.read(at, len as usize).expect("it is there");
-                let bytes: Vec<u8> = slices.iter().flat_map(|s| s.bytes().to_vec()).collect();
-                assert_eq!(bytes, *piece(at, len as usize));
+                assert_there(&mut log, at, len);
                 at += len;
                 log.forget_before(at).expect("it works");
             }
@@ -738,9 +742,7 @@ mod tests {
         let mut log = Log::reopen(folder, Keep::AllAndWrite, &entries).expect("it is there");
         assert_eq!(log.len(), 50_505);
         log.append(piece(log.len(), 5), 5, 3).expect("it works");
-        let slices = log.read(50_000, 510).expect("it is there");
-        let bytes: Vec<u8> = slices.iter().flat_map(|s| s.bytes().to_vec()).collect();
-        assert_eq!(bytes, *piece(50_000, 510));
+        let slices = assert_there(&mut log, 50_000, 510);
         assert_eq!(slices.last().map(|slice| slice.version), Some(3));
     }
 }
