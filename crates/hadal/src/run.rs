@@ -180,7 +180,7 @@ pub(crate) fn run(
     }
     Ok(match delivered {
         Ok(()) => exit,
-        // The verdict stands, but whoever waits for it did not get it.
+        // The verdict stands, but whoever waits for it did not get it, or its folder is in the way.
         Err(error) => {
             eprintln_lossy(&format!("{error:#}"));
             Exit::Internal
@@ -226,20 +226,24 @@ fn search(
     let Some(place) = &taken.place else {
         return Ok(hadal_search::check(model, options, stop, display));
     };
-    let folder = place.folder.clone();
     if let Some(manifest) = &taken.manifest {
+        let folder = place.folder.clone();
         return Ok(hadal_search::resume(
             model, options, folder, manifest, stop, display,
         ));
     }
-    let on_disk = OnDisk {
-        folder,
-        resumable: place.kept.is_some(),
-        label: question.to_label()?,
-    };
+    let on_disk = on_disk(question, place)?;
     Ok(hadal_search::check_on_disk(
         model, options, on_disk, stop, display,
     ))
+}
+
+fn on_disk(question: &Question, place: &Place) -> anyhow::Result<OnDisk> {
+    Ok(OnDisk {
+        folder: place.folder.clone(),
+        resumable: place.kept.is_some(),
+        label: question.to_label()?,
+    })
 }
 
 /// Once the result is delivered, a folder that was given has nothing to go on with.
@@ -247,11 +251,7 @@ fn finish(question: &Question, taken: &Taken) -> anyhow::Result<()> {
     let Some(place) = taken.place.as_ref().filter(|place| place.kept.is_some()) else {
         return Ok(());
     };
-    let on_disk = OnDisk {
-        folder: place.folder.clone(),
-        resumable: true,
-        label: question.to_label()?,
-    };
+    let on_disk = on_disk(question, place)?;
     hadal_search::finish(&on_disk).context("cannot note that the run came to its end")
 }
 

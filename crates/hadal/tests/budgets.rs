@@ -5,24 +5,9 @@ mod common;
 
 use std::path::Path;
 
-use common::{hadal, root};
+use common::{RESULTS, hadal, root};
 use hadal_testkit::corpus::{Size, Verdict, directives, expected_rows, model_files, models_folder};
 use serde_json::Value;
-
-/// What must not depend on any of it.
-const RESULTS: [&str; 11] = [
-    "verdict",
-    "complete",
-    "reason",
-    "states",
-    "transitions",
-    "depth",
-    "layers",
-    "violations",
-    "rules",
-    "properties",
-    "constants",
-];
 
 /// Means to the same end, for state spaces of up to so many states: from a spill every few states
 /// to one now and then.

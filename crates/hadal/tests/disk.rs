@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Run, check_text, hadal, root};
+use common::{RESULTS, Run, check_text, hadal, root};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -24,23 +24,6 @@ const PUZZLE: [&str; 5] = [
 
 /// So little that most of the puzzle is on disk.
 const LITTLE: &str = "600K";
-
-/// What must not depend on budgets, folders or interruptions.
-const RESULTS: [&str; 13] = [
-    "model",
-    "verdict",
-    "complete",
-    "reason",
-    "states",
-    "visited",
-    "transitions",
-    "depth",
-    "layers",
-    "violations",
-    "rules",
-    "properties",
-    "constants",
-];
 
 fn puzzle(flags: &[&str]) -> Run {
     hadal(&[&["check"], &PUZZLE[..], &["--progress", "none"], flags].concat())

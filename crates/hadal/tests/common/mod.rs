@@ -9,6 +9,23 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+/// Fields of a record that must not depend on budgets, folders or interruptions.
+pub const RESULTS: [&str; 13] = [
+    "model",
+    "verdict",
+    "complete",
+    "reason",
+    "states",
+    "visited",
+    "transitions",
+    "depth",
+    "layers",
+    "violations",
+    "rules",
+    "properties",
+    "constants",
+];
+
 /// The result of a run.
 pub struct Run {
     pub code: i32,
