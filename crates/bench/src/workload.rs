@@ -246,8 +246,11 @@ pub fn larger_than_memory(folder: &Path) -> Vec<Workload> {
     vec![
         new("sym/ldash.m", &[("nohome", "false")]),
         new("sym/n_peterson.m", &[("N", "10")]),
+        new("sym/n_peterson.m", &[("N", "11")]),
         new("sym/mcslock1.m", &[("N", "6")]),
+        new("sym/mcslock1.m", &[("N", "7")]),
         new("multiset+sym/newlist6.m", &[("CellCount", "7")]),
+        new("multiset+sym/newlist6.m", &[("CellCount", "8")]),
     ]
 }
 

@@ -108,7 +108,7 @@ pub fn verify(folder: &Folder, manifest: &[u8]) -> Result<Verified, Error> {
         read(&entry.name, hadal_store::LOG, entry.n_blocks)?;
     }
     if let Some(external) = external {
-        for entry in (external.tiers.iter()).chain(&external.sub_runs).flatten() {
+        for entry in external.tiers.iter().flatten() {
             read(&entry.name, crate::external::RUN, entry.n_blocks)?;
         }
     }

@@ -9,6 +9,7 @@
 
 mod saving;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -462,7 +463,7 @@ impl<'a> Rounds<'a> {
         };
         let since = Instant::now();
         let means = means(keyed, on_disk, &external.shares, self.sizes.n_threads);
-        external.candidates.end_piece()?;
+        external.candidates.end_layer(&means)?;
         let resolved = resolve(&external.candidates, &external.tiers, &means)?;
         duplicates.layer += resolved.n_equal;
         duplicates.disk += resolved.n_old;
@@ -470,14 +471,30 @@ impl<'a> Rounds<'a> {
         self.seconds.merge += since.elapsed().as_secs_f64();
 
         let since = Instant::now();
+        // While some pieces are worked on, others are read.
+        let half = shared.settling.len().div_ceil(2);
+        let (mut judged, mut read_next) = (0..half, half..shared.settling.len());
         let mut next = 0;
-        loop {
-            let n_pieces = self.assign_pieces(&mut next)?;
-            if n_pieces == 0 {
-                break;
-            }
-            self.phase(Job::Judge, n_pieces, false);
-            for piece in &shared.settling[..n_pieces] {
+        let mut n_pieces = assign_pieces(shared, judged.clone(), external, &mut next)?;
+        while n_pieces > 0 {
+            let mut n_next = Ok(0);
+            let Rounds {
+                crew,
+                worker,
+                external: Some(external),
+                ..
+            } = self
+            else {
+                return Ok(None);
+            };
+            crew.run(
+                Job::Judge(judged.start),
+                n_pieces,
+                false,
+                || n_next = assign_pieces(shared, read_next.clone(), external, &mut next),
+                |job, item| shared.work(job, item, worker),
+            );
+            for piece in &shared.settling[judged.clone()][..n_pieces] {
                 let mut piece = write(piece);
                 if piece.flow == Flow::Stopped || shared.stop.is_raised() {
                     return Ok(Some(Halt::Stopped));
@@ -495,6 +512,8 @@ impl<'a> Rounds<'a> {
                     self.parents.push(parent)?;
                 }
             }
+            n_pieces = n_next?;
+            std::mem::swap(&mut judged, &mut read_next);
         }
         *write(&shared.is_new) = Bitmap::default();
         self.seconds.check += since.elapsed().as_secs_f64();
@@ -504,32 +523,11 @@ impl<'a> Rounds<'a> {
             return Ok(None);
         };
         // Candidates go first, so that the disk has room for larger runs.
-        external.candidates.clear()?;
+        external.candidates.clear(resolved.sample, keyed)?;
         let means = self::means(keyed, on_disk, &external.shares, self.sizes.n_threads);
         external.tiers.push(resolved.tier, &means)?;
         self.seconds.merge += since.elapsed().as_secs_f64();
         Ok(None)
-    }
-
-    /// Assigns the pieces of candidates from `next` on; says how many.
-    fn assign_pieces(&mut self, next: &mut u64) -> Result<usize, Error> {
-        let Some(external) = &mut self.external else {
-            return Ok(0);
-        };
-        let log = &mut external.candidates.log;
-        let mut n_pieces = 0;
-        for settling in &self.shared.settling {
-            if *next == log.len() {
-                break;
-            }
-            let piece = log.read_piece(*next)?;
-            let first = *next;
-            *next += piece.len as u64;
-            log.forget_before(*next)?;
-            write(settling).assign(piece, first);
-            n_pieces += 1;
-        }
-        Ok(n_pieces)
     }
 
     /// Gives the survivors of each task consecutive ordinals; returns how many there are, and
@@ -678,6 +676,29 @@ impl<'a> Rounds<'a> {
         let expensive = |candidates| Remark::ExpensiveCanonicalForm { candidates };
         self.most_candidates.map(expensive).into_iter().collect()
     }
+}
+
+/// Reads pieces of candidates from `next` on to these places; says how many.
+fn assign_pieces(
+    shared: &Shared<'_>,
+    places: Range<usize>,
+    external: &mut External,
+    next: &mut u64,
+) -> Result<usize, Error> {
+    let log = &mut external.candidates.log;
+    let mut n_pieces = 0;
+    for settling in &shared.settling[places] {
+        if *next == log.len() {
+            break;
+        }
+        let piece = log.read_piece(*next)?;
+        let first = *next;
+        *next += piece.len as u64;
+        log.forget_before(*next)?;
+        write(settling).assign(piece, first);
+        n_pieces += 1;
+    }
+    Ok(n_pieces)
 }
 
 /// Puts the survivors of a round behind all states before.

@@ -65,8 +65,9 @@ pub(crate) enum Job {
     Settle,
     /// What may be new, with its parents, for a later look. An item is a task.
     Collect,
-    /// New states among candidates, and their properties. An item is a piece of candidates.
-    Judge,
+    /// New states among candidates, and their properties. An item is a piece of candidates, the
+    /// first of them at this place.
+    Judge(usize),
 }
 
 /// Candidates whose cells and states are read ahead: a large table is not in any cache, and loads
@@ -105,7 +106,8 @@ impl<'a> Shared<'a> {
                 .collect(),
             edges: (0..window_blocks).map(|_| RwLock::default()).collect(),
             round: RwLock::default(),
-            settling: (0..window_blocks)
+            // Some are worked on while others are read.
+            settling: (0..window_blocks.max(2))
                 .map(|_| RwLock::new(Settling::new(shape)))
                 .collect(),
             is_new: RwLock::default(),
@@ -155,10 +157,10 @@ impl<'a> Shared<'a> {
                     write(&self.tasks[round.active[item]]).collect_candidates(keyed);
                 }
             }
-            Job::Judge => {
+            Job::Judge(first) => {
                 if let Visited::Keys(keyed) = &self.visited {
                     let is_new = read(&self.is_new);
-                    write(&self.settling[item]).settle(&is_new, keyed, self.shape, worker);
+                    write(&self.settling[first + item]).settle(&is_new, keyed, self.shape, worker);
                 }
             }
             Job::Settle => {

@@ -62,7 +62,6 @@ pub(crate) struct SavedExternal {
     pub(crate) tiers: Vec<Vec<RunEntry>>,
     pub(crate) candidates: Vec<SegmentEntry>,
     pub(crate) n_candidates: u64,
-    pub(crate) sub_runs: Vec<Vec<RunEntry>>,
 }
 
 /// A run, as a manifest lists it.
@@ -80,10 +79,7 @@ impl Snapshot {
         let logs = external
             .map(|external| &external.candidates[..])
             .unwrap_or_default();
-        let runs = external.into_iter().flat_map(|external| {
-            let tiers = external.tiers.iter().flatten();
-            tiers.chain(external.sub_runs.iter().flatten())
-        });
+        let runs = (external.into_iter()).flat_map(|external| external.tiers.iter().flatten());
         (self.log.iter().chain(logs).map(|entry| &entry.name[..]))
             .chain(runs.map(|entry| &entry.name[..]))
             .chain(self.parents_file.as_deref())

@@ -27,4 +27,7 @@ pub trait BlockSource: Send + Sync {
 pub trait BlockReader: Send {
     /// The next block that is wanted, with its number.
     fn next(&mut self) -> Result<Option<(u32, &[u8])>, Error>;
+
+    /// The block that [`next`](Self::next) gave last, again.
+    fn last(&self) -> Option<(u32, &[u8])>;
 }

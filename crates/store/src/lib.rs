@@ -26,9 +26,11 @@ mod record;
 pub mod run;
 mod set;
 mod table;
+mod varint;
 
 pub use arena::Arena;
 pub use blocks::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource};
+pub use disk::{decode_parent, encode_parent};
 pub use error::Error;
 pub use hash::{SeededHash, hash_state};
 pub use key::Placing;

@@ -1,13 +1,15 @@
-//! States that may be new: in the order of their generation, and in the order of their keys.
+//! States that may be new, in the order of their generation: their records and parents in a log, and
+//! their keys, which are to be put in order.
 
 use hadal_store::codec::KeyShape;
 use hadal_store::disk::Folder;
-use hadal_store::run::{MemoryBlocks, RunWriter, Split, Splitters, sort_part};
-use hadal_store::{Error, Keep, Log, Parent};
+use hadal_store::run::{Split, Splitters};
+use hadal_store::{Error, Keep, Log, Parent, decode_parent, encode_parent, record_len};
 
 use super::Shares;
+use super::buckets::Buckets;
 use super::parallel::in_parallel;
-use super::tiers::{Means, Segment, Tier, write_merged};
+use super::tiers::Means;
 use crate::snapshot::SavedExternal;
 use crate::visited::Keyed;
 
@@ -22,15 +24,26 @@ pub(crate) struct Candidates {
     /// Parcels that are not in the log yet, and how many candidates they have.
     parcels: Vec<u8>,
     n_in_parcels: usize,
-    /// Keys of those since the last chunk was written, in the order of generation.
+    /// Keys of the last ones, in the order of generation.
     pub(super) keys: Vec<u64>,
     pub(super) shape: KeyShape,
     /// Version of the layout of records.
     record_version: u32,
     /// Ordinal among the candidates of the first of these.
     pub(super) first: u64,
-    /// Chunks before, in the order of keys, with ordinals; some of them made one.
-    pub(super) sub_runs: Vec<Tier>,
+    /// Keys of those before, once there are more than one chunk.
+    pub(super) buckets: Option<Buckets>,
+    /// What is known of the layer before.
+    last: LayerBefore,
+}
+
+/// What the candidates of a layer tell about those of the next.
+#[derive(Default)]
+struct LayerBefore {
+    len: u64,
+    /// Some keys, and their layout.
+    sample: Vec<u64>,
+    shape: Option<KeyShape>,
 }
 
 /// Keys that are sorted at once, so that they stay in the cache.
@@ -41,6 +54,11 @@ const PIECE_BYTES: usize = 48 << 10;
 const PARCEL_HEAD: usize = 8;
 /// A chunk has at least so many keys, however little memory there is.
 const MIN_CHUNK_KEYS: usize = 8;
+/// A chunk has about so many keys for each bucket, or more: else there would be little in a piece
+/// but its head.
+const PIECE_KEYS: usize = 8;
+/// Keys that are remembered of a layer.
+pub(super) const SAMPLE_KEYS: u64 = 1 << 13;
 
 impl Candidates {
     pub(crate) fn new(
@@ -61,33 +79,48 @@ impl Candidates {
             shape: keyed.key_shape(),
             record_version: keyed.codec.newest().version,
             first: 0,
-            sub_runs: Vec::new(),
+            buckets: None,
+            last: LayerBefore::default(),
         })
     }
 
-    /// Takes candidates up again.
-    pub(crate) fn reopen(&mut self, saved: &SavedExternal) -> Result<(), Error> {
+    /// Takes candidates up again. Their keys are made anew of their records.
+    pub(crate) fn reopen(&mut self, saved: &SavedExternal, means: &Means<'_>) -> Result<(), Error> {
         let keep = keep(self.shares, self.durable);
         self.log = Log::reopen(self.folder.clone(), keep, &saved.candidates)?;
-        self.first = self.log.len();
-        for entries in &saved.sub_runs {
-            self.sub_runs.push(Tier::open(&self.folder, entries)?);
+        let mut words = Vec::new();
+        let mut next = 0;
+        while next < self.log.len() {
+            let piece = self.log.read_piece(next)?;
+            let record_len = record_len(means.keyed.codec.shape(piece.version));
+            let mut n_left = piece.len;
+            for parcel in parcels(piece.bytes()) {
+                let records = parcel.and_then(|(n, bytes)| {
+                    n_left = n_left.checked_sub(n)?;
+                    Some((n, bytes.get(..n * record_len)?))
+                });
+                let (n, records) = records.ok_or_else(not_whole)?;
+                words.clear();
+                means
+                    .keyed
+                    .keys_of_records(piece.version, records, n, &mut words);
+                self.append_keys(&words, n, means)?;
+            }
+            if n_left > 0 {
+                return Err(not_whole());
+            }
+            next += piece.len as u64;
         }
         Ok(())
     }
 
-    /// Puts everything on disk, and lists it for a manifest.
-    pub(crate) fn commit(&mut self, means: &Means<'_>) -> Result<SavedExternal, Error> {
+    /// Puts everything on disk that a later run needs, and lists it for a manifest.
+    pub(crate) fn commit(&mut self) -> Result<SavedExternal, Error> {
         self.end_piece()?;
-        if !self.keys.is_empty() {
-            self.sort_chunk(means)?;
-        }
-        self.write_sub_runs(means)?;
         Ok(SavedExternal {
             tiers: Vec::new(),
             candidates: self.log.commit()?,
             n_candidates: self.log.len(),
-            sub_runs: self.sub_runs.iter().map(Tier::entries).collect(),
         })
     }
 
@@ -98,9 +131,10 @@ impl Candidates {
 
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let runs: u64 = self.sub_runs.iter().map(Tier::memory_bytes).sum();
+        let buckets = self.buckets.as_ref().map_or(0, Buckets::memory_bytes);
         let parcels = self.parcels.capacity() as u64;
-        self.log.data_bytes() + parcels + 8 * self.keys.capacity() as u64 + runs
+        let words = self.keys.capacity() + self.last.sample.capacity();
+        self.log.data_bytes() + parcels + 8 * words as u64 + buckets
     }
 
     /// Appends candidates: their keys, and their records with parents.
@@ -114,14 +148,7 @@ impl Candidates {
         if len == 0 {
             return Ok(());
         }
-        if self.keys.len() / self.shape.n_words + len > self.chunk_keys() && !self.keys.is_empty() {
-            self.sort_chunk(means)?;
-        }
-        if self.keys.is_empty() {
-            self.keys
-                .reserve_exact(self.chunk_keys().max(len) * self.shape.n_words);
-        }
-        self.keys.extend_from_slice(keys);
+        self.append_keys(keys, len, means)?;
         if self.parcels.len() + PARCEL_HEAD + parcel.len() > PIECE_BYTES {
             self.end_piece()?;
         }
@@ -129,6 +156,20 @@ impl Candidates {
         self.parcels.extend((parcel.len() as u32).to_le_bytes());
         self.parcels.extend_from_slice(parcel);
         self.n_in_parcels += len;
+        Ok(())
+    }
+
+    /// Appends keys of `len` candidates.
+    fn append_keys(&mut self, keys: &[u64], len: usize, means: &Means<'_>) -> Result<(), Error> {
+        let chunk_keys = self.chunk_keys();
+        if self.n_in_chunk() + len > chunk_keys && !self.keys.is_empty() {
+            self.end_chunk(means)?;
+        }
+        if self.keys.is_empty() {
+            let n_words = chunk_keys.max(len) * self.shape.n_words;
+            self.keys.reserve_exact(n_words);
+        }
+        self.keys.extend_from_slice(keys);
         Ok(())
     }
 
@@ -142,30 +183,55 @@ impl Candidates {
         Ok(())
     }
 
+    /// Says that the layer has no more candidates: now all keys are in the chunk, or all in
+    /// buckets.
+    pub(crate) fn end_layer(&mut self, means: &Means<'_>) -> Result<(), Error> {
+        self.end_piece()?;
+        if self.buckets.is_some() {
+            self.end_chunk(means)?;
+            // Buckets are put in order where the chunk was.
+            self.keys = Vec::new();
+        }
+        Ok(())
+    }
+
     /// Goes on with keys and records of other shapes; what is there stays as it is.
     pub(crate) fn set_shapes(&mut self, means: &Means<'_>) -> Result<(), Error> {
         self.end_piece()?;
         self.record_version = means.keyed.codec.newest().version;
         let shape = means.keyed.key_shape();
-        if shape != self.shape && !self.keys.is_empty() {
-            self.sort_chunk(means)?;
+        if shape != self.shape {
+            self.end_chunk(means)?;
+            if let Some(buckets) = &mut self.buckets {
+                buckets.set_shape(means.keyed);
+            }
         }
         self.shape = shape;
         Ok(())
     }
 
-    /// Forgets the candidates, for the next layer.
-    pub(crate) fn clear(&mut self) -> Result<(), Error> {
+    /// Forgets the candidates, for the next layer; `sample` are keys of some of them, of the newest
+    /// layout.
+    pub(crate) fn clear(&mut self, sample: Vec<u64>, keyed: &Keyed) -> Result<(), Error> {
+        self.last = LayerBefore {
+            len: self.len(),
+            sample,
+            shape: Some(keyed.key_shape()),
+        };
         let log = empty_log(&self.folder, self.shares, self.durable)?;
         std::mem::replace(&mut self.log, log).discard()?;
         self.keys.clear();
         self.parcels.clear();
         self.n_in_parcels = 0;
         self.first = 0;
-        for sub_run in self.sub_runs.drain(..) {
-            sub_run.retire(&self.folder)?;
+        if let Some(mut buckets) = self.buckets.take() {
+            buckets.retire_spills(&self.folder)?;
         }
         Ok(())
+    }
+
+    fn n_in_chunk(&self) -> usize {
+        self.keys.len() / self.shape.n_words
     }
 
     /// Keys in a chunk: each takes its words and its place.
@@ -174,52 +240,71 @@ impl Candidates {
         (self.shares.chunk as usize / bytes_per_key).max(MIN_CHUNK_KEYS)
     }
 
-    /// Puts the keys at hand in order, as a run with ordinals. Runs stay in memory while there is
-    /// room; then they become one file.
-    fn sort_chunk(&mut self, means: &Means<'_>) -> Result<(), Error> {
-        let n_words = self.shape.n_words;
-        let n_threads = means.n_threads;
-        let splitters = self.splitters();
-        let splits = split(&self.keys, n_words, self.first, &splitters, n_threads)?;
-        let n_parts = splitters.n_parts();
-        let n_stretches = n_threads.min(n_parts);
-        let sorted = in_parallel(n_threads, n_stretches, |stretch| {
-            let mut writer = RunWriter::new(MemoryBlocks::default(), n_words, true);
-            let (mut scratch, mut batch) = Default::default();
-            for part in stretch * n_parts / n_stretches..(stretch + 1) * n_parts / n_stretches {
-                sort_part(&splits, part, &mut scratch, &mut batch);
-                writer.push(&batch.keys, &batch.ordinals)?;
-            }
-            Segment::keep(writer, self.shape.version)
-        })?;
-        drop(splits);
-        self.first = self.len();
-        self.keys.clear();
-        self.sub_runs.push(Tier { segments: sorted });
-        let in_memory = self.sub_runs.iter().filter(|run| run.is_in_memory());
-        if in_memory.map(Tier::memory_bytes).sum::<u64>() > self.shares.sub_runs {
-            self.write_sub_runs(means)?;
+    /// Keys of a bucket that a thread can put in order: each takes its words, its ordinal and its
+    /// place, and threads share the room of a chunk.
+    pub(super) fn bucket_keys(&self, n_threads: usize) -> u64 {
+        let bytes_per_key = 8 * self.shape.n_words as u64 + 16;
+        (self.shares.chunk / n_threads as u64 / bytes_per_key).max(MIN_CHUNK_KEYS as u64)
+    }
+
+    /// Deals the keys at hand out to buckets. These stay in memory while there is room; then they
+    /// become a file.
+    fn end_chunk(&mut self, means: &Means<'_>) -> Result<(), Error> {
+        if self.keys.is_empty() {
+            return Ok(());
         }
+        let mut buckets = match self.buckets.take() {
+            Some(buckets) => buckets,
+            None => Buckets::new(self.bucket_splitters(means.n_threads), self.shape),
+        };
+        let n_threads = means.n_threads;
+        let splitters = buckets.splitters();
+        let splits = split(
+            &self.keys,
+            self.shape.n_words,
+            self.first,
+            splitters,
+            n_threads,
+        )?;
+        buckets.add(&splits, n_threads)?;
+        drop(splits);
+        self.first += self.n_in_chunk() as u64;
+        self.keys.clear();
+        if buckets.packed_bytes() > self.shares.buckets {
+            buckets.spill(&self.folder)?;
+        }
+        self.buckets = Some(buckets);
         Ok(())
     }
 
-    /// Makes one run on disk of those that are in memory.
-    fn write_sub_runs(&mut self, means: &Means<'_>) -> Result<(), Error> {
-        let is_in_memory = |run: &mut Tier| run.is_in_memory();
-        let kept: Vec<Tier> = self.sub_runs.extract_if(.., is_in_memory).collect();
-        let segments: Vec<&Segment> = kept.iter().flat_map(|tier| &tier.segments).collect();
-        if !segments.is_empty() {
-            self.sub_runs.push(write_merged(&segments, true, means)?);
+    /// Where the buckets of a layer begin, whose first chunk is full.
+    fn bucket_splitters(&self, n_threads: usize) -> Splitters {
+        let n_words = self.shape.n_words;
+        let n_expected = (self.last.len + self.last.len / 4).max(2 * self.chunk_keys() as u64);
+        // Half of what there is room for, for some are larger than others.
+        let wanted = n_expected.div_ceil((self.bucket_keys(n_threads) / 2).max(1));
+        let most = (self.chunk_keys() / PIECE_KEYS).clamp(8, 1 << 12) as u64;
+        let n_buckets = wanted.clamp(1, most) as usize;
+        let sample = match self.last.shape == Some(self.shape) {
+            true => &self.last.sample[..],
+            false => &[],
+        };
+        if sample.len() / n_words < 4 * n_buckets {
+            return Splitters::sample(n_words, &[&self.keys], n_buckets);
         }
-        Ok(())
+        Splitters::sample(n_words, &[sample], n_buckets)
     }
 
     /// Cuts the keys at hand into parts that are sorted in the cache.
     pub(super) fn splitters(&self) -> Splitters {
-        let n_words = self.shape.n_words;
-        let n_parts = (self.keys.len() / n_words).div_ceil(PART_KEYS);
-        Splitters::sample(n_words, &[&self.keys], n_parts.clamp(1, 1 << 15))
+        part_splitters(&self.keys, self.shape.n_words)
     }
+}
+
+/// Cuts keys into parts that are sorted in the cache.
+pub(super) fn part_splitters(keys: &[u64], n_words: usize) -> Splitters {
+    let n_parts = (keys.len() / n_words).div_ceil(PART_KEYS);
+    Splitters::sample(n_words, &[keys], n_parts.clamp(1, 1 << 15))
 }
 
 /// Splits keys on several threads, each a stretch of them.
@@ -253,6 +338,14 @@ fn keep(shares: Shares, durable: bool) -> Keep {
     }
 }
 
+fn not_whole() -> Error {
+    Error::Damaged {
+        file: "the log of candidates".to_owned(),
+        offset: 0,
+        what: "a piece is not what was written".to_owned(),
+    }
+}
+
 /// The parcels of a piece, each with its number of candidates; `None` where they end in the middle
 /// of one.
 pub(crate) fn parcels(mut piece: &[u8]) -> impl Iterator<Item = Option<(usize, &[u8])>> {
@@ -277,47 +370,24 @@ pub(crate) fn parcels(mut piece: &[u8]) -> impl Iterator<Item = Option<(usize, &
     })
 }
 
-/// Writes parents behind the records of candidates: each as the distance from the one before, and
-/// the index.
+/// Writes parents behind the records of candidates.
 pub(crate) fn write_parents(parents: impl Iterator<Item = Parent>, piece: &mut Vec<u8>) {
     let mut last = 0;
     for parent in parents {
-        write_varint(parent.ordinal - last, piece);
-        write_varint(u64::from(parent.index), piece);
+        encode_parent(piece, last, parent);
         last = parent.ordinal;
     }
 }
 
 /// Reads `n` parents; `None` where there are none.
 pub(crate) fn read_parents(mut bytes: &[u8], n: usize) -> Option<Vec<Parent>> {
-    let mut ordinal = 0_u64;
+    let mut last = 0;
     let parents = (0..n).map(|_| {
-        ordinal = ordinal.checked_add(read_varint(&mut bytes)?)?;
-        let index = u32::try_from(read_varint(&mut bytes)?).ok()?;
-        Some(Parent { ordinal, index })
+        let parent = decode_parent(&mut bytes, last)?;
+        last = parent.ordinal;
+        Some(parent)
     });
     parents.collect()
-}
-
-fn write_varint(mut value: u64, bytes: &mut Vec<u8>) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

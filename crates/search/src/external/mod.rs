@@ -3,8 +3,9 @@
 //!
 //! A layer then goes like this. Successors that the set does not know are *candidates*: they may
 //! be new, or older than the set remembers. They are written down in the order in which they were
-//! generated, and their keys are put in order, a chunk at a time ([`Candidates`]).
-//! When the layer is expanded, equal candidates are made one, the first of them, and what older
+//! generated, and their keys are dealt out to buckets, a chunk at a time ([`Candidates`]).
+//! When the layer is expanded, the keys of one bucket after the other are put in order, equal
+//! candidates are made one, the first of them, and what older
 //! runs have is taken away ([`resolve`]); a bit for each candidate tells which are left.
 //! These are the new states. They become a run ([`Tiers`]), and going over the candidates once more
 //! gives them their ordinals, in the same order as if memory had never ended ([`settle`]).
@@ -13,6 +14,7 @@
 //! cache, and neither changes any result.
 
 mod bitmap;
+mod buckets;
 mod candidates;
 mod parallel;
 mod resolve;

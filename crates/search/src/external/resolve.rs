@@ -2,13 +2,12 @@
 
 use hadal_store::disk::BlockWriter;
 use hadal_store::run::{
-    Batch, MemoryBlocks, Merge, RunKeys, RunWriter, Sorted, SortedParts, Splitters, Versioned,
-    fence_splitters, subtract,
+    Batch, KeyRange, MemoryBlocks, RunWriter, Sorted, SortedParts, Splitters, Versioned, subtract,
 };
 use hadal_store::{BlockSink, Error};
 
 use super::bitmap::Bitmap;
-use super::candidates::{Candidates, split};
+use super::candidates::{Candidates, SAMPLE_KEYS, split};
 use super::parallel::in_parallel;
 use super::tiers::{Means, RUN, Segment, Tier, Tiers, Views};
 
@@ -22,6 +21,8 @@ pub(crate) struct Resolved {
     pub(crate) n_equal: u64,
     /// Candidates that are in older runs.
     pub(crate) n_old: u64,
+    /// The keys of some candidates.
+    pub(crate) sample: Vec<u64>,
 }
 
 /// Candidates that keep a thread busy long enough to be worth its waking.
@@ -33,99 +34,141 @@ pub(crate) fn resolve(
     tiers: &Tiers,
     means: &Means<'_>,
 ) -> Result<Resolved, Error> {
-    let shape = means.keyed.key_shape();
-    let n_words = shape.n_words;
+    let n_parts = (candidates.len() / PART_KEYS).clamp(1, 4 * means.n_threads as u64) as usize;
     let is_new = Bitmap::new(candidates.len());
-    let Candidates {
-        keys,
-        first,
-        sub_runs,
-        ..
-    } = candidates;
-    let sub_runs: Vec<&Segment> = sub_runs.iter().flat_map(|run| &run.segments).collect();
-    let views = Views::new(
-        tiers.segments().chain(sub_runs.iter().copied()),
-        means.keyed,
-    );
+    let views = Views::new(tiers.segments(), means.keyed);
     // Most of what is old is not very old.
     let mut older: Vec<Versioned<'_>> = tiers.segments().map(|segment| views.of(segment)).collect();
     older.reverse();
-    let sub_runs: Vec<Versioned<'_>> = sub_runs.into_iter().map(|run| views.of(run)).collect();
-
-    let fine = candidates.splitters();
-    let splits = split(keys, n_words, *first, &fine, means.n_threads)?;
-    let n_parts = (candidates.len() / PART_KEYS).clamp(1, 4 * means.n_threads as u64) as usize;
-    let parts = if sub_runs.is_empty() {
-        Splitters::sample(n_words, &[keys], n_parts)
-    } else {
-        fence_splitters(n_words, &sub_runs, n_parts)
+    let n_words = means.keyed.key_shape().n_words;
+    let n_at_once = means.n_threads.min(n_parts) as u64;
+    let work = Work {
+        is_new: &is_new,
+        older: &older,
+        batch_keys: (means.batch_bytes / n_at_once / (8 * n_words as u64 + 16)) as usize,
+        is_small: candidates.len() * 8 * n_words as u64 <= means.memory_bytes,
+        sample_stride: (candidates.len() / SAMPLE_KEYS).max(1),
+        means,
     };
-    let n_at_once = means.n_threads.min(parts.n_parts()) as u64;
-    let batch_keys = means.batch_bytes / n_at_once / (8 * n_words as u64 + 16);
-
-    let is_small = candidates.len() * 8 * n_words as u64 <= means.memory_bytes;
-    let n_new = |segment: &Segment| segment.n_keys();
-    let results = in_parallel(means.n_threads, parts.n_parts(), |part| {
-        let range = parts.range(part);
-        let mut inputs: Vec<Box<dyn Sorted + '_>> = Vec::new();
-        if !keys.is_empty() {
-            inputs.push(Box::new(SortedParts::new(&splits, &fine, range)));
+    let parts = match &candidates.buckets {
+        None => {
+            let Candidates { keys, first, .. } = candidates;
+            let fine = candidates.splitters();
+            let splits = split(keys, n_words, *first, &fine, means.n_threads)?;
+            let coarse = Splitters::sample(n_words, &[keys], n_parts);
+            let n_about = candidates.len() / coarse.n_parts() as u64;
+            in_parallel(means.n_threads, coarse.n_parts(), |part| {
+                let range = coarse.range(part);
+                work.part(&mut SortedParts::new(&splits, &fine, range), n_about, range)
+            })?
         }
-        for &sub_run in &sub_runs {
-            inputs.push(Box::new(RunKeys::new(sub_run, range)));
+        Some(buckets) => {
+            let most = candidates.bucket_keys(means.n_threads);
+            let rows = buckets.rows(n_parts);
+            in_parallel(means.n_threads, rows.len(), |row| {
+                let row = rows[row].clone();
+                let mut sorted = buckets.sorted(row.clone(), most, means.keyed);
+                work.part(&mut sorted, buckets.n_in(&row), buckets.range(&row))
+            })?
         }
-        let mut distinct = Counted {
-            n_keys: 0,
-            keys: match inputs.len() {
-                1 => inputs.remove(0),
-                _ => Box::new(Merge::new(n_words, inputs)),
-            },
-        };
-        let segment = if is_small {
-            let writer = RunWriter::new(MemoryBlocks::default(), n_words, false);
-            let writer = write_new(&mut distinct, &older, batch_keys, &is_new, writer)?;
-            Segment::keep(writer, shape.version)?
-        } else {
-            let sink = BlockWriter::create(means.folder, RUN)?;
-            let writer = RunWriter::new(sink, n_words, false);
-            let writer = write_new(&mut distinct, &older, batch_keys, &is_new, writer)?;
-            Segment::finish(writer, shape.version, means.durable)?
-        };
-        Ok((segment, distinct.n_keys))
-    })?;
-    let n_distinct: u64 = results.iter().map(|(_, n)| n).sum();
-    let segments: Vec<Segment> = results.into_iter().map(|(segment, _)| segment).collect();
-    let n_new: u64 = segments.iter().map(n_new).sum();
+    };
+    let (mut segments, mut sample, mut n_distinct) = (Vec::new(), Vec::new(), 0);
+    for part in parts {
+        segments.push(part.segment);
+        sample.extend(part.sample);
+        n_distinct += part.n_distinct;
+    }
+    let n_new: u64 = segments.iter().map(Segment::n_keys).sum();
     Ok(Resolved {
         is_new,
         tier: Tier { segments },
         n_equal: candidates.len() - n_distinct,
         n_old: n_distinct - n_new,
+        sample,
     })
 }
 
-/// Writes those of `candidates` that no older run has, and sets their bits.
-fn write_new<S: BlockSink>(
-    candidates: &mut dyn Sorted,
-    older: &[Versioned<'_>],
-    batch_keys: u64,
-    is_new: &Bitmap,
-    mut writer: RunWriter<S>,
-) -> Result<RunWriter<S>, Error> {
-    subtract(candidates, older, batch_keys as usize, |keys, ordinals| {
-        ordinals.iter().for_each(|&ordinal| is_new.set(ordinal));
-        writer.push(keys, &[])
-    })?;
-    Ok(writer)
+/// What resolving a part of the candidates needs.
+struct Work<'a> {
+    is_new: &'a Bitmap,
+    older: &'a [Versioned<'a>],
+    /// Candidates that are looked for at once.
+    batch_keys: usize,
+    /// Whether the layer stays in memory.
+    is_small: bool,
+    /// Of so many candidates one is remembered.
+    sample_stride: u64,
+    means: &'a Means<'a>,
 }
 
-/// Keys that are counted as they go by.
-struct Counted<'a> {
-    keys: Box<dyn Sorted + 'a>,
+/// What became of a part of the candidates.
+struct Part {
+    segment: Segment,
+    n_distinct: u64,
+    sample: Vec<u64>,
+}
+
+impl Work<'_> {
+    /// Makes a run of what is new among about `n_about` ascending candidates in `range`.
+    fn part(
+        &self,
+        candidates: &mut dyn Sorted,
+        n_about: u64,
+        range: KeyRange<'_>,
+    ) -> Result<Part, Error> {
+        let (n_words, version) = (candidates.n_words(), self.means.keyed.key_shape().version);
+        let mut distinct = Observed {
+            keys: candidates,
+            n_keys: 0,
+            stride: self.sample_stride,
+            sample: Vec::new(),
+        };
+        let segment = if self.is_small {
+            let writer = RunWriter::new(MemoryBlocks::default(), n_words, false);
+            Segment::keep(
+                self.write_new(&mut distinct, n_about, range, writer)?,
+                version,
+            )?
+        } else {
+            let sink = BlockWriter::create(self.means.folder, RUN)?;
+            let writer = RunWriter::new(sink, n_words, false);
+            let writer = self.write_new(&mut distinct, n_about, range, writer)?;
+            Segment::finish(writer, version, self.means.durable)?
+        };
+        Ok(Part {
+            segment,
+            n_distinct: distinct.n_keys,
+            sample: distinct.sample,
+        })
+    }
+
+    /// Writes those of `candidates` that no older run has, and sets their bits.
+    fn write_new<S: BlockSink>(
+        &self,
+        candidates: &mut dyn Sorted,
+        n_about: u64,
+        range: KeyRange<'_>,
+        mut writer: RunWriter<S>,
+    ) -> Result<RunWriter<S>, Error> {
+        let Work { older, is_new, .. } = self;
+        let write = |keys: &[u64], ordinals: &[u64]| {
+            ordinals.iter().for_each(|&ordinal| is_new.set(ordinal));
+            writer.push(keys, &[])
+        };
+        subtract(candidates, n_about, range, older, self.batch_keys, write)?;
+        Ok(writer)
+    }
+}
+
+/// Keys that are counted as they go by, and some of them remembered.
+struct Observed<'a> {
+    keys: &'a mut dyn Sorted,
     n_keys: u64,
+    stride: u64,
+    sample: Vec<u64>,
 }
 
-impl Sorted for Counted<'_> {
+impl Sorted for Observed<'_> {
     fn n_words(&self) -> usize {
         self.keys.n_words()
     }
@@ -136,7 +179,16 @@ impl Sorted for Counted<'_> {
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
         let more = self.keys.next_batch(batch)?;
-        self.n_keys += (batch.keys.len() / self.keys.n_words()) as u64;
+        let n_words = self.keys.n_words();
+        let n_keys = (batch.keys.len() / n_words) as u64;
+        let mut at = self.n_keys.next_multiple_of(self.stride) - self.n_keys;
+        while at < n_keys {
+            let from = at as usize * n_words;
+            self.sample
+                .extend_from_slice(&batch.keys[from..from + n_words]);
+            at += self.stride;
+        }
+        self.n_keys += n_keys;
         Ok(more)
     }
 }

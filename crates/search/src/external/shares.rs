@@ -7,8 +7,8 @@ pub(crate) struct Shares {
     pub(crate) set: u64,
     /// Keys of candidates that are put in order together, and what that takes.
     pub(crate) chunk: u64,
-    /// Chunks that were put in order and are not worth a file yet.
-    pub(crate) sub_runs: u64,
+    /// Keys of candidates in buckets that are not worth a file yet.
+    pub(crate) buckets: u64,
     /// Records of states to be expanded.
     pub(crate) frontier: u64,
     /// Records of candidates.
@@ -27,7 +27,7 @@ impl Shares {
         Shares {
             set: part(17),
             chunk: part(3),
-            sub_runs: part(4),
+            buckets: part(4),
             frontier: part(2),
             candidates: part(2),
             runs: part(1),

@@ -58,7 +58,7 @@ impl Rounds<'_> {
                 let n_threads = self.sizes.n_threads;
                 let means = means(keyed, on_disk, &external.shares, n_threads);
                 let tiers = external.tiers.commit(&means)?;
-                let candidates = external.candidates.commit(&means)?;
+                let candidates = external.candidates.commit()?;
                 Some(SavedExternal {
                     tiers,
                     ..candidates
@@ -111,7 +111,8 @@ impl Rounds<'_> {
                 let tiers = Tiers::open(folder, &saved.tiers)?;
                 self.begin_external(tiers)?;
                 if let Some(external) = &mut self.external {
-                    external.candidates.reopen(saved)?;
+                    let means = means(keyed, &on_disk, &external.shares, self.sizes.n_threads);
+                    external.candidates.reopen(saved, &means)?;
                     if external.candidates.len() != saved.n_candidates {
                         return Err(damaged("candidates are missing"));
                     }
@@ -180,22 +181,33 @@ impl Rounds<'_> {
 impl Keyed {
     /// Appends the keys of some records, as set and runs have them now.
     fn keys_of(&self, slice: &Slice, words: &mut Vec<u64>) {
+        self.keys_of_records(slice.version, slice.bytes(), slice.len, words);
+    }
+
+    /// As [`keys_of`](Self::keys_of), for `n` records of a version.
+    pub(crate) fn keys_of_records(
+        &self,
+        version: u32,
+        records: &[u8],
+        n: usize,
+        words: &mut Vec<u64>,
+    ) {
         if let Some(hashing) = &self.hashing {
             let mut states = Vec::new();
-            self.decode(slice, &mut Vec::new(), &mut states);
+            self.decode_records(version, records, n, &mut Vec::new(), &mut states);
             states.resize(states.len() + PAD_BYTES, 0);
-            let states = States::new(&states, self.codec.state_len(), slice.len);
+            let states = States::new(&states, self.codec.state_len(), n);
             hashing.append(states, words);
             return;
         }
-        let (shape, newest) = (self.codec.shape(slice.version), self.codec.newest());
+        let (shape, newest) = (self.codec.shape(version), self.codec.newest());
         if shape == newest {
-            read_records(slice.bytes(), slice.len, shape, words);
+            read_records(records, n, shape, words);
             return;
         }
         let mut old = Vec::new();
-        read_records(slice.bytes(), slice.len, shape, &mut old);
-        let recoder = self.codec.recoder(slice.version, newest.version);
+        read_records(records, n, shape, &mut old);
+        let recoder = self.codec.recoder(version, newest.version);
         for key in old.chunks_exact(shape.n_words) {
             let end = words.len();
             words.resize(end + newest.n_words, 0);

@@ -10,7 +10,7 @@ use crate::{BLOCK_BYTES, Error};
 
 /// Bytes of a whole frame.
 pub(crate) const FRAME_BYTES: usize = 64 << 10;
-const FRAME_HEADER_BYTES: usize = FRAME_BYTES - BLOCK_BYTES;
+pub(crate) const FRAME_HEADER_BYTES: usize = FRAME_BYTES - BLOCK_BYTES;
 const _: () = assert!(FRAME_HEADER_BYTES == 32);
 
 /// Bytes before the first frame.

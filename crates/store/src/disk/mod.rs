@@ -28,6 +28,7 @@ pub use folder::{Folder, FolderOptions};
 pub use frame::Kind;
 pub use medium::{Disk, DiskFile, Entry, Medium, SECTOR_BYTES};
 pub use native::NativeDisk;
+pub use parent_code::{decode_parent, encode_parent};
 pub use parent_log::{ParentLog, Parents};
 pub use reader::BlockFile;
 pub use usage::Statistics;

@@ -5,6 +5,7 @@
 //! else in as few bytes as they need.
 
 use crate::Parent;
+use crate::varint::{read_varint, write_varint};
 
 /// A byte, a distance of at most ten bytes and an index of at most five.
 pub(crate) const MOST_PARENT_BYTES: usize = 16;
@@ -16,7 +17,7 @@ const INDEX_ESCAPE: u64 = (1 << INDEX_BITS) - 1;
 const DISTANCE_ESCAPE: u64 = (1 << (8 - INDEX_BITS)) - 1;
 
 /// Appends `parent`, whose ordinal is at least `last`, that of the entry before.
-pub(crate) fn encode_parent(bytes: &mut Vec<u8>, last: u64, parent: Parent) {
+pub fn encode_parent(bytes: &mut Vec<u8>, last: u64, parent: Parent) {
     let (distance, index) = (parent.ordinal - last, u64::from(parent.index));
     let (short_distance, short_index) = (distance.min(DISTANCE_ESCAPE), index.min(INDEX_ESCAPE));
     bytes.push((short_distance << INDEX_BITS | short_index) as u8);
@@ -29,7 +30,7 @@ pub(crate) fn encode_parent(bytes: &mut Vec<u8>, last: u64, parent: Parent) {
 }
 
 /// Takes an entry from the front of `bytes`; `None` if there is none.
-pub(crate) fn decode_parent(bytes: &mut &[u8], last: u64) -> Option<Parent> {
+pub fn decode_parent(bytes: &mut &[u8], last: u64) -> Option<Parent> {
     let (&first, rest) = bytes.split_first()?;
     *bytes = rest;
     let mut distance = u64::from(first >> INDEX_BITS);
@@ -44,34 +45,4 @@ pub(crate) fn decode_parent(bytes: &mut &[u8], last: u64) -> Option<Parent> {
         ordinal: last.checked_add(distance)?,
         index: u32::try_from(index).ok()?,
     })
-}
-
-/// Seven bits a byte, least significant first; the high bit says that more follow.
-pub(crate) fn write_varint(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-/// Takes a number from the front of `bytes`; `None` if there is none that fits.
-pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let (mut value, mut shift) = (0u64, 0);
-    loop {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        let bits = u64::from(byte & 0x7f);
-        if shift == 63 && bits > 1 {
-            return None;
-        }
-        value |= bits << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-        shift += 7;
-        if shift > 63 {
-            return None;
-        }
-    }
 }

@@ -11,10 +11,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::folder::Folder;
 use super::frame::{self, Kind, u32_at, u64_at};
-use super::parent_code::{
-    MOST_PARENT_BYTES, decode_parent, encode_parent, read_varint, write_varint,
-};
+use super::parent_code::{MOST_PARENT_BYTES, decode_parent, encode_parent};
 use super::writer::BlockWriter;
+use crate::varint::{read_varint, write_varint};
 use crate::{BLOCK_BYTES, BlockSink, Error, Parent};
 
 /// The parents of all states.

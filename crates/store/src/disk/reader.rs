@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::buffers::{Aligned, Chunk, Stream};
 use super::folder::{Folder, OpenFile};
-use super::frame::{self, FRAME_BYTES, HEADER_BYTES, Identity, Kind};
+use super::frame::{self, FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, Identity, Kind};
 use super::medium::SECTOR_BYTES;
 use super::threads::{Job, Pending, Work};
 use crate::{BlockReader, BlockSource, Error};
@@ -122,6 +122,7 @@ impl BlockFile {
             wanted: wanted.into(),
             pending: VecDeque::new(),
             current: None,
+            last: None,
         };
         reader.read_ahead();
         Box::new(reader)
@@ -156,6 +157,8 @@ struct Reader {
     wanted: VecDeque<Range<u32>>,
     pending: VecDeque<(Pending, Vec<Slot>)>,
     current: Option<(Chunk, std::vec::IntoIter<Slot>)>,
+    /// The block given last, and where its payload is in the current chunk.
+    last: Option<(u32, Range<usize>)>,
 }
 
 /// Where a block lies in a chunk.
@@ -234,6 +237,7 @@ impl Reader {
 
     /// Makes the next chunk the current one; false when there is none.
     fn advance(&mut self) -> Result<bool, Error> {
+        self.last = None;
         if let Some((chunk, _)) = self.current.take() {
             self.stream.give_back(chunk);
         }
@@ -271,13 +275,21 @@ impl BlockReader for Reader {
                     .current
                     .as_ref()
                     .map_or(&[][..], |(chunk, _)| chunk.bytes());
-                let bytes = &chunk[slot.range];
+                let bytes = &chunk[slot.range.clone()];
                 let payload = frame::read_frame(bytes, &self.file.identity, slot.number)?;
+                let from = slot.range.start + FRAME_HEADER_BYTES;
+                self.last = Some((slot.number, from..from + payload.len()));
                 return Ok(Some((slot.number, payload)));
             }
             if !self.advance()? {
                 return Ok(None);
             }
         }
+    }
+
+    fn last(&self) -> Option<(u32, &[u8])> {
+        let (number, payload) = self.last.as_ref()?;
+        let (chunk, _) = self.current.as_ref()?;
+        Some((*number, &chunk.bytes()[payload.clone()]))
     }
 }

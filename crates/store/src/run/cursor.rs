@@ -6,7 +6,6 @@ use super::batch::{Batch, Sorted};
 use super::block::View;
 use super::damage::Damage;
 use super::decode::{Progress, decode};
-use super::file::{Asked, partition_point};
 use super::range::KeyRange;
 use super::{MAX_WORDS, Run, Versioned};
 use crate::{BlockReader, Error};
@@ -30,20 +29,8 @@ pub struct RunKeys<'a> {
 impl<'a> RunKeys<'a> {
     /// The keys of `run` in `range`, whose bounds are of the newest layout.
     pub fn new(run: Versioned<'a>, range: KeyRange<'a>) -> Self {
-        let n_blocks = run.run.n_data_blocks() as usize;
-        // The last block that begins at or before `from` may have it.
-        let first = range.from.map_or(0, |from| {
-            partition_point(0, n_blocks, |block| {
-                run.compare_fence(block as u32, from) != Ordering::Greater
-            })
-            .saturating_sub(1)
-        });
-        let end = range.to.map_or(n_blocks, |to| {
-            partition_point(first, n_blocks, |block| {
-                run.compare_fence(block as u32, to) == Ordering::Less
-            })
-        });
-        let wanted = Some(first as u32..end as u32).filter(|wanted| !wanted.is_empty());
+        let blocks = run.blocks_in(range);
+        let wanted = Some(blocks).filter(|blocks| !blocks.is_empty());
         RunKeys {
             run,
             range,
@@ -133,7 +120,7 @@ impl<'a> Versioned<'a> {
     }
 
     /// Compares the first key of a block with a key of the newest layout.
-    fn compare_fence(&self, block: u32, key: &[u64]) -> Ordering {
+    pub(crate) fn compare_fence(&self, block: u32, key: &[u64]) -> Ordering {
         let mut newest = [0; MAX_WORDS];
         self.newest_fence(block, &mut newest).cmp(key)
     }
@@ -154,54 +141,5 @@ impl<'a> Versioned<'a> {
             newest.fill(0);
         }
         newest
-    }
-
-    /// Begins to read the blocks into which `candidates`, of the newest layout, fall.
-    pub fn ask(&self, candidates: &[u64]) -> AskedVersioned<'a> {
-        let Some(older) = self.older else {
-            return AskedVersioned {
-                asked: self.run.ask(candidates),
-                recoded: None,
-            };
-        };
-        let (mut keys, mut places) = (Vec::new(), Vec::new());
-        let mut recoded = [0; MAX_WORDS];
-        let recoded = &mut recoded[..self.run.n_words()];
-        for (place, key) in candidates.chunks_exact(older.n_words).enumerate() {
-            if older.from_newest.recode(key, recoded) {
-                keys.extend_from_slice(recoded);
-                places.push(place);
-            }
-        }
-        AskedVersioned {
-            asked: self.run.ask(&keys),
-            recoded: Some((keys, places)),
-        }
-    }
-}
-
-/// A run of any layout whose blocks for some candidates are on their way.
-pub struct AskedVersioned<'a> {
-    asked: Asked<'a>,
-    /// The candidates in the layout of the run, and the places of those that it can express.
-    recoded: Option<(Vec<u64>, Vec<usize>)>,
-}
-
-impl AskedVersioned<'_> {
-    /// Marks in `present` which of the candidates that were asked for are in the run. What is
-    /// marked already stays so.
-    ///
-    /// # Panics
-    /// If there are not as many marks as candidates.
-    pub fn probe(self, candidates: &[u64], present: &mut [bool]) -> Result<(), Error> {
-        let Some((keys, places)) = self.recoded else {
-            return self.asked.probe(candidates, present);
-        };
-        let mut marks = vec![false; places.len()];
-        self.asked.probe(&keys, &mut marks)?;
-        for (place, mark) in places.into_iter().zip(marks) {
-            present[place] |= mark;
-        }
-        Ok(())
     }
 }

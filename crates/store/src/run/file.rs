@@ -12,11 +12,11 @@ use std::sync::Arc;
 use super::block::View;
 use super::cursor::RunKeys;
 use super::damage::Damage;
-use super::probe::probe;
+use super::finder::Finder;
 use super::range::KeyRange;
 use super::reduced::load_u64;
 use super::{MAX_WORDS, Versioned, Written};
-use crate::{BLOCK_BYTES, BlockReader, BlockSource, Error};
+use crate::{BLOCK_BYTES, BlockSource, Error};
 
 /// Words of fences in a block.
 pub(crate) const FENCE_WORDS: usize = BLOCK_BYTES / 8;
@@ -150,29 +150,20 @@ impl Run {
     /// # Panics
     /// If there are not as many marks as candidates.
     pub fn probe(&self, candidates: &[u64], present: &mut [bool]) -> Result<(), Error> {
-        self.ask(candidates).probe(candidates, present)
-    }
-
-    /// Begins to read the blocks into which `candidates` fall, for [`Asked::probe`].
-    pub fn ask(&self, candidates: &[u64]) -> Asked<'_> {
-        let pieces = self.pieces(candidates);
-        let mut wanted: Vec<Range<u32>> = Vec::new();
-        for piece in &pieces {
-            match wanted.last_mut() {
-                Some(last) if last.end == piece.block => last.end += 1,
-                _ => wanted.push(piece.block..piece.block + 1),
-            }
+        assert_eq!(
+            candidates.len(),
+            present.len() * self.n_words,
+            "one mark for each candidate"
+        );
+        let mut finder = Finder::new(Versioned::from(self), KeyRange::ALL, 0);
+        if finder.ask(candidates) {
+            finder.probe(candidates, present)?;
         }
-        let reader = (!wanted.is_empty()).then(|| self.source.read(wanted));
-        Asked {
-            run: self,
-            pieces,
-            reader,
-        }
+        Ok(())
     }
 
     /// The blocks into which candidates fall, each with its candidates.
-    fn pieces(&self, candidates: &[u64]) -> Vec<Piece> {
+    pub(crate) fn pieces(&self, candidates: &[u64]) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let n_blocks = self.n_data_blocks() as usize;
         let n_words = self.n_words;
@@ -224,48 +215,10 @@ impl Run {
     }
 }
 
-/// A run whose blocks for some candidates are on their way.
-pub struct Asked<'a> {
-    run: &'a Run,
-    pieces: Vec<Piece>,
-    reader: Option<Box<dyn BlockReader + 'a>>,
-}
-
-impl Asked<'_> {
-    /// As [`Run::probe`], for the candidates that were asked for.
-    ///
-    /// # Panics
-    /// If there are not as many marks as candidates.
-    pub fn probe(self, candidates: &[u64], present: &mut [bool]) -> Result<(), Error> {
-        let Run { name, n_words, .. } = self.run;
-        assert_eq!(
-            candidates.len(),
-            present.len() * n_words,
-            "one mark for each candidate"
-        );
-        let Some(mut reader) = self.reader else {
-            return Ok(());
-        };
-        for piece in self.pieces {
-            let damage = |what: Damage| what.in_block(name, piece.block);
-            let Some((block, payload)) = reader.next()? else {
-                return Err(damage(Damage("missing")));
-            };
-            let view = self.run.view(block, payload)?;
-            if block != piece.block {
-                return Err(damage(Damage("another block came instead")));
-            }
-            let words = piece.candidates.start * n_words..piece.candidates.end * n_words;
-            probe(&view, &candidates[words], &mut present[piece.candidates]).map_err(damage)?;
-        }
-        Ok(())
-    }
-}
-
 /// Candidates that fall into one block.
-struct Piece {
-    block: u32,
-    candidates: Range<usize>,
+pub(crate) struct Piece {
+    pub(crate) block: u32,
+    pub(crate) candidates: Range<usize>,
 }
 
 /// The first of `from..to` for which `before` does not hold, or `to`: near ones are found soon.

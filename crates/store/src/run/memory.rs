@@ -31,6 +31,7 @@ impl BlockSource for MemoryBlocks {
             blocks: &self.blocks,
             wanted: wanted.into_iter(),
             current: 0..0,
+            last: None,
         })
     }
 }
@@ -39,12 +40,14 @@ struct Reader<'a> {
     blocks: &'a [Vec<u8>],
     wanted: std::vec::IntoIter<Range<u32>>,
     current: Range<u32>,
+    last: Option<u32>,
 }
 
 impl BlockReader for Reader<'_> {
     fn next(&mut self) -> Result<Option<(u32, &[u8])>, Error> {
         loop {
             if let Some(number) = self.current.next() {
+                self.last = Some(number);
                 return match self.blocks.get(number as usize) {
                     Some(block) => Ok(Some((number, block))),
                     None => Err(Error::Damaged {
@@ -59,5 +62,10 @@ impl BlockReader for Reader<'_> {
                 None => return Ok(None),
             }
         }
+    }
+
+    fn last(&self) -> Option<(u32, &[u8])> {
+        let number = self.last?;
+        Some((number, self.blocks.get(number as usize)?))
     }
 }

@@ -21,11 +21,20 @@ use crate::Error;
 pub struct Split<'a> {
     n_words: usize,
     keys: &'a [u64],
-    first_ordinal: u64,
+    ordinals: Ordinals<'a>,
     /// Places of keys, part by part, ascending in each.
     places: Vec<u32>,
     /// Where each part begins in `places`, and the end.
     starts: Vec<u32>,
+}
+
+/// The ordinals of keys.
+#[derive(Clone, Copy)]
+enum Ordinals<'a> {
+    /// The first; the others follow one by one.
+    From(u64),
+    /// One for each, ascending.
+    Listed(&'a [u64]),
 }
 
 impl<'a> Split<'a> {
@@ -34,6 +43,23 @@ impl<'a> Split<'a> {
     /// # Panics
     /// If there are 2^32 keys or more, or more than 2^16 parts.
     pub fn new(keys: &'a [u64], first_ordinal: u64, splitters: &Splitters) -> Self {
+        Self::with(keys, Ordinals::From(first_ordinal), splitters)
+    }
+
+    /// Splits `keys` with these ordinals, which ascend.
+    ///
+    /// # Panics
+    /// As [`Split::new`], and if there are not as many ordinals as keys.
+    pub fn listed(keys: &'a [u64], ordinals: &'a [u64], splitters: &Splitters) -> Self {
+        assert_eq!(
+            keys.len(),
+            ordinals.len() * splitters.n_words(),
+            "ordinals come with keys"
+        );
+        Self::with(keys, Ordinals::Listed(ordinals), splitters)
+    }
+
+    fn with(keys: &'a [u64], ordinals: Ordinals<'a>, splitters: &Splitters) -> Self {
         let n_words = splitters.n_words();
         let n_keys = keys.len() / n_words;
         assert!(n_keys <= u32::MAX as usize, "too many keys for one split");
@@ -63,7 +89,7 @@ impl<'a> Split<'a> {
         Split {
             n_words,
             keys,
-            first_ordinal,
+            ordinals,
             places,
             starts,
         }
@@ -84,7 +110,23 @@ impl<'a> Split<'a> {
         4 * (self.places.capacity() + self.starts.capacity()) as u64
     }
 
-    fn places_of(&self, part: usize) -> &[u32] {
+    pub(crate) fn n_words(&self) -> usize {
+        self.n_words
+    }
+
+    pub(crate) fn keys(&self) -> &'a [u64] {
+        self.keys
+    }
+
+    #[inline(always)]
+    pub(crate) fn ordinal(&self, place: u32) -> u64 {
+        match self.ordinals {
+            Ordinals::From(first) => first + u64::from(place),
+            Ordinals::Listed(ordinals) => ordinals[place as usize],
+        }
+    }
+
+    pub(crate) fn places_of(&self, part: usize) -> &[u32] {
         &self.places[self.starts[part] as usize..self.starts[part + 1] as usize]
     }
 }
@@ -158,9 +200,7 @@ fn sort_words<const W: usize>(
         for &place in split.places_of(part) {
             let key = key(split.keys, n_words, place as usize);
             scratch.keys.extend_from_slice(key);
-            scratch
-                .ordinals
-                .push(split.first_ordinal + u64::from(place));
+            scratch.ordinals.push(split.ordinal(place));
         }
     }
     let n_keys = scratch.ordinals.len();

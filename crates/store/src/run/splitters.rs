@@ -84,6 +84,24 @@ impl Splitters {
         }
     }
 
+    /// The same parts of the same keys in another layout, which has their order: `recode` writes
+    /// each splitter as a key of `n_words` words.
+    ///
+    /// # Panics
+    /// If `n_words` is not from 1 to [`MAX_WORDS`].
+    pub fn recoded(&self, n_words: usize, recode: impl Fn(&[u64], &mut [u64])) -> Self {
+        assert!(
+            (1..=MAX_WORDS).contains(&n_words),
+            "keys have 1 to 16 words"
+        );
+        let mut words = vec![0; self.words.len() / self.n_words * n_words];
+        let keys = self.words.chunks_exact(self.n_words);
+        for (key, made) in keys.zip(words.chunks_exact_mut(n_words)) {
+            recode(key, made);
+        }
+        Splitters { n_words, words }
+    }
+
     /// The splitters, one after the other.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words

@@ -1,20 +1,21 @@
 //! What is new: sorted candidates less all older runs.
 
-use std::collections::VecDeque;
-
-use super::Versioned;
 use super::batch::{Batch, Sorted};
+use super::finder::Finder;
+use super::{KeyRange, Versioned};
 use crate::Error;
 
-/// Runs that are read at the same time.
+/// Runs from which the next blocks are asked for before they are waited for.
 const AHEAD: usize = 4;
 
 /// Gives to `survivors` those keys of `candidates`, with their ordinals, that are in none of
-/// `runs`, ascending; runs that have many of them should come first. `batch_keys` are looked for at
-/// once: many, so that a run is read in few stretches; each takes its words, 9 bytes, and in
-/// runs of older layouts up to [`AHEAD`] times as much again.
+/// `runs`, ascending; runs that have many of them should come first. All candidates are in `range`,
+/// and there are about `n_candidates`. `batch_keys` are looked for at once: each takes its words, 9
+/// bytes, and in runs of older layouts up to [`AHEAD`] times as much again.
 pub fn subtract(
     candidates: &mut dyn Sorted,
+    n_candidates: u64,
+    range: KeyRange<'_>,
     runs: &[Versioned],
     batch_keys: usize,
     mut survivors: impl FnMut(&[u64], &[u64]) -> Result<(), Error>,
@@ -22,6 +23,9 @@ pub fn subtract(
     let n_words = candidates.n_words();
     let (mut all, mut batch) = (Batch::default(), Batch::default());
     let mut present = Vec::new();
+    let mut finders: Vec<Finder<'_>> = (runs.iter())
+        .map(|run| Finder::new(*run, range, n_candidates))
+        .collect();
     let mut more = true;
     while more {
         all.clear();
@@ -32,14 +36,14 @@ pub fn subtract(
         }
         present.clear();
         present.resize(all.keys.len() / n_words, false);
-        // Some runs are asked before the first is waited for.
-        let mut asked = VecDeque::with_capacity(AHEAD);
-        let mut unasked = runs.iter();
-        loop {
-            let n_asked = AHEAD - asked.len();
-            asked.extend(unasked.by_ref().take(n_asked).map(|run| run.ask(&all.keys)));
-            let Some(run) = asked.pop_front() else { break };
-            run.probe(&all.keys, &mut present)?;
+        let (mut n_asked, mut n_probed, mut n_waiting) = (0, 0, 0);
+        while n_probed < finders.len() {
+            while n_waiting < AHEAD && n_asked < finders.len() {
+                n_waiting += usize::from(finders[n_asked].ask(&all.keys));
+                n_asked += 1;
+            }
+            n_waiting -= usize::from(finders[n_probed].probe(&all.keys, &mut present)?);
+            n_probed += 1;
         }
         all.drop_marked(n_words, &present);
         if !all.keys.is_empty() {

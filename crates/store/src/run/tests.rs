@@ -8,6 +8,7 @@ use rand_pcg::Pcg64;
 
 use super::batch::{Batch, Sorted};
 use super::bits::{Kernel, Portable};
+use super::finder::Finder;
 use super::*;
 use crate::{BLOCK_BYTES, Error};
 
@@ -425,11 +426,20 @@ fn what_is_subtracted_and_compacted_in_parts_is_what_sets_say() {
         let mut compacted = Vec::new();
         for part in 0..splitters.n_parts() {
             let range = splitters.range(part);
-            subtract(&mut all.keys(range), &runs, 500, |keys, ordinals| {
-                left.extend_from_slice(keys);
-                left_ordinals.extend_from_slice(ordinals);
-                Ok(())
-            })
+            // Few candidates are looked up, many make the runs be scanned.
+            let n_candidates = random.random_range(0..2) * set.len() as u64;
+            subtract(
+                &mut all.keys(range),
+                n_candidates,
+                range,
+                &runs,
+                500,
+                |keys, ordinals| {
+                    left.extend_from_slice(keys);
+                    left_ordinals.extend_from_slice(ordinals);
+                    Ok(())
+                },
+            )
             .expect("runs are whole");
             let mut writer = RunWriter::new(MemoryBlocks::default(), n_words, false);
             assert!(compact(&runs, range, &mut writer, || false).expect("runs are whole"));
@@ -501,13 +511,20 @@ fn runs_of_an_older_layout_are_probed_and_merged() {
             .filter(|_| random.random_range(0..5) == 0)
             .cloned()
             .collect();
-        let mut present = vec![false; candidates.len()];
-        versioned
-            .ask(&flat(&candidates))
-            .probe(&flat(&candidates), &mut present)
-            .expect("whole");
         let expected: Vec<bool> = candidates.iter().map(|key| old.contains(key)).collect();
-        assert_eq!(present, expected);
+        let candidates = flat(&candidates);
+        // Looked up, and scanned, batch after batch, some of which end in the middle of a block.
+        for n_candidates in [0, u64::MAX] {
+            let mut finder = Finder::new(versioned, KeyRange::ALL, n_candidates);
+            let mut present = Vec::new();
+            for batch in candidates.chunks(2 * 500) {
+                let mut marks = vec![false; batch.len() / 2];
+                finder.ask(batch);
+                finder.probe(batch, &mut marks).expect("a whole run");
+                present.extend(marks);
+            }
+            assert_eq!(present, expected);
+        }
 
         let runs = [versioned, Versioned::from(&new_run)];
         let splitters = fence_splitters(2, &runs, 3);
@@ -521,4 +538,61 @@ fn runs_of_an_older_layout_are_probed_and_merged() {
         }
         assert_eq!(merged, flat(old.union(&new)));
     }
+}
+
+#[test]
+fn packed_keys_come_back_in_the_order_of_generation() {
+    for_many_sets(5, |random, set, n_words| {
+        let mut keys: Vec<&Key> = set.iter().collect();
+        for i in (1..keys.len()).rev() {
+            keys.swap(i, random.random_range(0..=i));
+        }
+        let keys: Vec<u64> = keys.into_iter().flatten().copied().collect();
+        let n_keys = keys.len() / n_words;
+        let splitters = Splitters::sample(n_words, &[&keys], 7);
+        // Two pieces of each part, and ordinals far from each other between them.
+        let middle = n_keys / 2;
+        let (first, second) = keys.split_at(middle * n_words);
+        let ordinals: Vec<u64> = (0..n_keys - middle)
+            .map(|i| 1 << 40 | 3 * i as u64)
+            .collect();
+        let splits = [
+            Split::new(first, 17, &splitters),
+            Split::listed(second, &ordinals, &splitters),
+        ];
+        let ordinal = |place: usize| match place.checked_sub(middle) {
+            None => 17 + place as u64,
+            Some(place) => ordinals[place],
+        };
+        let mut scratch = PackScratch::default();
+        for part in 0..splitters.n_parts() {
+            let mut packed = Vec::new();
+            for (tag, split) in splits.iter().enumerate() {
+                split.pack(part, tag as u32, &mut scratch, &mut packed);
+            }
+            let end = packed.len();
+            packed.extend([0xAA; PACKED_PADDING]);
+            let (mut found, mut found_ordinals) = (Vec::new(), Vec::new());
+            let (mut at, mut first_end) = (0, 0);
+            while at < end {
+                let head = unpack(&packed[at..], &mut found, &mut found_ordinals).expect("a piece");
+                assert_eq!((head.n_words, head.tag > 1), (n_words, false));
+                at += head.n_bytes;
+                first_end = if first_end == 0 { at } else { first_end };
+            }
+            assert_eq!(at, end);
+            let range = splitters.range(part);
+            let is_here = |key: &[u64]| !range.starts_after(key) && !range.ends_before(key);
+            let expected = (keys.chunks(n_words).enumerate()).filter(|(_, key)| is_here(key));
+            let (places, expected): (Vec<usize>, Vec<&[u64]>) = expected.unzip();
+            assert_eq!(found, expected.concat());
+            let expected: Vec<u64> = places.into_iter().map(ordinal).collect();
+            assert_eq!(found_ordinals, expected);
+            // What was cut off is noticed.
+            for cut in [0, 3, first_end / 2, first_end + PACKED_PADDING - 1] {
+                let packed = &packed[..cut];
+                assert_eq!(unpack(packed, &mut Vec::new(), &mut Vec::new()), None);
+            }
+        }
+    });
 }
