@@ -85,6 +85,7 @@ impl Candidates {
         self.write_sub_runs(means)?;
         Ok(SavedExternal {
             tiers: Vec::new(),
+            merging: None,
             candidates: self.log.commit()?,
             n_candidates: self.log.len(),
             sub_runs: self.sub_runs.iter().map(Tier::entries).collect(),

@@ -1,5 +1,6 @@
 //! Which candidates of a layer are new: equal ones count once, and those in older runs not at all.
 
+use hadal_model::Stop;
 use hadal_store::disk::BlockWriter;
 use hadal_store::run::{
     Batch, MemoryBlocks, Merge, RunKeys, RunWriter, Sorted, SortedParts, Splitters, Versioned,
@@ -11,6 +12,7 @@ use super::bitmap::Bitmap;
 use super::candidates::{Candidates, split};
 use super::parallel::in_parallel;
 use super::tiers::{Means, RUN, Segment, Tier, Tiers, Views};
+use crate::progress::{Gauge, Work};
 
 /// What became of the candidates of a layer.
 pub(crate) struct Resolved {
@@ -36,6 +38,8 @@ pub(crate) fn resolve(
     let shape = means.keyed.key_shape();
     let n_words = shape.n_words;
     let is_new = Bitmap::new(candidates.len());
+    // Half of the work is to tell what is new, and half to look at that.
+    (means.gauge).begin_work(Work::Resolving, 0, 2 * candidates.len());
     let Candidates {
         keys,
         first,
@@ -75,6 +79,8 @@ pub(crate) fn resolve(
             inputs.push(Box::new(RunKeys::new(sub_run, range)));
         }
         let mut distinct = Counted {
+            gauge: means.gauge,
+            stop: means.stop,
             n_keys: 0,
             keys: match inputs.len() {
                 1 => inputs.remove(0),
@@ -119,8 +125,11 @@ fn write_new<S: BlockSink>(
     Ok(writer)
 }
 
-/// Keys that are counted as they go by.
+/// Keys that are counted as they go by. They end early if the search is to stop, which then takes
+/// no notice of them.
 struct Counted<'a> {
+    gauge: &'a Gauge,
+    stop: &'a Stop,
     keys: Box<dyn Sorted + 'a>,
     n_keys: u64,
 }
@@ -135,8 +144,14 @@ impl Sorted for Counted<'_> {
     }
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
+        batch.clear();
+        if self.stop.is_raised() {
+            return Ok(false);
+        }
         let more = self.keys.next_batch(batch)?;
-        self.n_keys += (batch.keys.len() / self.keys.n_words()) as u64;
+        let n_keys = (batch.keys.len() / self.keys.n_words()) as u64;
+        self.n_keys += n_keys;
+        self.gauge.note_worked(n_keys);
         Ok(more)
     }
 }
