@@ -6,7 +6,16 @@
 //! the layers of six models, and is a rule of thumb: near the very end, where layers are tiny, one of
 //! them had five times as many left. There is no estimate before the layers have clearly shrunk.
 
-use hadal_search::Progress;
+use hadal_search::{DiskUse, Progress};
+
+/// What a search that found no more room on its disk would have needed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shortage {
+    /// More for the layer that was being expanded, if that goes on as it began.
+    pub(crate) layer_bytes: u64,
+    /// For all of it, at the least and at the most; `None` while layers grow.
+    pub(crate) run_bytes: Option<(f64, f64)>,
+}
 
 /// Follows a search from its first layer on.
 #[derive(Debug, Default)]
@@ -17,6 +26,9 @@ pub(crate) struct Estimator {
     before: u64,
     /// Whether all layers were seen; a resumed search does not begin with the first.
     is_whole: bool,
+    /// The last moment, and what was on the disk when its layer began.
+    last: Progress,
+    disk_before: u64,
     /// Seconds and states expanded at two earlier moments, for the rate of late.
     marks: [(f64, u64); 2],
 }
@@ -41,7 +53,9 @@ impl Estimator {
             self.before += self.layers.last().copied().unwrap_or(0);
             self.layers.resize(depth, 0);
             self.layers.push(progress.frontier);
+            self.disk_before = progress.disk_bytes;
         }
+        self.last = *progress;
         if progress.seconds - self.marks[1].0 >= WINDOW_SECONDS {
             self.marks = [self.marks[1], (progress.seconds, self.expanded(progress))];
         }
@@ -62,6 +76,24 @@ impl Estimator {
         let least = (LEAST * opposite - done).max(known);
         let most = (MOST * opposite - done).max(known);
         Some((least / rate, most / rate))
+    }
+
+    /// What a search that has found `states` and then no more room would have needed.
+    pub(crate) fn shortage(&self, states: u64, disk: &DiskUse) -> Shortage {
+        let (done, frontier) = (self.last.frontier_done, self.last.frontier);
+        let by_layer = disk.used_bytes.saturating_sub(self.disk_before) as f64;
+        let left = frontier.saturating_sub(done) as f64 / done.max(1) as f64;
+        let bytes_per_state = disk.peak_bytes as f64 / states.max(1) as f64;
+        let run_bytes = self.opposite().map(|opposite| {
+            // There are at least as many states as were found.
+            let total = |times: f64| (self.before as f64 + times * opposite).max(states as f64);
+            let bytes = |times: f64| total(times) * bytes_per_state;
+            (bytes(LEAST), bytes(MOST))
+        });
+        Shortage {
+            layer_bytes: ((by_layer * left) as u64).max(disk.refused_bytes),
+            run_bytes,
+        }
     }
 
     /// States of the growing layers that are no larger than the present one, and its own; `None`
@@ -134,6 +166,49 @@ mod tests {
                 }
             }
             assert!(n_told > down / 2, "{up} {down}: {n_told}");
+        }
+    }
+
+    #[test]
+    fn what_was_short_is_told_by_layer_and_for_the_whole_run() {
+        let layers = bell(40, 40);
+        let total: u64 = layers.iter().sum();
+        let mut estimator = Estimator::default();
+        let mut found = 0;
+        for (depth, &frontier) in layers.iter().enumerate() {
+            found += frontier;
+            // Eight bytes for each state that was found before the layer.
+            let mut progress = Progress {
+                layer: depth as u32,
+                frontier,
+                disk_bytes: 8 * found,
+                ..Progress::default()
+            };
+            estimator.note(&progress);
+            progress.frontier_done = frontier / 4;
+            estimator.note(&progress);
+            let disk = DiskUse {
+                peak_bytes: 8 * found + 6_000,
+                used_bytes: 8 * found + 6_000,
+                refused_bytes: 4096,
+                ..DiskUse::default()
+            };
+            let shortage = estimator.shortage(found, &disk);
+            if frontier > 1_000 {
+                // A quarter took six thousand bytes.
+                assert!(
+                    (17_900..=18_100).contains(&shortage.layer_bytes),
+                    "{shortage:?}"
+                );
+            }
+            assert_eq!(shortage.run_bytes.is_some(), estimator.opposite().is_some());
+            if let (Some((least, most)), true) = (shortage.run_bytes, found < total - 100) {
+                let needed = 8.0 * total as f64;
+                assert!(
+                    least <= needed + 6_000.0 && needed <= most,
+                    "{depth}: {shortage:?}"
+                );
+            }
         }
     }
 

@@ -3,11 +3,11 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use hadal_search::{Observer, Progress};
+use hadal_search::{Observer, Outcome, Progress, Reason, Work};
 use hadal_store::disk::Folder;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::estimate::Estimator;
+use crate::estimate::{Estimator, Shortage};
 use crate::flags::ProgressName;
 use crate::{signals, units};
 
@@ -79,6 +79,12 @@ impl Display {
         self.first_layer
     }
 
+    /// What a search would have needed that found no more room on its disk.
+    pub(crate) fn shortage(&self, outcome: &Outcome) -> Option<Shortage> {
+        let is_short = outcome.reason == Some(Reason::Disk);
+        is_short.then(|| self.estimator.shortage(outcome.states, &outcome.disk))
+    }
+
     /// Takes the live line away.
     pub(crate) fn finish(&mut self) {
         if let View::Live(Some(bar)) = &self.view {
@@ -92,10 +98,11 @@ impl Display {
             frontier => progress.frontier_done * 100 / frontier,
         };
         format!(
-            "layer {}: {} of {} expanded ({done} %) · {} states · {} transitions · {}/s · {}{} · {}{}",
+            "layer {}: {} of {} expanded ({done} %){} · {} states · {} transitions · {}/s · {}{} · {}{}",
             progress.layer,
             units::count(progress.frontier_done),
             units::count(progress.frontier),
+            work(progress),
             units::count(progress.states),
             units::count(progress.transitions),
             units::rate(self.rate),
@@ -140,6 +147,17 @@ impl Display {
             }
         }
     }
+}
+
+/// What is done while no states are expanded, and how much of it.
+fn work(progress: &Progress) -> String {
+    let what = match progress.work {
+        Work::Expanding => return String::new(),
+        Work::Resolving => "finding new states",
+        Work::Merging => "merging",
+        Work::Sweeping => "moving to disk",
+    };
+    format!(", {what} {} %", progress.work_percent)
 }
 
 impl Observer for Display {

@@ -150,6 +150,7 @@ pub(crate) fn run(
         shown: &shown,
         resumable: taken.place.as_ref().and_then(|place| place.kept.as_deref()),
         no_scratch: taken.no_scratch.as_ref(),
+        shortage: display.shortage(&outcome),
         first_state_seconds: first_layer.map(|seconds| before_search + seconds),
         total_seconds: begun.elapsed().as_secs_f64(),
         peak_bytes: memory::peak_bytes(),

@@ -11,6 +11,7 @@ use hadal_search::{
 use hadal_syntax::{Diagnostic, Renderer, Source, Span};
 
 use crate::disk::NoScratch;
+use crate::estimate::Shortage;
 use crate::flags::{RunArgs, TraceName, name_of};
 use crate::load::Loaded;
 use crate::plan::Plan;
@@ -33,6 +34,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) shown: &'a [Shown],
     /// The folder that a later run can go on with.
     pub(crate) resumable: Option<&'a Path>,
+    /// What was short, if it was room on the disk.
+    pub(crate) shortage: Option<Shortage>,
     /// Why there was no folder.
     pub(crate) no_scratch: Option<&'a NoScratch>,
     /// From the start of the process to the first state expanded.
@@ -376,6 +379,7 @@ impl Summary<'_> {
             };
             let _ = writeln!(out, "\n  hint: {hint}");
         }
+        self.shortage(out);
         if reason == Some(Reason::Disk) && self.resumable.is_none() {
             let hint = "name a folder with more room with --disk; a run there can be resumed";
             let _ = writeln!(out, "\n  hint: {hint}");
@@ -386,6 +390,7 @@ impl Summary<'_> {
             && reason != Reason::Bound
         {
             let room = match reason {
+                Reason::Disk if self.args.disk_limit.is_some() => ", with a larger --disk-limit",
                 Reason::Disk => ", once there is more room",
                 Reason::Memory => ", with more --memory",
                 _ => "",
@@ -393,6 +398,28 @@ impl Summary<'_> {
             let folder = shell_word(&path.display().to_string());
             let _ = writeln!(out, "\n  go on{room}: hadal resume {folder}");
         }
+    }
+
+    /// What a search would have needed that found no more room.
+    fn shortage(&self, out: &mut String) {
+        let Some(shortage) = self.shortage else {
+            return;
+        };
+        let whole = match shortage.run_bytes {
+            Some((least, most)) => format!(
+                "perhaps {} to {} in all for the whole run",
+                bytes(least as u64),
+                bytes(most as u64)
+            ),
+            None => "how much for the whole run is unknown yet, for layers still grow".to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "\n  disk is full: {} are used ({:.1} bytes a state); this layer needs at least {} more, {whole}",
+            bytes(self.outcome.disk.used_bytes),
+            self.disk_bytes_per_state(),
+            bytes(shortage.layer_bytes),
+        );
     }
 
     /// What to do about a strategy that did not come to its end.

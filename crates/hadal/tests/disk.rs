@@ -226,8 +226,17 @@ fn a_stopped_run_says_how_to_resume_it() {
         "{}",
         run.stdout
     );
-    let hint = format!("hadal resume '{}'", text(&path));
+    let hint = format!("with a larger --disk-limit: hadal resume '{}'", text(&path));
     assert!(run.stdout.contains(&hint), "{}", run.stdout);
+    // It says what is used and what it would have needed.
+    let short = run
+        .stdout
+        .lines()
+        .find(|line| line.contains("disk is full"));
+    let short = short.expect("a line about the disk");
+    for part in ["are used", "bytes a state", "at least", "the whole run"] {
+        assert!(short.contains(part), "{short}");
+    }
     // With the same limit it comes no further, and without it to the end.
     let resume = [
         "resume",

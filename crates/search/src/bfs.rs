@@ -241,9 +241,13 @@ impl Search<'_> {
     fn run(mut self, content: Content) -> Result<Outcome, Error> {
         let end = match self.search_from(content) {
             // What is on disk is as the last manifest says, so another run can go on.
-            Err(Error::Store(hadal_store::Error::Full { .. })) => End::Stopped(Reason::Disk),
+            Err(Error::Store(hadal_store::Error::Full { needed })) => {
+                self.rounds.refused_bytes = needed;
+                End::Stopped(Reason::Disk)
+            }
             end => end?,
         };
+        self.rounds.end();
         if matches!(end, End::Stopped(_)) {
             // What was found of the layer after the last one counts too.
             let n_found = self.rounds.n_states() - self.layers.iter().sum::<u64>();

@@ -66,7 +66,7 @@ pub use outcome::{
     DiskUse, Duplicates, Outcome, Path, PathStep, Reason, Seconds, Stats, Value, Verdict,
     Violation, ViolationKind,
 };
-pub use progress::{Observer, Progress, Silent};
+pub use progress::{Observer, Progress, Silent, Work};
 pub use snapshot::{Unfinished, look_into};
 pub use strategy::{
     CacheSpec, Layers, MonoTable, Policy, ProcessLimit, Sampling, SnapshotSetup, SpecError,

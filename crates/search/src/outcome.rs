@@ -283,6 +283,10 @@ pub struct DiskUse {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
+    /// What lay there at the end.
+    pub used_bytes: u64,
+    /// What was to be written when there was no room for it; zero where there always was.
+    pub refused_bytes: u64,
 }
 
 /// Where the time went, in seconds of wall clock.

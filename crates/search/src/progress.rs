@@ -1,6 +1,6 @@
 //! How far a running search is, for whoever watches it.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// A moment of a running search.
@@ -22,6 +22,33 @@ pub struct Progress {
     pub data_bytes: u64,
     /// Bytes that lie on the disk.
     pub disk_bytes: u64,
+    /// What is being done.
+    pub work: Work,
+    /// How many hundredths of that are done, where it is not expanding.
+    pub work_percent: u32,
+}
+
+/// What a search is doing at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Work {
+    /// States of the layer are expanded.
+    #[default]
+    Expanding,
+    /// It is found out which states are new.
+    Resolving,
+    /// Few runs are made of many.
+    Merging,
+    /// Keys in memory are put in order and written down.
+    Sweeping,
+}
+
+impl Work {
+    const ALL: [Work; 4] = [
+        Work::Expanding,
+        Work::Resolving,
+        Work::Merging,
+        Work::Sweeping,
+    ];
 }
 
 /// Someone who watches a search.
@@ -59,6 +86,10 @@ pub(crate) struct Gauge {
     transitions: AtomicU64,
     data_bytes: AtomicU64,
     disk_bytes: AtomicU64,
+    /// Number of the work in [`Work::ALL`], how much of it is done, and of how much.
+    work: AtomicU8,
+    worked: AtomicU64,
+    to_be_worked: AtomicU64,
 }
 
 impl Gauge {
@@ -72,6 +103,9 @@ impl Gauge {
             transitions: AtomicU64::new(0),
             data_bytes: AtomicU64::new(0),
             disk_bytes: AtomicU64::new(0),
+            work: AtomicU8::new(0),
+            worked: AtomicU64::new(0),
+            to_be_worked: AtomicU64::new(0),
         }
     }
 
@@ -93,12 +127,46 @@ impl Gauge {
         self.disk_bytes.store(disk_bytes, Ordering::Relaxed);
     }
 
+    /// States of the layer that is being expanded.
+    pub(crate) fn frontier(&self) -> u64 {
+        self.frontier.load(Ordering::Relaxed)
+    }
+
+    /// Notes that something other than expanding is done: `worked` of `to_be_worked` things of it.
+    pub(crate) fn begin_work(&self, work: Work, worked: u64, to_be_worked: u64) {
+        self.worked.store(worked, Ordering::Relaxed);
+        self.to_be_worked.store(to_be_worked, Ordering::Relaxed);
+        self.work.store(work as u8, Ordering::Relaxed);
+    }
+
+    /// Notes that so many more of these things are done.
+    pub(crate) fn note_worked(&self, n: u64) {
+        self.worked.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// Notes that so many candidates have been looked at again: the second half of resolving.
+    pub(crate) fn note_resolved(&self, n: u64) {
+        let half = self.to_be_worked.load(Ordering::Relaxed) / 2;
+        self.worked.store(half + n, Ordering::Relaxed);
+    }
+
+    /// Notes that states are expanded again.
+    pub(crate) fn end_work(&self) {
+        self.begin_work(Work::Expanding, 0, 0);
+    }
+
     pub(crate) fn seconds(&self) -> f64 {
         self.since.elapsed().as_secs_f64()
     }
 
     pub(crate) fn read(&self) -> Progress {
+        let work = usize::from(self.work.load(Ordering::Relaxed));
+        let worked = self.worked.load(Ordering::Relaxed);
+        let to_be_worked = self.to_be_worked.load(Ordering::Relaxed);
+        let percent = worked.saturating_mul(100).checked_div(to_be_worked);
         Progress {
+            work: Work::ALL.get(work).copied().unwrap_or_default(),
+            work_percent: percent.unwrap_or(0).min(100) as u32,
             layer: self.layer.load(Ordering::Relaxed),
             frontier: self.frontier.load(Ordering::Relaxed),
             frontier_done: self.frontier_done.load(Ordering::Relaxed),

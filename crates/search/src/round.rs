@@ -11,15 +11,17 @@ mod saving;
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use hadal_model::{Flow, Remark};
 use hadal_store::disk::{Folder, ParentLog};
-use hadal_store::{Keep, Log, N_PARTITIONS};
+use hadal_store::{Error as StoreError, Keep, Log, N_PARTITIONS};
 
 use crate::crew::Crew;
 use crate::external::{
-    Bitmap, Candidates, External, Means, Settling, Shares, Tiers, resolve, sort_reserve, sweep,
+    Bitmap, Candidates, External, Means, Preparation, Settling, Shares, Tiers, resolve,
+    sort_reserve, sweep,
 };
 use crate::shared::{Job, Shared, lock, read, write};
 use crate::sizes::Sizes;
@@ -43,6 +45,8 @@ pub(crate) struct Rounds<'a> {
     on_disk: Option<OnDisk>,
     /// What there is on disk since it did.
     external: Option<External>,
+    /// What is there before it does.
+    preparation: Preparing,
     /// Tasks without a block.
     free: Vec<usize>,
     n_buffers: usize,
@@ -53,6 +57,8 @@ pub(crate) struct Rounds<'a> {
     /// Memory held beside what is counted here.
     pub(crate) other_bytes: u64,
     pub(crate) peak_bytes: u64,
+    /// What found no room on the disk.
+    pub(crate) refused_bytes: u64,
     pub(crate) seconds: Seconds,
     /// Of the most expensive canonical form.
     most_candidates: Option<u64>,
@@ -74,12 +80,14 @@ impl<'a> Rounds<'a> {
             parents: ParentLog::new(),
             on_disk,
             external: None,
+            preparation: Preparing::Later,
             free: (0..sizes.window_blocks).rev().collect(),
             n_buffers: 0,
             block_len: sizes.block_len,
             table_bytes: shared.visited.table_bytes(),
             other_bytes: 0,
             peak_bytes: 0,
+            refused_bytes: 0,
             seconds: Seconds::default(),
             most_candidates: None,
         }
@@ -97,6 +105,10 @@ impl<'a> Rounds<'a> {
             + self.parents.data_bytes()
             + self.n_buffers as u64 * self.sizes.buffer_bytes
             + self.external.as_ref().map_or(0, External::data_bytes)
+            + self
+                .preparation
+                .begun()
+                .map_or(0, |begun| begun.memory_bytes() + begun.gathered_bytes())
             + self.disk_buffer_bytes()
             + self.other_bytes
     }
@@ -121,6 +133,8 @@ impl<'a> Rounds<'a> {
             peak_bytes: statistics.peak_disk_bytes,
             read_bytes: statistics.read_bytes,
             written_bytes: statistics.written_bytes,
+            used_bytes: statistics.disk_bytes,
+            refused_bytes: self.refused_bytes,
         }
     }
 
@@ -134,8 +148,9 @@ impl<'a> Rounds<'a> {
     /// on disk everything has its share, and fits.
     pub(crate) fn fits(&mut self, bytes: u64) -> bool {
         let needed = self.data_bytes().saturating_add(bytes);
+        let gathered = (self.preparation.begun()).map_or(0, Preparation::gathered_bytes);
         let limit = match self.on_disk {
-            Some(_) => self.sizes.memory_bytes - sort_reserve(self.sizes.memory_bytes),
+            Some(_) => self.sizes.memory_bytes - sort_reserve(self.sizes.memory_bytes) + gathered,
             None => self.sizes.memory_bytes,
         };
         let fits = self.external.is_some() || needed <= limit;
@@ -201,6 +216,8 @@ impl<'a> Rounds<'a> {
             let go_on = self.hand_over(each);
             if matches!(job, Job::Expand) {
                 self.forget_expanded(supply)?;
+                self.merge_runs(supply)?;
+                self.prepare()?;
             }
             let folder = self.on_disk.as_ref().map(|on_disk| &on_disk.folder);
             let disk_bytes = folder.map_or(0, |folder| folder.statistics().disk_bytes);
@@ -337,6 +354,7 @@ impl<'a> Rounds<'a> {
             |job, item| shared.work(job, item, worker),
         );
         stored?;
+        self.gather_keys()?;
         Ok(None)
     }
 
@@ -355,11 +373,21 @@ impl<'a> Rounds<'a> {
                 }
                 round.active.len()
             };
+            let shape = keyed.key_shape();
             self.table_bytes = keyed.widen(self.external.is_some())?;
+            if keyed.key_shape() != shape {
+                self.discard_preparation(Preparing::Later)?;
+            }
             self.peak_bytes = self.peak_bytes.max(self.data_bytes());
             self.table_bytes = shared.visited.table_bytes();
             if let (Some(external), Some(on_disk)) = (&mut self.external, &self.on_disk) {
-                let means = means(keyed, on_disk, &external.shares, self.sizes.n_threads);
+                let means = means(
+                    self.shared,
+                    keyed,
+                    on_disk,
+                    &external.shares,
+                    self.sizes.n_threads,
+                );
                 external.candidates.set_shapes(&means)?;
             }
             self.phase(Job::Name, n_active, false);
@@ -374,13 +402,98 @@ impl<'a> Rounds<'a> {
         };
         let since = Instant::now();
         let shares = self.shares(keyed, &on_disk.folder);
-        let means = means(keyed, on_disk, &shares, self.sizes.n_threads);
+        let means = means(self.shared, keyed, on_disk, &shares, self.sizes.n_threads);
         let sort_bytes = sort_reserve(self.sizes.memory_bytes);
-        let mut tiers = Tiers::default();
-        sweep(&read(&keyed.set), sort_bytes, &means, &mut tiers)?;
+        let set = read(&keyed.set);
+        let tiers = match std::mem::replace(&mut self.preparation, Preparing::Never) {
+            Preparing::Begun(begun) => begun.finish(&set, sort_bytes, &means)?,
+            Preparing::Later | Preparing::Never => {
+                let mut tiers = Tiers::default();
+                sweep(&set, 0..N_PARTITIONS, sort_bytes, &means, &mut tiers)?;
+                tiers
+            }
+        };
+        drop(set);
+        shared.first_unswept.store(0, Ordering::Relaxed);
         self.begin_external(tiers)?;
+        self.balance_runs()?;
         self.seconds.merge += since.elapsed().as_secs_f64();
         Ok(true)
+    }
+
+    /// While memory fills up, goes on with what shall be done when it ends.
+    fn prepare(&mut self) -> Result<(), Error> {
+        let memory_bytes = self.sizes.memory_bytes;
+        let held_bytes = self.data_bytes();
+        let (Some(on_disk), Visited::Keys(keyed)) = (&self.on_disk, &self.shared.visited) else {
+            return Ok(());
+        };
+        if self.external.is_some() || !Preparation::is_due(held_bytes, memory_bytes) {
+            return Ok(());
+        }
+        let since = Instant::now();
+        let shares = self.shares(keyed, &on_disk.folder);
+        let means = means(self.shared, keyed, on_disk, &shares, self.sizes.n_threads);
+        let set = read(&keyed.set);
+        if matches!(self.preparation, Preparing::Later) {
+            let begun = Preparation::new(&set, memory_bytes, &means);
+            self.preparation = Preparing::Begun(Box::new(begun));
+        }
+        let Preparing::Begun(begun) = &mut self.preparation else {
+            return Ok(());
+        };
+        let done = begun.keep_up(&set, held_bytes, memory_bytes, &means);
+        let first_unswept = begun.first_unswept();
+        (self.shared.first_unswept).store(first_unswept, Ordering::Relaxed);
+        self.seconds.merge += since.elapsed().as_secs_f64();
+        self.unless_full(done)
+    }
+
+    /// Keeps the keys that came into swept partitions of the set.
+    fn gather_keys(&mut self) -> Result<(), Error> {
+        let (Some(on_disk), Visited::Keys(keyed)) = (&self.on_disk, &self.shared.visited) else {
+            return Ok(());
+        };
+        let shares = match &self.preparation {
+            Preparing::Begun(_) => self.shares(keyed, &on_disk.folder),
+            Preparing::Later | Preparing::Never => return Ok(()),
+        };
+        let means = means(self.shared, keyed, on_disk, &shares, self.sizes.n_threads);
+        let Preparing::Begun(begun) = &mut self.preparation else {
+            return Ok(());
+        };
+        let round = read(&self.shared.round);
+        let mut tasks = self.shared.inserting(&round).into_iter();
+        let gathered = tasks.try_for_each(|task| begun.gather(task.survivor_keys(), &means));
+        drop(round);
+        self.unless_full(gathered)
+    }
+
+    /// A search that may yet come to its end in memory is not ended by a disk that is full.
+    fn unless_full(&mut self, done: Result<(), StoreError>) -> Result<(), Error> {
+        match done {
+            Err(StoreError::Full { .. }) => self.discard_preparation(Preparing::Never),
+            done => Ok(done?),
+        }
+    }
+
+    /// Throws away what was done before the end of memory, if anything was.
+    fn discard_preparation(&mut self, then: Preparing) -> Result<(), Error> {
+        self.shared.first_unswept.store(0, Ordering::Relaxed);
+        match (
+            std::mem::replace(&mut self.preparation, then),
+            &self.on_disk,
+        ) {
+            (Preparing::Begun(begun), Some(on_disk)) => Ok(begun.discard(&on_disk.folder)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// The search has come to its end. What it has prepared for another end is of no use any more.
+    pub(crate) fn end(&mut self) {
+        // If files stay, nobody is the worse for it: they are deleted with the folder, or when it
+        // is next opened.
+        let _ = self.discard_preparation(Preparing::Never);
     }
 
     /// From now on the set is a cache, for `tiers` have all it had.
@@ -423,6 +536,40 @@ impl<'a> Rounds<'a> {
         Shares::of(left - scratch.min(left / 4))
     }
 
+    /// Begins to make few runs of many, if there are.
+    fn balance_runs(&mut self) -> Result<(), Error> {
+        let (Some(external), Some(on_disk), Visited::Keys(keyed)) =
+            (&mut self.external, &self.on_disk, &self.shared.visited)
+        else {
+            return Ok(());
+        };
+        let n_threads = self.sizes.n_threads;
+        let means = means(self.shared, keyed, on_disk, &external.shares, n_threads);
+        Ok(external.tiers.balance(&means)?)
+    }
+
+    /// Goes on with making few runs of many, as far as states have been expanded since it began.
+    fn merge_runs(&mut self, supply: &Supply) -> Result<(), Error> {
+        let (Some(external), Some(on_disk), Visited::Keys(keyed), Supply::States(left)) = (
+            &mut self.external,
+            &self.on_disk,
+            &self.shared.visited,
+            supply,
+        ) else {
+            return Ok(());
+        };
+        let since = Instant::now();
+        let n_threads = self.sizes.n_threads;
+        let means = means(self.shared, keyed, on_disk, &external.shares, n_threads);
+        let n_meanwhile = self.shared.gauge.frontier();
+        external.tiers.keep_up(left.start, n_meanwhile, &means)?;
+        if is_nearly_full(&on_disk.folder) {
+            external.tiers.squeeze(&means)?;
+        }
+        self.seconds.merge += since.elapsed().as_secs_f64();
+        Ok(())
+    }
+
     /// Whether there are candidates of which it is not known whether they are new.
     pub(crate) fn has_candidates(&self) -> bool {
         (self.external.as_ref()).is_some_and(|external| external.candidates.len() > 0)
@@ -435,7 +582,13 @@ impl<'a> Rounds<'a> {
         else {
             return Ok(());
         };
-        let means = means(keyed, on_disk, &external.shares, self.sizes.n_threads);
+        let means = means(
+            self.shared,
+            keyed,
+            on_disk,
+            &external.shares,
+            self.sizes.n_threads,
+        );
         let round = read(&self.shared.round);
         for task in self.shared.inserting(&round) {
             external.candidates.append(
@@ -462,7 +615,8 @@ impl<'a> Rounds<'a> {
             return Ok(None);
         };
         let since = Instant::now();
-        let means = means(keyed, on_disk, &external.shares, self.sizes.n_threads);
+        let n_threads = self.sizes.n_threads;
+        let means = means(shared, keyed, on_disk, &external.shares, n_threads);
         external.candidates.end_layer(&means)?;
         let resolved = resolve(&external.candidates, &external.tiers, &means)?;
         duplicates.layer += resolved.n_equal;
@@ -494,6 +648,7 @@ impl<'a> Rounds<'a> {
                 || n_next = assign_pieces(shared, read_next.clone(), external, &mut next),
                 |job, item| shared.work(job, item, worker),
             );
+            shared.gauge.note_resolved(next);
             for piece in &shared.settling[judged.clone()][..n_pieces] {
                 let mut piece = write(piece);
                 if piece.flow == Flow::Stopped || shared.stop.is_raised() {
@@ -524,8 +679,9 @@ impl<'a> Rounds<'a> {
         };
         // Candidates go first, so that the disk has room for larger runs.
         external.candidates.clear(resolved.sample, keyed)?;
-        let means = self::means(keyed, on_disk, &external.shares, self.sizes.n_threads);
+        let means = self::means(shared, keyed, on_disk, &external.shares, n_threads);
         external.tiers.push(resolved.tier, &means)?;
+        shared.gauge.end_work();
         self.seconds.merge += since.elapsed().as_secs_f64();
         Ok(None)
     }
@@ -718,6 +874,7 @@ fn append_survivors(shared: &Shared<'_>, parents: &mut ParentLog) -> Result<(), 
 }
 
 fn means<'a>(
+    shared: &Shared<'a>,
     keyed: &'a Keyed,
     on_disk: &'a OnDisk,
     shares: &Shares,
@@ -730,6 +887,38 @@ fn means<'a>(
         durable: on_disk.resumable,
         memory_bytes: shares.runs,
         batch_bytes: shares.batch,
+        stop: shared.stop,
+        gauge: shared.gauge,
+    }
+}
+
+/// Less than one in so many bytes that are used should not be free.
+const FREE_SHARE: u64 = 8;
+
+/// Whether the disk, or what may be used of it, will soon be full.
+fn is_nearly_full(folder: &Folder) -> bool {
+    let used = folder.statistics().disk_bytes;
+    folder
+        .free_bytes()
+        .is_ok_and(|free| free < used / FREE_SHARE)
+}
+
+/// How far the search is with what it does before memory ends.
+enum Preparing {
+    /// It is not time yet.
+    Later,
+    /// Some of it is done.
+    Begun(Box<Preparation>),
+    /// It is of no use, or cannot be.
+    Never,
+}
+
+impl Preparing {
+    fn begun(&self) -> Option<&Preparation> {
+        match self {
+            Preparing::Begun(begun) => Some(begun),
+            Preparing::Later | Preparing::Never => None,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! looks at it, so the locks are there for the compiler and are never waited for.
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hadal_model::{Shape, Stop};
@@ -29,6 +30,8 @@ pub(crate) struct Shared<'a> {
     /// Pieces of candidates that are looked at again, and which of these are new.
     pub(crate) settling: Vec<RwLock<Settling>>,
     pub(crate) is_new: RwLock<Bitmap>,
+    /// Partitions of the set before this one are swept: keys that come into them are gathered.
+    pub(crate) first_unswept: AtomicUsize,
 }
 
 /// The tasks of a round, as positions in `Shared::tasks`.
@@ -111,6 +114,7 @@ impl<'a> Shared<'a> {
                 .map(|_| RwLock::new(Settling::new(shape)))
                 .collect(),
             is_new: RwLock::default(),
+            first_unswept: AtomicUsize::new(0),
         }
     }
 
@@ -140,6 +144,9 @@ impl<'a> Shared<'a> {
             Job::Check => {
                 let mut task = write(&self.tasks[round.active[item]]);
                 task.collect_survivors(&self.visited);
+                if let Visited::Keys(keyed) = &self.visited {
+                    task.gather_keys(keyed, self.first_unswept.load(Ordering::Relaxed));
+                }
                 task.check_survivors(&mut *worker.expander, self.shape);
             }
             Job::Insert => {

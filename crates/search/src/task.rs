@@ -42,7 +42,8 @@ pub(crate) struct Task {
     survivors: Vec<u32>,
     /// Their states and padding.
     survivor_states: Vec<u8>,
-    /// Their keys, as set and runs have them, where they are only candidates.
+    /// Their keys, as set and runs have them: of all where they are only candidates, and before of
+    /// those whose partitions are swept.
     survivor_keys: Vec<u64>,
     /// Their records, for the log.
     records: Arc<[u8]>,
@@ -234,6 +235,23 @@ impl Task {
         let mut piece = self.make_records(keyed);
         write_parents(self.survivor_parents(), &mut piece);
         self.records = piece.into();
+    }
+
+    /// Puts together the keys of those new candidates that belong to partitions before
+    /// `first_unswept`.
+    pub(crate) fn gather_keys(&mut self, keyed: &Keyed, first_unswept: usize) {
+        let n_words = keyed.key_shape().n_words;
+        let words = self.names.keys_of(keyed);
+        self.survivor_keys.clear();
+        for partition in 0..first_unswept {
+            for &position in self.names.keys.positions(partition) {
+                let position = position as usize;
+                if self.is_new[position].load(Ordering::Relaxed) {
+                    let key = &words[position * n_words..][..n_words];
+                    self.survivor_keys.extend_from_slice(key);
+                }
+            }
+        }
     }
 
     /// Collects the new candidates.

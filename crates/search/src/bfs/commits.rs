@@ -8,7 +8,7 @@ use hadal_store::Error as StoreError;
 
 use super::Search;
 use crate::snapshot::{Content, Snapshot, to_manifest};
-use crate::{Error, OnDisk};
+use crate::{Error, OnDisk, Options};
 
 /// The folder of a search, and when its manifest is due.
 pub(super) struct Commits {
@@ -16,12 +16,18 @@ pub(super) struct Commits {
     last: Instant,
     every: Duration,
     can_be_saved: bool,
+    /// More than so many bytes of files that only the last manifest needs are not kept for it.
+    most_retired: u64,
     /// Whether anything was done since the last time.
     has_worked: AtomicBool,
 }
 
 /// So much of the work may be lost.
 const EVERY: Duration = Duration::from_secs(5);
+/// So many bytes may lie on the disk for the last manifest alone.
+const MOST_RETIRED: u64 = 256 << 20;
+/// And so many times as many must be free.
+const FREE_FOR_RETIRED: u64 = 4;
 /// Writing down may take one in so many seconds.
 const SHARE: u32 = 25;
 
@@ -32,6 +38,7 @@ impl Commits {
             last: Instant::now(),
             every: EVERY,
             can_be_saved: false,
+            most_retired: MOST_RETIRED,
             has_worked: AtomicBool::new(false),
         }
     }
@@ -39,7 +46,20 @@ impl Commits {
     /// Whether it is time.
     pub(super) fn is_due(&self) -> bool {
         let has_worked = self.has_worked.load(Ordering::Relaxed);
-        self.can_be_saved && has_worked && self.last.elapsed() >= self.every
+        let is_time = || self.last.elapsed() >= self.every || self.keeps_too_much();
+        self.can_be_saved && has_worked && is_time()
+    }
+
+    /// Whether files that the search itself no longer needs take too much room. Where large runs
+    /// are made one, old ones could not go else before all of the new ones are there.
+    fn keeps_too_much(&self) -> bool {
+        let folder = &self.on_disk.folder;
+        let retired = folder.retired_bytes();
+        let is_free = || {
+            let wanted = retired.saturating_mul(FREE_FOR_RETIRED);
+            folder.free_bytes().map_or(true, |free| free >= wanted)
+        };
+        retired > self.most_retired || (retired > 0 && !is_free())
     }
 
     /// Whether there is something to write down, due or not.
@@ -50,6 +70,13 @@ impl Commits {
     /// Notes that there is something to write down.
     pub(super) fn note_work(&self) {
         self.has_worked.store(true, Ordering::Relaxed);
+    }
+
+    /// Begins, with what can be saved and how often.
+    fn begin(&mut self, can_be_saved: bool, options: &Options) {
+        self.can_be_saved = can_be_saved;
+        self.every = options.commit_every.unwrap_or(EVERY);
+        self.most_retired = MOST_RETIRED.min(options.memory_bytes);
     }
 
     fn write(&self, content: &Content) -> Result<(), StoreError> {
@@ -66,8 +93,7 @@ impl Search<'_> {
             if commits.on_disk.resumable {
                 commits.write(&Content::Begun)?;
             }
-            commits.can_be_saved = self.rounds.can_be_saved();
-            commits.every = self.options.commit_every.unwrap_or(EVERY);
+            commits.begin(self.rounds.can_be_saved(), self.options);
         }
         Ok(())
     }
@@ -124,8 +150,7 @@ impl Search<'_> {
             .restore(&snapshot.findings)
             .ok_or_else(damaged)?;
         if let Some(commits) = &mut self.commits {
-            commits.can_be_saved = self.rounds.can_be_saved();
-            commits.every = self.options.commit_every.unwrap_or(EVERY);
+            commits.begin(self.rounds.can_be_saved(), self.options);
         }
         Ok(())
     }

@@ -119,6 +119,7 @@ impl Candidates {
         self.end_piece()?;
         Ok(SavedExternal {
             tiers: Vec::new(),
+            merging: None,
             candidates: self.log.commit()?,
             n_candidates: self.log.len(),
         })

@@ -13,18 +13,25 @@
 //! Nothing here depends on how much memory there is but the number of chunks and the size of the
 //! cache, and neither changes any result.
 
+#[cfg(test)]
+mod bench;
 mod bitmap;
 mod buckets;
 mod candidates;
+mod merging;
 mod parallel;
+mod preparation;
 mod resolve;
+mod segment;
 mod settle;
 mod shares;
 mod sweep;
 mod tiers;
+mod views;
 
 pub(crate) use bitmap::Bitmap;
 pub(crate) use candidates::{Candidates, parcels, read_parents, write_parents};
+pub(crate) use preparation::Preparation;
 pub(crate) use resolve::resolve;
 pub(crate) use settle::Settling;
 pub(crate) use shares::{Shares, sort_reserve};

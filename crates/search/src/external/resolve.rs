@@ -10,6 +10,7 @@ use super::bitmap::Bitmap;
 use super::candidates::{Candidates, SAMPLE_KEYS, split};
 use super::parallel::in_parallel;
 use super::tiers::{Means, RUN, Segment, Tier, Tiers, Views};
+use crate::progress::Work;
 
 /// What became of the candidates of a layer.
 pub(crate) struct Resolved {
@@ -36,13 +37,15 @@ pub(crate) fn resolve(
 ) -> Result<Resolved, Error> {
     let n_parts = (candidates.len() / PART_KEYS).clamp(1, 4 * means.n_threads as u64) as usize;
     let is_new = Bitmap::new(candidates.len());
+    // Half of the work is to tell what is new, and half to look at that.
+    (means.gauge).begin_work(Work::Resolving, 0, 2 * candidates.len());
     let views = Views::new(tiers.segments(), means.keyed);
     // Most of what is old is not very old.
     let mut older: Vec<Versioned<'_>> = tiers.segments().map(|segment| views.of(segment)).collect();
     older.reverse();
     let n_words = means.keyed.key_shape().n_words;
     let n_at_once = means.n_threads.min(n_parts) as u64;
-    let work = Work {
+    let resolving = Resolving {
         is_new: &is_new,
         older: &older,
         batch_keys: (means.batch_bytes / n_at_once / (8 * n_words as u64 + 16)) as usize,
@@ -59,7 +62,7 @@ pub(crate) fn resolve(
             let n_about = candidates.len() / coarse.n_parts() as u64;
             in_parallel(means.n_threads, coarse.n_parts(), |part| {
                 let range = coarse.range(part);
-                work.part(&mut SortedParts::new(&splits, &fine, range), n_about, range)
+                resolving.part(&mut SortedParts::new(&splits, &fine, range), n_about, range)
             })?
         }
         Some(buckets) => {
@@ -68,7 +71,7 @@ pub(crate) fn resolve(
             in_parallel(means.n_threads, rows.len(), |row| {
                 let row = rows[row].clone();
                 let mut sorted = buckets.sorted(row.clone(), most, means.keyed);
-                work.part(&mut sorted, buckets.n_in(&row), buckets.range(&row))
+                resolving.part(&mut sorted, buckets.n_in(&row), buckets.range(&row))
             })?
         }
     };
@@ -89,7 +92,7 @@ pub(crate) fn resolve(
 }
 
 /// What resolving a part of the candidates needs.
-struct Work<'a> {
+struct Resolving<'a> {
     is_new: &'a Bitmap,
     older: &'a [Versioned<'a>],
     /// Candidates that are looked for at once.
@@ -108,7 +111,7 @@ struct Part {
     sample: Vec<u64>,
 }
 
-impl Work<'_> {
+impl Resolving<'_> {
     /// Makes a run of what is new among about `n_about` ascending candidates in `range`.
     fn part(
         &self,
@@ -118,6 +121,7 @@ impl Work<'_> {
     ) -> Result<Part, Error> {
         let (n_words, version) = (candidates.n_words(), self.means.keyed.key_shape().version);
         let mut distinct = Observed {
+            means: self.means,
             keys: candidates,
             n_keys: 0,
             stride: self.sample_stride,
@@ -150,7 +154,7 @@ impl Work<'_> {
         range: KeyRange<'_>,
         mut writer: RunWriter<S>,
     ) -> Result<RunWriter<S>, Error> {
-        let Work { older, is_new, .. } = self;
+        let Resolving { older, is_new, .. } = self;
         let write = |keys: &[u64], ordinals: &[u64]| {
             ordinals.iter().for_each(|&ordinal| is_new.set(ordinal));
             writer.push(keys, &[])
@@ -160,8 +164,10 @@ impl Work<'_> {
     }
 }
 
-/// Keys that are counted as they go by, and some of them remembered.
+/// Keys that are counted as they go by, and some of them remembered. They end early if the search is
+/// to stop, which then takes no notice of them.
 struct Observed<'a> {
+    means: &'a Means<'a>,
     keys: &'a mut dyn Sorted,
     n_keys: u64,
     stride: u64,
@@ -178,6 +184,10 @@ impl Sorted for Observed<'_> {
     }
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
+        batch.clear();
+        if self.means.stop.is_raised() {
+            return Ok(false);
+        }
         let more = self.keys.next_batch(batch)?;
         let n_words = self.keys.n_words();
         let n_keys = (batch.keys.len() / n_words) as u64;
@@ -189,6 +199,7 @@ impl Sorted for Observed<'_> {
             at += self.stride;
         }
         self.n_keys += n_keys;
+        self.means.gauge.note_worked(n_keys);
         Ok(more)
     }
 }

@@ -4,121 +4,29 @@
 //! made one with it. So there are about as many tiers as the number of states has digits in base
 //! four, and a key is written as many times.
 //! Small tiers stay in memory, in the form they would have on disk, until together they are worth
-//! a file.
+//! a file. Large ones are made one a slice at a time ([`Merging`]), while the search goes on.
 
-use std::sync::Arc;
-
+use hadal_model::Stop;
 use hadal_store::Error;
-use hadal_store::codec::Recoder;
-use hadal_store::disk::{BlockFile, BlockWriter, Folder, Kind};
-use hadal_store::run::{
-    KeyRange, MemoryBlocks, Older, Recode, Run, RunWriter, Versioned, compact, fence_splitters,
-};
+use hadal_store::disk::{BlockWriter, Folder};
+use hadal_store::run::{KeyRange, MemoryBlocks, RunWriter, Versioned, compact, fence_splitters};
 
+use super::merging::Merging;
 use super::parallel::in_parallel;
+pub(crate) use super::segment::RUN;
+pub(super) use super::segment::Segment;
+pub(super) use super::views::Views;
+use crate::progress::Gauge;
 use crate::snapshot::RunEntry;
 use crate::visited::Keyed;
-
-/// Files of runs.
-pub(crate) const RUN: Kind = Kind(*b"runs");
 
 /// An older tier is left alone while it has so many times the keys of all younger ones.
 const RATIO: u64 = 4;
 /// Parts of a run on disk that are made at once have at least so many keys.
-const PART_KEYS: u64 = 1 << 15;
-
-/// A run: a stretch of the key space of a tier, or all of it.
-pub(crate) struct Segment {
-    run: Run,
-    /// Version of the layout of its keys.
-    version: u32,
-    /// Name and number of blocks; `None` where it is in memory.
-    file: Option<(String, u32)>,
-    data_bytes: u64,
-}
-
-impl Segment {
-    /// Ends a run on disk.
-    pub(super) fn finish(
-        writer: RunWriter<BlockWriter>,
-        version: u32,
-        durable: bool,
-    ) -> Result<Self, Error> {
-        let (mut sink, written) = writer.finish()?;
-        if durable {
-            sink.sync()?;
-        }
-        let file = sink.finish()?;
-        let name = file.name().to_owned();
-        Ok(Segment {
-            version,
-            file: Some((name.clone(), written.n_blocks)),
-            data_bytes: written.data_bytes,
-            run: Run::new(Arc::new(file), written, &name),
-        })
-    }
-
-    /// Ends a run in memory.
-    pub(super) fn keep(writer: RunWriter<MemoryBlocks>, version: u32) -> Result<Self, Error> {
-        let (blocks, written) = writer.finish()?;
-        Ok(Segment {
-            version,
-            file: None,
-            data_bytes: written.data_bytes,
-            run: Run::new(Arc::new(blocks), written, "a run in memory"),
-        })
-    }
-
-    /// Opens a run again.
-    pub(super) fn open(folder: &Folder, entry: &RunEntry) -> Result<Self, Error> {
-        let file = BlockFile::open(folder, &entry.name, RUN, entry.n_blocks)?;
-        let data_bytes = file.disk_bytes();
-        Ok(Segment {
-            run: Run::open(Arc::new(file), entry.n_blocks, &entry.name)?,
-            version: entry.version,
-            file: Some((entry.name.clone(), entry.n_blocks)),
-            data_bytes,
-        })
-    }
-
-    /// How a manifest lists it; it must be on disk.
-    pub(super) fn entry(&self) -> RunEntry {
-        let (name, n_blocks) = self.file.clone().expect("only files are listed");
-        RunEntry {
-            name,
-            n_blocks,
-            version: self.version,
-        }
-    }
-
-    pub(super) fn n_keys(&self) -> u64 {
-        self.run.n_keys()
-    }
-
-    pub(super) fn is_in_memory(&self) -> bool {
-        self.file.is_none()
-    }
-
-    /// Memory held, in bytes.
-    pub(super) fn memory_bytes(&self) -> u64 {
-        let blocks = if self.is_in_memory() {
-            self.data_bytes
-        } else {
-            0
-        };
-        self.run.memory_bytes() + blocks
-    }
-
-    /// Gives up the file, once nothing refers to it any more.
-    pub(super) fn retire(self, folder: &Folder) -> Result<(), Error> {
-        match self.file {
-            Some((name, _)) => folder.retire(&name),
-            None => Ok(()),
-        }
-    }
-}
+pub(super) const PART_KEYS: u64 = 1 << 15;
 
 /// Runs whose key ranges follow each other.
+#[derive(Default)]
 pub(crate) struct Tier {
     pub(super) segments: Vec<Segment>,
 }
@@ -142,12 +50,13 @@ impl Tier {
         (self.segments.into_iter()).try_for_each(|segment| segment.retire(folder))
     }
 
-    fn n_keys(&self) -> u64 {
+    pub(super) fn n_keys(&self) -> u64 {
         self.segments.iter().map(Segment::n_keys).sum()
     }
 
+    /// Whether it takes no file. One that is only begun has nothing to say.
     pub(super) fn is_in_memory(&self) -> bool {
-        self.segments.iter().all(Segment::is_in_memory)
+        !self.segments.is_empty() && self.segments.iter().all(Segment::is_in_memory)
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {
@@ -158,7 +67,9 @@ impl Tier {
 /// All runs, the oldest tier first.
 #[derive(Default)]
 pub(crate) struct Tiers {
-    tiers: Vec<Tier>,
+    pub(super) tiers: Vec<Tier>,
+    /// Which of them are being made one.
+    pub(super) merging: Option<Merging>,
 }
 
 /// What working on runs needs.
@@ -173,6 +84,10 @@ pub(crate) struct Means<'a> {
     pub(crate) memory_bytes: u64,
     /// Bytes for candidates that are looked for at once.
     pub(crate) batch_bytes: u64,
+    /// Ends what takes long.
+    pub(crate) stop: &'a Stop,
+    /// Where it is told how far that is.
+    pub(crate) gauge: &'a Gauge,
 }
 
 impl Tiers {
@@ -186,52 +101,99 @@ impl Tiers {
         self.tiers.iter().flat_map(|tier| &tier.segments)
     }
 
-    /// Opens tiers again.
-    pub(crate) fn open(folder: &Folder, entries: &[Vec<RunEntry>]) -> Result<Self, Error> {
+    /// Opens tiers again, some of which were being made one.
+    pub(crate) fn open(
+        folder: &Folder,
+        entries: &[Vec<RunEntry>],
+        merging: Option<(usize, usize)>,
+    ) -> Result<Self, Error> {
         let tiers = entries.iter().map(|entries| Tier::open(folder, entries));
+        let is_there = |&(at, n_inputs): &(usize, usize)| at + n_inputs < entries.len();
         Ok(Tiers {
             tiers: tiers.collect::<Result<_, _>>()?,
+            merging: merging
+                .filter(is_there)
+                .map(|(at, n_inputs)| Merging::new(at, n_inputs)),
         })
     }
 
-    /// Puts everything on disk, and lists it for a manifest.
-    pub(crate) fn commit(&mut self, means: &Means<'_>) -> Result<Vec<Vec<RunEntry>>, Error> {
-        if let Some(first) = self.tiers.iter().position(Tier::is_in_memory) {
-            self.merge_from(
-                first,
-                &Means {
-                    memory_bytes: 0,
-                    ..*means
-                },
-            )?;
+    /// Puts everything on disk, and lists it for a manifest: the runs by tier, and which of these
+    /// are being made one.
+    #[expect(clippy::type_complexity, reason = "two things that a manifest lists")]
+    pub(crate) fn commit(
+        &mut self,
+        means: &Means<'_>,
+    ) -> Result<(Vec<Vec<RunEntry>>, Option<(usize, usize)>), Error> {
+        self.write_down(means)?;
+        if let Some(merging) = &mut self.merging {
+            let inputs = merging.inputs();
+            let kept = take_in_memory(&mut self.tiers, inputs.clone());
+            if !kept.is_empty() {
+                let one = write_merged(&all_segments(&kept), means)?;
+                self.tiers.insert(inputs.end - kept.len(), one);
+                merging.n_inputs -= kept.len() - 1;
+            }
         }
-        Ok(self.tiers.iter().map(Tier::entries).collect())
+        let merging = self.merging.as_ref().map(|m| (m.at, m.n_inputs));
+        Ok((self.tiers.iter().map(Tier::entries).collect(), merging))
     }
 
-    /// Adds the youngest tier, and makes few of many.
-    pub(crate) fn push(&mut self, tier: Tier, means: &Means<'_>) -> Result<(), Error> {
-        if tier.n_keys() == 0 {
-            return Ok(());
-        }
-        self.tiers.push(tier);
-        if let Some(from) = self.unbalanced() {
-            self.merge_from(from, means)?;
-        }
-        let in_memory = self.tiers.iter().filter(|tier| tier.is_in_memory());
-        if in_memory.map(Tier::memory_bytes).sum::<u64>() > means.memory_bytes {
-            let first = self.tiers.iter().position(Tier::is_in_memory);
-            self.merge_from(first.unwrap_or(0), means)?;
+    /// Makes one tier on disk of those in memory that are not being merged.
+    fn write_down(&mut self, means: &Means<'_>) -> Result<(), Error> {
+        let from = self.merging.as_ref().map_or(0, |m| m.inputs().end);
+        let n_tiers = self.tiers.len();
+        let kept = take_in_memory(&mut self.tiers, from..n_tiers);
+        if !kept.is_empty() {
+            self.tiers.push(write_merged(&all_segments(&kept), means)?);
         }
         Ok(())
     }
 
-    /// Adds runs, each across the whole key space, as they are; with the next tier few are made of
-    /// many.
-    pub(super) fn add_runs(&mut self, runs: Vec<Segment>) {
-        let tiers = runs.into_iter().map(|run| Tier {
-            segments: vec![run],
-        });
-        self.tiers.extend(tiers.filter(|tier| tier.n_keys() > 0));
+    /// Adds the youngest tier, and begins to make few of many.
+    pub(crate) fn push(&mut self, tier: Tier, means: &Means<'_>) -> Result<(), Error> {
+        if tier.n_keys() == 0 {
+            return tier.retire(means.folder);
+        }
+        self.tiers.push(tier);
+        self.balance(means)?;
+        let in_memory = self.tiers.iter().filter(|tier| tier.is_in_memory());
+        if in_memory.map(Tier::memory_bytes).sum::<u64>() > means.memory_bytes {
+            self.write_down(means)?;
+        }
+        Ok(())
+    }
+
+    /// Gives up all files.
+    pub(super) fn retire(self, folder: &Folder) -> Result<(), Error> {
+        (self.tiers.into_iter()).try_for_each(|tier| tier.retire(folder))
+    }
+
+    /// Adds tiers as they are.
+    pub(super) fn add(&mut self, tiers: impl IntoIterator<Item = Tier>) {
+        let tiers = tiers.into_iter().filter(|tier| tier.n_keys() > 0);
+        self.tiers.extend(tiers);
+    }
+
+    /// Where some tier is no longer much larger than all younger ones, begins to make one of them:
+    /// small ones at once, large ones with [`Tiers::keep_up`].
+    pub(crate) fn balance(&mut self, means: &Means<'_>) -> Result<(), Error> {
+        if self.merging.is_some() {
+            return Ok(());
+        }
+        let Some(from) = self.unbalanced() else {
+            return Ok(());
+        };
+        let are_in_memory = self.tiers[from..].iter().all(Tier::is_in_memory);
+        let segments = all_segments(&self.tiers[from..]);
+        let data_bytes: u64 = segments.iter().map(|segment| segment.data_bytes).sum();
+        if are_in_memory && data_bytes < means.memory_bytes / 2 {
+            let merged = merge_in_memory(&segments, means)?;
+            self.tiers.truncate(from);
+            self.tiers.push(merged);
+            return Ok(());
+        }
+        self.begin_merging(from);
+        self.finish_if_short(means)
     }
 
     /// The oldest tier that is no longer much larger than all younger ones.
@@ -246,24 +208,22 @@ impl Tiers {
         }
         found
     }
-
-    /// Makes one tier of all from `from` on.
-    pub(super) fn merge_from(&mut self, from: usize, means: &Means<'_>) -> Result<(), Error> {
-        let old: Vec<Tier> = self.tiers.drain(from..).collect();
-        let segments: Vec<&Segment> = old.iter().flat_map(|tier| &tier.segments).collect();
-        let merged = merge(&segments, means)?;
-        self.tiers.push(merged);
-        (old.into_iter()).try_for_each(|tier| tier.retire(means.folder))
-    }
 }
 
-/// One tier of all keys of some runs.
-fn merge(segments: &[&Segment], means: &Means<'_>) -> Result<Tier, Error> {
-    let data_bytes: u64 = segments.iter().map(|segment| segment.data_bytes).sum();
-    let are_in_memory = segments.iter().all(|segment| segment.is_in_memory());
-    if !are_in_memory || data_bytes >= means.memory_bytes / 2 {
-        return write_merged(segments, false, means);
-    }
+/// All runs of some tiers.
+fn all_segments(tiers: &[Tier]) -> Vec<&Segment> {
+    tiers.iter().flat_map(|tier| &tier.segments).collect()
+}
+
+/// Takes those out of a range of tiers that are in memory.
+fn take_in_memory(tiers: &mut Vec<Tier>, range: std::ops::Range<usize>) -> Vec<Tier> {
+    tiers
+        .extract_if(range, |tier| tier.is_in_memory())
+        .collect()
+}
+
+/// One tier in memory of all keys of some runs.
+fn merge_in_memory(segments: &[&Segment], means: &Means<'_>) -> Result<Tier, Error> {
     let newest = means.keyed.key_shape();
     let views = Views::new(segments.iter().copied(), means.keyed);
     let runs: Vec<Versioned<'_>> = segments.iter().map(|segment| views.of(segment)).collect();
@@ -273,12 +233,8 @@ fn merge(segments: &[&Segment], means: &Means<'_>) -> Result<Tier, Error> {
     Ok(Tier { segments })
 }
 
-/// One tier on disk of all keys of some runs, with their ordinals or without.
-pub(super) fn write_merged(
-    segments: &[&Segment],
-    with_ordinals: bool,
-    means: &Means<'_>,
-) -> Result<Tier, Error> {
+/// One tier on disk of all keys of some runs.
+fn write_merged(segments: &[&Segment], means: &Means<'_>) -> Result<Tier, Error> {
     let newest = means.keyed.key_shape();
     let views = Views::new(segments.iter().copied(), means.keyed);
     let runs: Vec<Versioned<'_>> = segments.iter().map(|segment| views.of(segment)).collect();
@@ -287,64 +243,9 @@ pub(super) fn write_merged(
     let splitters = fence_splitters(newest.n_words, &runs, n_parts);
     let segments = in_parallel(means.n_threads, splitters.n_parts(), |part| {
         let sink = BlockWriter::create(means.folder, RUN)?;
-        let mut writer = RunWriter::new(sink, newest.n_words, with_ordinals);
+        let mut writer = RunWriter::new(sink, newest.n_words, false);
         compact(&runs, splitters.range(part), &mut writer, || false)?;
         Segment::finish(writer, newest.version, means.durable)
     })?;
     Ok(Tier { segments })
-}
-
-/// Runs of any version, seen in the newest layout.
-pub(super) struct Views<'a> {
-    newest: u32,
-    n_words: usize,
-    /// For each older version: from the newest to it, and back.
-    older: Vec<(u32, Between<'a>, Between<'a>)>,
-}
-
-/// Turns keys of one version into those of another.
-struct Between<'a>(Recoder<'a>);
-
-impl Recode for Between<'_> {
-    fn recode(&self, key: &[u64], out: &mut [u64]) -> bool {
-        self.0.recode(key, out)
-    }
-}
-
-impl<'a> Views<'a> {
-    pub(super) fn new<'s>(segments: impl Iterator<Item = &'s Segment>, keyed: &'a Keyed) -> Self {
-        let newest = keyed.key_shape();
-        let mut versions: Vec<u32> = segments.map(|segment| segment.version).collect();
-        versions.sort_unstable();
-        versions.dedup();
-        versions.retain(|&version| version != newest.version);
-        // Signatures have one version, so only the codec's keys get here.
-        let between = |from, to| Between(keyed.codec.recoder(from, to));
-        Views {
-            newest: newest.version,
-            n_words: newest.n_words,
-            older: versions
-                .into_iter()
-                .map(|version| {
-                    let to = between(newest.version, version);
-                    (version, to, between(version, newest.version))
-                })
-                .collect(),
-        }
-    }
-
-    pub(super) fn of<'s>(&'s self, segment: &'s Segment) -> Versioned<'s> {
-        let older = self
-            .older
-            .iter()
-            .find(|(version, ..)| *version == segment.version && segment.version != self.newest);
-        Versioned {
-            run: &segment.run,
-            older: older.map(|(_, from_newest, to_newest)| Older {
-                from_newest,
-                to_newest,
-                n_words: self.n_words,
-            }),
-        }
-    }
 }

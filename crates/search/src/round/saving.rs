@@ -56,11 +56,12 @@ impl Rounds<'_> {
             None => None,
             Some(external) => {
                 let n_threads = self.sizes.n_threads;
-                let means = means(keyed, on_disk, &external.shares, n_threads);
-                let tiers = external.tiers.commit(&means)?;
+                let means = means(self.shared, keyed, on_disk, &external.shares, n_threads);
+                let (tiers, merging) = external.tiers.commit(&means)?;
                 let candidates = external.candidates.commit()?;
                 Some(SavedExternal {
                     tiers,
+                    merging,
                     ..candidates
                 })
             }
@@ -108,10 +109,11 @@ impl Rounds<'_> {
         *lock(&keyed.log) = log;
         match &snapshot.external {
             Some(saved) => {
-                let tiers = Tiers::open(folder, &saved.tiers)?;
+                let tiers = Tiers::open(folder, &saved.tiers, saved.merging)?;
                 self.begin_external(tiers)?;
                 if let Some(external) = &mut self.external {
-                    let means = means(keyed, &on_disk, &external.shares, self.sizes.n_threads);
+                    let n_threads = self.sizes.n_threads;
+                    let means = means(shared, keyed, &on_disk, &external.shares, n_threads);
                     external.candidates.reopen(saved, &means)?;
                     if external.candidates.len() != saved.n_candidates {
                         return Err(damaged("candidates are missing"));
@@ -151,10 +153,16 @@ impl Rounds<'_> {
             let growth_bytes = read(&keyed.set).growth_bytes(&counts, 1);
             if !self.fits(growth_bytes) {
                 let shares = self.shares(keyed, &on_disk.folder);
-                let means = means(keyed, on_disk, &shares, self.sizes.n_threads);
+                let means = means(self.shared, keyed, on_disk, &shares, self.sizes.n_threads);
                 let sort_bytes = sort_reserve(self.sizes.memory_bytes);
                 let tiers = tiers.get_or_insert_default();
-                sweep(&read(&keyed.set), sort_bytes, &means, tiers)?;
+                sweep(
+                    &read(&keyed.set),
+                    0..N_PARTITIONS,
+                    sort_bytes,
+                    &means,
+                    tiers,
+                )?;
                 *write(&keyed.set) = Set::new(placing);
             }
             let set = read(&keyed.set);
@@ -169,10 +177,17 @@ impl Rounds<'_> {
         }
         if let Some(mut tiers) = tiers {
             let shares = self.shares(keyed, &on_disk.folder);
-            let means = means(keyed, on_disk, &shares, self.sizes.n_threads);
+            let means = means(self.shared, keyed, on_disk, &shares, self.sizes.n_threads);
             let sort_bytes = sort_reserve(self.sizes.memory_bytes);
-            sweep(&read(&keyed.set), sort_bytes, &means, &mut tiers)?;
+            sweep(
+                &read(&keyed.set),
+                0..N_PARTITIONS,
+                sort_bytes,
+                &means,
+                &mut tiers,
+            )?;
             self.begin_external(tiers)?;
+            self.balance_runs()?;
         }
         Ok(())
     }

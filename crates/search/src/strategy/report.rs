@@ -172,6 +172,7 @@ pub(super) fn disk_use(shelf: &Shelf) -> DiskUse {
         peak_bytes: shelf.peak_bytes(),
         read_bytes: shelf.read_bytes(),
         written_bytes: shelf.written_bytes(),
+        ..DiskUse::default()
     }
 }
 

@@ -6,6 +6,7 @@ mod external;
 mod graph;
 mod herd;
 mod locality;
+mod merging;
 mod oracle;
 mod random;
 mod resume;

@@ -210,6 +210,13 @@ impl Folder {
         Ok(())
     }
 
+    /// Length of the files that are deleted after the next manifest.
+    pub fn retired_bytes(&self) -> u64 {
+        let files = self.files();
+        let lens = files.retired.iter().filter_map(|name| files.lens.get(name));
+        lens.map(|len| len.load(Relaxed)).sum()
+    }
+
     /// Deletes the manifest and all files of searches: there is nothing to go on with any more.
     pub fn clear(&self) -> Result<(), Error> {
         // First the manifest, for good, so that there is none that lists what is gone.

@@ -1,0 +1,103 @@
+//! One sorted run: a stretch of a tier's key space, in a file or in memory.
+
+use std::sync::Arc;
+
+use hadal_store::Error;
+use hadal_store::disk::{BlockFile, BlockWriter, Folder, Kind};
+use hadal_store::run::{MemoryBlocks, Run, RunWriter};
+
+use crate::snapshot::RunEntry;
+
+/// Files of runs.
+pub(crate) const RUN: Kind = Kind(*b"runs");
+
+/// A run: a stretch of the key space of a tier, or all of it.
+pub(crate) struct Segment {
+    pub(super) run: Run,
+    /// Version of the layout of its keys.
+    pub(super) version: u32,
+    /// Name and number of blocks; `None` where it is in memory.
+    file: Option<(String, u32)>,
+    pub(super) data_bytes: u64,
+}
+
+impl Segment {
+    /// Ends a run on disk.
+    pub(super) fn finish(
+        writer: RunWriter<BlockWriter>,
+        version: u32,
+        durable: bool,
+    ) -> Result<Self, Error> {
+        let (mut sink, written) = writer.finish()?;
+        if durable {
+            sink.sync()?;
+        }
+        let file = sink.finish()?;
+        let name = file.name().to_owned();
+        Ok(Segment {
+            version,
+            file: Some((name.clone(), written.n_blocks)),
+            data_bytes: written.data_bytes,
+            run: Run::new(Arc::new(file), written, &name),
+        })
+    }
+
+    /// Ends a run in memory.
+    pub(super) fn keep(writer: RunWriter<MemoryBlocks>, version: u32) -> Result<Self, Error> {
+        let (blocks, written) = writer.finish()?;
+        Ok(Segment {
+            version,
+            file: None,
+            data_bytes: written.data_bytes,
+            run: Run::new(Arc::new(blocks), written, "a run in memory"),
+        })
+    }
+
+    /// Opens a run again.
+    pub(super) fn open(folder: &Folder, entry: &RunEntry) -> Result<Self, Error> {
+        let file = BlockFile::open(folder, &entry.name, RUN, entry.n_blocks)?;
+        let data_bytes = file.disk_bytes();
+        Ok(Segment {
+            run: Run::open(Arc::new(file), entry.n_blocks, &entry.name)?,
+            version: entry.version,
+            file: Some((entry.name.clone(), entry.n_blocks)),
+            data_bytes,
+        })
+    }
+
+    /// How a manifest lists it; it must be on disk.
+    pub(super) fn entry(&self) -> RunEntry {
+        let (name, n_blocks) = self.file.clone().expect("only files are listed");
+        RunEntry {
+            name,
+            n_blocks,
+            version: self.version,
+        }
+    }
+
+    pub(super) fn n_keys(&self) -> u64 {
+        self.run.n_keys()
+    }
+
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.file.is_none()
+    }
+
+    /// Memory held, in bytes.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let blocks = if self.is_in_memory() {
+            self.data_bytes
+        } else {
+            0
+        };
+        self.run.memory_bytes() + blocks
+    }
+
+    /// Gives up the file, once nothing refers to it any more.
+    pub(super) fn retire(self, folder: &Folder) -> Result<(), Error> {
+        match self.file {
+            Some((name, _)) => folder.retire(&name),
+            None => Ok(()),
+        }
+    }
+}

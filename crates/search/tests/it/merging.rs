@@ -1,0 +1,86 @@
+//! Large tiers of runs are made one a slice at a time, and a search may die between any two slices.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hadal_model::Stop;
+use hadal_search::{
+    Error, OnDisk, Options, Outcome, Silent, StoreKind, check, check_on_disk, resume,
+};
+use hadal_store::disk::{Disk, Folder, FolderOptions};
+use hadal_testkit::disk::CrashDisk;
+
+use crate::cube::Cube;
+
+fn open(disk: &Arc<CrashDisk>) -> Result<(Folder, Option<Vec<u8>>), hadal_store::Error> {
+    let limits = FolderOptions {
+        buffer_bytes: 1 << 18,
+        reserve_bytes: 0,
+        threads: false,
+        ..FolderOptions::default()
+    };
+    Folder::open(Arc::clone(disk) as Arc<dyn Disk>, limits)
+}
+
+/// Goes on with what is on the disk, or begins.
+fn go_on(cube: &Cube, options: &Options, disk: &Arc<CrashDisk>) -> Result<Outcome, Error> {
+    let (folder, manifest) = open(disk)?;
+    let stop = Stop::new();
+    match manifest {
+        Some(manifest) => resume(cube, options, folder, &manifest, &stop, &mut Silent),
+        None => {
+            folder.sweep([])?;
+            let on_disk = OnDisk {
+                folder,
+                resumable: true,
+                label: Vec::new(),
+            };
+            check_on_disk(cube, options, on_disk, &stop, &mut Silent)
+        }
+    }
+}
+
+#[test]
+fn a_search_may_die_at_any_operation_while_runs_are_made_one() {
+    let cube = Cube::without_liveness(8);
+    let expected = check(&cube, &Options::default(), &Stop::new(), &mut Silent).expect("a search");
+    for store in [StoreKind::Exact, StoreKind::Hash128] {
+        let options = |threads, memory_bytes| Options {
+            threads,
+            memory_bytes,
+            store,
+            block_len: 4,
+            window_blocks: 2,
+            buffer_len: Some(16),
+            commit_every: Some(Duration::ZERO),
+            ..Options::default()
+        };
+        let whole = Arc::new(CrashDisk::new());
+        go_on(&cube, &options(1, 0), &whole).expect("nothing fails");
+        let mut n_merging = 0;
+        let n_operations = whole.n_operations();
+        for n in (0..n_operations).step_by((n_operations / 80).max(1) as usize) {
+            let disk = Arc::new(CrashDisk::new());
+            disk.stop_at(n);
+            if go_on(&cube, &options(1, 0), &disk).is_ok() {
+                continue;
+            }
+            let left = Arc::new(disk.crash(n));
+            let (_, manifest) = open(&left).expect("what is left can be opened");
+            let manifest = manifest.unwrap_or_default();
+            n_merging += u32::from(String::from_utf8_lossy(&manifest).contains("\"merging\":["));
+            // With other threads and another budget; the second time it must go on alike.
+            for memory_bytes in [1 << 20, 100] {
+                let disk = Arc::new(left.crash(n));
+                let outcome = go_on(&cube, &options(2, memory_bytes), &disk);
+                let outcome = outcome.unwrap_or_else(|error| panic!("operation {n}: {error}"));
+                assert_eq!(outcome.layers, expected.layers, "operation {n}");
+                assert_eq!(outcome.transitions, expected.transitions, "operation {n}");
+            }
+        }
+        assert!(
+            n_merging > 3,
+            "only {n_merging} died while runs were made one"
+        );
+    }
+}
