@@ -1,4 +1,5 @@
-//! Large tiers of runs are made one a slice at a time, and a search may die between any two slices.
+//! Large tiers of runs are made one a slice at a time, and keys are written before memory ends: a
+//! search may die in the middle of either.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -125,3 +125,34 @@ fn a_merge_takes_as_long_as_it_may() {
     tiers.keep_up(6_000, 1_000, &means).expect("a slice");
     assert!(tiers.merging.is_none() && tiers.tiers.len() == 1);
 }
+
+#[test]
+fn where_room_is_short_one_tier_is_made_of_all() {
+    let bench = Bench::new();
+    let means = bench.means(2, false);
+    let mut rng = Pcg64Mcg::seed_from_u64(10);
+    let mut tiers = Tiers::default();
+    let mut all = BTreeSet::new();
+    for n in [500_000, 20_000, 4_000] {
+        let keys = random_keys(&mut rng, n);
+        tiers.push(bench.tier(&keys), &means).expect("a tier");
+        all.extend(keys);
+        let n_tiers = tiers.tiers.len();
+        assert!(tiers.merging.is_none());
+        tiers.squeeze(&means).expect("a slice");
+        if n == 20_000 {
+            // That is so little that nothing would be gained.
+            assert_eq!((n_tiers, tiers.tiers.len()), (2, 2));
+        }
+    }
+    let keys = random_keys(&mut rng, 30_000);
+    all.extend(&keys);
+    tiers.push(bench.tier(&keys), &means).expect("a tier");
+    let before = bench.folder.statistics().disk_bytes;
+    for _ in 0..100 {
+        tiers.squeeze(&means).expect("a slice");
+    }
+    assert!(tiers.merging.is_none() && tiers.tiers.len() == 1);
+    assert!(bench.folder.statistics().disk_bytes < before + before / 2);
+    assert_eq!(keys_of(&tiers), all);
+}
