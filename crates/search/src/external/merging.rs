@@ -20,12 +20,15 @@ use crate::progress::Work;
 
 /// A run has at most about so many bytes; one for each thread takes a fraction of a second.
 const SEGMENT_BYTES: u64 = 32 << 20;
+/// And at most so many keys: some code into two bytes each, and take as long as others.
+const SEGMENT_KEYS: u64 = 1 << 22;
 /// Runs are no shorter than it takes to make so many of all.
 const MAX_PARTS: u64 = 64;
 /// Room on the disk is left for so many runs.
 const FREE_RUNS: u64 = 16;
-/// Of what merges together in so few slices nobody notices that the search waits for it.
+/// If so few slices and keys are made one, nobody notices that the search waits for it.
 const SHORT_SLICES: usize = 2;
+const SHORT_KEYS: u64 = 1 << 20;
 
 /// Where room is short, younger tiers are made one with the oldest if that has fewer than so many
 /// times their keys.
@@ -72,7 +75,10 @@ impl Plan {
             .max(data_bytes / MAX_PARTS)
             .clamp(1, SEGMENT_BYTES);
         let at_once = (n_keys / PART_KEYS).min(2 * means.n_threads as u64);
-        let n_parts = data_bytes.div_ceil(segment_bytes).max(at_once).max(1);
+        let n_parts = (data_bytes.div_ceil(segment_bytes))
+            .max(n_keys.div_ceil(SEGMENT_KEYS))
+            .max(at_once)
+            .max(1);
         let cuts = fence_splitters(newest.n_words, &runs, n_parts as usize);
         let is_done = |&part: &usize| cuts.range(part).to.is_some_and(|to| Some(to) <= from);
         Plan {
@@ -162,7 +168,12 @@ impl Tiers {
 
     /// Goes on to the end at once where that is not far.
     pub(super) fn finish_if_short(&mut self, means: &Means<'_>) -> Result<(), Error> {
-        if self.n_parts_left(means) <= SHORT_SLICES * means.n_threads {
+        let n_keys = |merging: &Merging| -> u64 {
+            let inputs = self.tiers[merging.inputs()].iter();
+            inputs.map(Tier::n_keys).sum()
+        };
+        let is_small = self.merging.as_ref().map_or(0, n_keys) <= SHORT_KEYS;
+        if is_small && self.n_parts_left(means) <= SHORT_SLICES * means.n_threads {
             while self.merging.is_some() && self.merge_slice(means)? {}
         }
         means.gauge.end_work();

@@ -85,3 +85,48 @@ fn a_search_may_die_at_any_operation_while_runs_are_made_one() {
         );
     }
 }
+
+#[test]
+fn a_search_may_die_before_memory_ends_and_while_it_does() {
+    let cube = Cube::without_liveness(11);
+    let expected = check(&cube, &Options::default(), &Stop::new(), &mut Silent).expect("a search");
+    let (mut n_prepared, mut n_external) = (0, 0);
+    for memory_bytes in [500_000, 560_000, 620_000, 680_000, 740_000] {
+        let options = Options {
+            threads: 2,
+            memory_bytes,
+            block_len: 32,
+            window_blocks: 2,
+            commit_every: Some(Duration::ZERO),
+            ..Options::default()
+        };
+        let whole = Arc::new(CrashDisk::new());
+        let outcome = go_on(&cube, &options, &whole).expect("nothing fails");
+        assert_eq!(outcome.layers, expected.layers);
+        let n_operations = whole.n_operations();
+        for n in (0..n_operations).step_by((n_operations / 30).max(1) as usize) {
+            let disk = Arc::new(CrashDisk::new());
+            disk.stop_at(n);
+            if go_on(&cube, &options, &disk).is_ok() {
+                continue;
+            }
+            let left = Arc::new(disk.crash(n));
+            let (_, manifest) = open(&left).expect("what is left can be opened");
+            let manifest = manifest.unwrap_or_default();
+            let manifest = String::from_utf8_lossy(&manifest);
+            let is_external = manifest.contains("\"external\":{");
+            let names = left.list().expect("a list of files");
+            let has_runs = names.iter().any(|entry| entry.name.starts_with("runs"));
+            n_prepared += u32::from(has_runs && manifest.contains("\"external\":null"));
+            n_external += u32::from(is_external);
+            let outcome = go_on(&cube, &options, &left);
+            let outcome = outcome.unwrap_or_else(|error| panic!("operation {n}: {error}"));
+            assert_eq!(outcome.layers, expected.layers, "operation {n}");
+            assert_eq!(outcome.transitions, expected.transitions, "operation {n}");
+        }
+    }
+    assert!(
+        n_prepared > 10 && n_external > 10,
+        "{n_prepared} died before memory ended, {n_external} after"
+    );
+}
