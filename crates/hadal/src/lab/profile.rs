@@ -27,7 +27,10 @@ pub(crate) fn measure(
         false => Job::within(choice.clone(), fraction),
     };
     let jobs: Vec<Job> = strategies.iter().map(job).collect();
-    let name = format!("Shares of the time, with {fraction} of the memory that is needed");
+    let name = format!(
+        "Shares of the time, with {fraction} of the memory that is needed (Figures 1 and 3 of the \
+         magnetic-disk paper)"
+    );
     let mut table = Table::new(&name, Readers::All, &["model", "strategy", "seconds"]);
     let titles = PARTS.iter().map(|(_, title)| (*title).to_owned());
     table.columns.extend(titles);
