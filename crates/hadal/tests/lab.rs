@@ -175,6 +175,7 @@ fn a_profile_has_all_parts_of_the_time() {
     assert!(named("mono:open")["duplicate detection"].is_number());
     assert!(named("part")["partitioning"].is_number());
     assert!(named("ram")["partitioning"].is_null());
+    assert!(named("auto")["duplicate detection"].is_number());
 }
 
 #[test]

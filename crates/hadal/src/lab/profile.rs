@@ -66,14 +66,19 @@ fn shares(run: &Measured) -> Vec<Cell> {
     cells
 }
 
-/// The time that a run spent on this, where it has been told. `auto` has other names for it.
+/// The time that a run spent on this, where it has been told. `auto` has other names for it, and
+/// waits for the disk while it merges.
 fn seconds(run: &Measured, name: &str) -> Option<f64> {
     let outcome = run.outcome.as_ref()?;
     let is_auto = outcome.strategy_stats.get("seconds_generation").is_none();
+    let times = &outcome.seconds;
+    let waiting = times.io_wait.min(times.merge);
     match name {
-        "seconds_generation" if is_auto => Some(outcome.seconds.expand),
-        "seconds_insertion" if is_auto => Some(outcome.seconds.insert),
-        "seconds_judging" if is_auto => Some(outcome.seconds.check),
+        "seconds_generation" if is_auto => Some(times.expand),
+        "seconds_insertion" if is_auto => Some(times.insert),
+        "seconds_detection" if is_auto => Some(times.merge - waiting),
+        "seconds_io" if is_auto => Some(waiting),
+        "seconds_judging" if is_auto => Some(times.check),
         _ => run.stat(name),
     }
 }

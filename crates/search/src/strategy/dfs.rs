@@ -30,7 +30,10 @@ use crate::{DiskUse, Duplicates, Error, Outcome, Reason, Stats, Value};
 
 /// States visited before it is first asked whether some are still new.
 const FIRST_COUNT: u64 = 1 << 11;
-/// One visit in so many must be to a new state.
+/// Visits to a state, on average, that are no reason to give up: also a search that comes to its
+/// end may go through what it knows for long before it finds something new.
+const OFTEN: u64 = 10;
+/// One visit in so many must be to a new state after that.
 const NEW_IN: u64 = 100;
 /// What a cached state takes beside its key: two entries in trees and tables.
 const ENTRY_BYTES: u64 = 40;
@@ -182,11 +185,11 @@ impl Dfs<'_> {
         Ok(())
     }
 
-    /// Ends a search that hardly does anything but repeat itself: that is so when, since the number
-    /// of visits was half of what it is, fewer than one in [`NEW_IN`] was the first to its state.
-    /// Until then each doubling has brought that many new states, so no more than 2 * `NEW_IN`
-    /// times the states there are have been visited when it ends. That everything was visited does
-    /// not follow.
+    /// Ends a search that hardly does anything but repeat itself: that is so when each state was
+    /// visited [`OFTEN`] times on average, and since the number of visits was half of what it is,
+    /// fewer than one in [`NEW_IN`] was the first to its state. Until then each doubling has brought
+    /// that many new states, so there are no more than 4 * `NEW_IN` visits for each state when it
+    /// ends. That everything was visited does not follow.
     fn look_for_repeats(&mut self) -> Result<(), Halt> {
         let n = self.n_visited;
         if n < self.next_count {
@@ -203,7 +206,7 @@ impl Dfs<'_> {
         self.counting += since.elapsed().as_secs_f64();
         let n_new = distinct - self.last_count;
         self.last_count = distinct;
-        match n > FIRST_COUNT && n_new < n / 2 / NEW_IN {
+        match n >= OFTEN * distinct && n_new < n / 2 / NEW_IN {
             true => Err(Halt::Stop(Reason::Revisits)),
             false => Ok(()),
         }

@@ -526,7 +526,7 @@ fn a_depth_first_search_that_only_repeats_itself_is_stopped() {
         // More than enough visits to find anything new, but no more than that.
         let limits = match reason {
             None => n_states..=n_states,
-            Some(_) => 2048..=200 * n_states,
+            Some(_) => 2048..=400 * n_states,
         };
         assert!(limits.contains(&outcome.visited), "{}", outcome.visited);
         match count_distinct {
