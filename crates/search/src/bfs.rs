@@ -29,7 +29,7 @@ use crate::{Error, Observer, OnDisk, Options, Outcome, Progress, Reason};
 use commits::Commits;
 
 mod commits;
-pub(crate) mod report;
+mod report;
 
 /// Visits every reachable state of `model` and decides its properties.
 ///

@@ -29,6 +29,7 @@
 //! ```
 
 mod bfs;
+mod conclusion;
 mod crew;
 mod error;
 mod external;
@@ -53,6 +54,7 @@ mod task;
 mod totals;
 mod trace;
 mod visited;
+mod way;
 mod worker;
 
 pub use bfs::check;

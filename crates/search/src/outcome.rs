@@ -23,10 +23,12 @@ pub struct Outcome {
     /// What stopped the search before its end; `None` also where violations did, and where it came
     /// to its end with goals that signatures leave open.
     pub reason: Option<Reason>,
-    /// Distinct states, after reduction. Where `states_exact` is false they are counted as often
-    /// as they were found, since the strategy forgot some of them in between.
+    /// Distinct states, after reduction. Where `states_exact` is false this is what the strategy
+    /// counted afterwards, if it tells a figure `distinct`; else states that it forgot in between
+    /// count as often as they were found.
     pub states: u64,
-    /// Whether `states` counts every state once.
+    /// Whether the search itself knew all states that it had found: false where a strategy forgot
+    /// some, whether or not they were counted afterwards.
     pub states_exact: bool,
     /// Expansions of states.
     pub visited: u64,
@@ -35,8 +37,8 @@ pub struct Outcome {
     pub transitions: u64,
     /// Number of layers after the startstates.
     pub depth: u32,
-    /// Distinct states at each depth, repeats included where `states_exact` is false or `visited`
-    /// is more than `states`; empty where states were not visited in the order of their depth.
+    /// Distinct states at each depth, repeats included where `states_exact` is false; empty where
+    /// states were not visited in the order of their depth.
     pub layers: Vec<u64>,
     /// Violations, least first by (depth, ordinal of the state, properties by number before the
     /// fault or deadlock of its expansion); then goals that were never reached; then liveness, for

@@ -51,7 +51,7 @@ pub(crate) fn measure(
         }
     }
     let mut table = Table::new(
-        "Breadth-first search with snapshots",
+        "Breadth-first search with snapshots (4.1 of the caching paper)",
         Readers::All,
         &[
             "model",
@@ -68,7 +68,8 @@ pub(crate) fn measure(
         ],
     );
     let mut smallest = Table::new(
-        "Smallest cache with which depth-first search visits at most twice the states",
+        "Smallest cache with which depth-first search visits at most twice the states (4.2 of the \
+         caching paper)",
         Readers::All,
         &[
             "model",

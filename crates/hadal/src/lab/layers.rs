@@ -37,7 +37,10 @@ pub(crate) fn measure(
         "disk bytes",
         "end",
     ];
-    let name = format!("Duplicates, time and disk with {fraction} of the memory (Tables 1 and 3)");
+    let name = format!(
+        "Duplicates, time and disk with {fraction} of the memory (Tables 1 and 3 of the layered \
+         paper; below, Figure 5)"
+    );
     let mut all = Table::new(&name, Readers::All, &columns);
     let mut cached = Table::new(
         "With and without a cache of recent layers in memory (Table 2)",

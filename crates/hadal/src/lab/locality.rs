@@ -9,7 +9,7 @@ use crate::units;
 
 /// The table, and what may be drawn.
 pub(crate) fn measure(rig: &mut Rig<'_>, subjects: &[Subject]) -> (Report, Vec<Bars>) {
-    let mut shares = share_table("Share of k-transitions per state (Definition 4)");
+    let mut shares = share_table("Share of k-transitions per state (Definition 4, Table 1)");
     let mut without = share_table("The same, self-loops left out");
     let mut sizes = Table::new(
         "Models",

@@ -22,7 +22,7 @@ pub(crate) fn measure(
         })
         .collect();
     let mut models = Table::new(
-        "With everything in memory",
+        "With everything in memory (Tables 3 and 4 of the locality paper)",
         Readers::All,
         &[
             "model",
@@ -37,12 +37,19 @@ pub(crate) fn measure(
         ],
     );
     let mut ratios = Table::new(
-        "Ratios to the search with everything in memory, by fraction of its memory",
+        "Ratios to the search with everything in memory, by fraction of its memory (Tables 5, 6, 8 \
+         and 9 of the locality paper, Table 2 of the magnetic-disk paper)",
         Readers::People,
         &["model", "strategy", "ratio of"],
     );
     let titles = fractions.iter().map(|fraction| fraction.to_string());
-    ratios.columns.extend(titles);
+    ratios.columns.extend(titles.clone());
+    let mut races = Table::new(
+        &race_title(strategies),
+        Readers::People,
+        &["model", "strategy", "ratio of"],
+    );
+    races.columns.extend(titles);
     let mut runs = runs_table();
     let mut drawn = Vec::new();
     for subject in subjects {
@@ -69,6 +76,16 @@ pub(crate) fn measure(
             }
             lines.push((choice.label.clone(), points(measured, fractions, &found)));
         }
+        let mut rows = found.runs.chunks(fractions.len());
+        let first = rows.next().unwrap_or_default();
+        for (choice, measured) in strategies.iter().skip(1).zip(rows) {
+            let mut row = [&subject.name, &choice.label, "time"]
+                .map(Cell::text)
+                .to_vec();
+            let pairs = measured.iter().zip(first);
+            row.extend(pairs.map(|(run, first)| race(run, first, &found)));
+            races.push(row);
+        }
         drawn.push(Lines {
             title: subject.name.clone(),
             x_title: "fraction of the memory".to_owned(),
@@ -76,11 +93,31 @@ pub(crate) fn measure(
             lines,
         });
     }
+    let mut tables = vec![models, ratios];
+    if strategies.len() > 1 {
+        tables.push(races);
+    }
+    tables.push(runs);
     let report = Report {
-        tables: vec![models, ratios, runs],
+        tables,
         ..Report::default()
     };
     (report, drawn)
+}
+
+fn race_title(strategies: &[Choice]) -> String {
+    let first = strategies.first().map_or("", |choice| &choice.label);
+    format!("Times as ratios to those of `{first}` (Table 10 of the locality paper has `local`)")
+}
+
+/// The time of a run as a ratio to that of another within the same memory, where the other ended.
+fn race(run: &Measured, first: &Measured, found: &Comparison) -> Cell {
+    let ratio = match (&run.outcome, first.has_ended()) {
+        (Some(_), true) => Value::Ratio(run.seconds / first.seconds.max(1e-9)),
+        _ => Value::None,
+    };
+    let n_states = found.baseline.as_ref().map(|base| base.states);
+    Cell::from(ratio).marked(run.mark(n_states))
 }
 
 /// A ratio to the search in memory, where there is one.

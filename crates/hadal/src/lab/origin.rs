@@ -41,7 +41,7 @@ impl Origin {
     }
 }
 
-/// The commit that was built, where whoever built it said so in HADAL_COMMIT.
+/// The commit that was built, as `build.rs` found it.
 fn commit() -> &'static str {
     option_env!("HADAL_COMMIT").unwrap_or("unknown")
 }

@@ -27,7 +27,10 @@ pub(crate) fn measure(
         false => Job::within(choice.clone(), fraction),
     };
     let jobs: Vec<Job> = strategies.iter().map(job).collect();
-    let name = format!("Shares of the time, with {fraction} of the memory that is needed");
+    let name = format!(
+        "Shares of the time, with {fraction} of the memory that is needed (Figures 1 and 3 of the \
+         magnetic-disk paper)"
+    );
     let mut table = Table::new(&name, Readers::All, &["model", "strategy", "seconds"]);
     let titles = PARTS.iter().map(|(_, title)| (*title).to_owned());
     table.columns.extend(titles);
@@ -63,14 +66,19 @@ fn shares(run: &Measured) -> Vec<Cell> {
     cells
 }
 
-/// The time that a run spent on this, where it has been told. `auto` has other names for it.
+/// The time that a run spent on this, where it has been told. `auto` has other names for it, and
+/// waits for the disk while it merges.
 fn seconds(run: &Measured, name: &str) -> Option<f64> {
     let outcome = run.outcome.as_ref()?;
     let is_auto = outcome.strategy_stats.get("seconds_generation").is_none();
+    let times = &outcome.seconds;
+    let waiting = times.io_wait.min(times.merge);
     match name {
-        "seconds_generation" if is_auto => Some(outcome.seconds.expand),
-        "seconds_insertion" if is_auto => Some(outcome.seconds.insert),
-        "seconds_judging" if is_auto => Some(outcome.seconds.check),
+        "seconds_generation" if is_auto => Some(times.expand),
+        "seconds_insertion" if is_auto => Some(times.insert),
+        "seconds_detection" if is_auto => Some(times.merge - waiting),
+        "seconds_io" if is_auto => Some(waiting),
+        "seconds_judging" if is_auto => Some(times.check),
         _ => run.stat(name),
     }
 }

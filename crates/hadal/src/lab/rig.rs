@@ -116,10 +116,8 @@ impl Measured {
             End::Stopped(Reason::Time) => Some(Mark::Time),
             End::Stopped(Reason::Interrupted) => Some(Mark::Interrupted),
             End::Stopped(Reason::Collisions | Reason::Revisits) => {
-                let outcome = self.outcome.as_ref();
-                let exact = outcome.filter(|outcome| outcome.states_exact);
-                let all = exact.is_some_and(|outcome| Some(outcome.states) == n_states);
-                Some(match all {
+                let distinct = self.count("distinct");
+                Some(match distinct.is_some() && distinct == n_states {
                     true => Mark::AllVisited,
                     false => Mark::StatesMissing,
                 })
@@ -231,7 +229,7 @@ impl<'a> Rig<'a> {
     }
 
     /// Runs the search with everything in memory, then the jobs; all of them as often as asked for,
-    /// in turn.
+    /// in turn, except those that do not come to their end.
     pub(crate) fn compare(&mut self, subject: &Subject, jobs: &[Job]) -> Comparison {
         let ram_job = Job::unbounded(Choice::ram());
         let mut ram = self.run(subject, &ram_job, None);
@@ -254,6 +252,13 @@ impl<'a> Rig<'a> {
                 keep_faster(&mut ram, again);
             }
             for (at, job) in jobs.iter().enumerate() {
+                // One that did not come to its end would hardly do so another time.
+                if runs
+                    .get(at)
+                    .is_some_and(|best| round > 0 && !best.has_ended())
+                {
+                    continue;
+                }
                 let run = self.run(subject, job, Some(&baseline));
                 match runs.get_mut(at) {
                     None => runs.push(run),

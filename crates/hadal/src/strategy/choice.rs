@@ -38,7 +38,7 @@ impl Choice {
             });
         }
         let Some(mut strategy) = Strategy::from_name(name) else {
-            let names = Strategy::NAMES.join(", ");
+            let names = Strategy::all().map(|strategy| strategy.name()).join(", ");
             return Err(format!(
                 "there is no strategy `{name}`; there are auto, {names}"
             ));

@@ -13,12 +13,12 @@ use hadal_model::{PAD_BYTES, States};
 use hadal_store::Parent;
 
 use super::distinct;
-use super::explorer::{Explorer, Halt, Judge, Kin, NO_PARENT, Run};
+use super::explorer::{self, Explorer, Halt, Judge, Kin, NO_PARENT, Run};
 use super::queue::Queue;
 use super::records::{Records, Shelf};
 use super::report::{self, End};
 use super::signature::Signatures;
-use crate::totals::{Totals, add_to};
+use crate::totals::Totals;
 use crate::{Duplicates, Error, Outcome, Reason, Stats, Value};
 
 /// What a strategy remembers of the states it has seen.
@@ -69,6 +69,7 @@ pub(super) struct Told {
 
 /// Where new states go.
 pub(super) struct Intake<'a> {
+    run: Run<'a>,
     pub(super) signatures: Signatures,
     pub(super) queue: Queue,
     pub(super) judge: Judge<'a>,
@@ -81,6 +82,11 @@ pub(super) struct Intake<'a> {
 }
 
 impl Intake<'_> {
+    /// Ends the search if somebody wants that.
+    pub(super) fn go_on(&self) -> Result<(), Halt> {
+        self.run.go_on()
+    }
+
     /// Takes a new state in: it will be judged, and expanded when its turn comes.
     pub(super) fn admit(&mut self, state: &[u8], parent: Parent) -> Result<(), Halt> {
         self.queue.push(state)?;
@@ -131,6 +137,7 @@ pub(super) fn search<M: Memory>(run: &Run<'_>, plan: Plan, memory: M) -> Result<
         Forgets::AndEnds | Forgets::Never => None,
     };
     let intake = Intake {
+        run: run.clone(),
         queue: Queue::new(&plan.queue_shelf, run.shape.state_len, plan.segment_bytes),
         judge: Judge::new(run),
         kin: Kin::new(aside)?,
@@ -176,7 +183,7 @@ struct Breadth<'a, M> {
     peak_bytes: u64,
     /// Time spent on offers and ends of layers, without I/O and judging.
     offering: f64,
-    /// Time spent on counting different states.
+    /// Time spent on counting different states before the end; it is part of that of the search.
     counting: f64,
     /// When different states are to be counted next, by the number of admitted ones.
     next_count: u64,
@@ -270,10 +277,11 @@ impl<M: Memory> Breadth<'_, M> {
     }
 
     /// Different states among the first `n` admitted.
-    fn count_distinct(&mut self, n: u64) -> Result<u64, Error> {
+    fn count_distinct(&mut self, n: u64) -> Result<u64, Halt> {
         let since = Instant::now();
+        let (run, sort_bytes) = (&self.run, distinct::sort_bytes(self.run.own));
         let distinct = match &mut self.intake.ledger {
-            Some(ledger) => distinct::count(ledger, n, distinct::sort_bytes(self.run.own))?,
+            Some(ledger) => distinct::count(ledger, n, sort_bytes, &|| run.go_on())?,
             None => n,
         };
         self.counting += since.elapsed().as_secs_f64();
@@ -288,12 +296,7 @@ impl<M: Memory> Breadth<'_, M> {
         self.end_layer(0)?;
         self.known_starts = self.memory.duplicates();
         let n_states = self.intake.n_admitted;
-        match &self.explorer.successors().sources()[0].fault {
-            Some(fault) => self.intake.judge.findings.add_start_fault(n_states, fault),
-            None if n_states == 0 => return Err(Halt::Failed(Error::NoStartstate)),
-            None => {}
-        }
-        Ok(())
+        self.intake.judge.add_starts(&self.explorer, n_states)
     }
 
     /// Expands the states with these ordinals, which are next in the queue, and finds the next
@@ -430,22 +433,15 @@ impl<M: Memory> Breadth<'_, M> {
 
     /// What is known so far.
     fn found(&self) -> Totals {
-        let mut goals = self.intake.judge.goals.clone();
-        add_to(&mut goals, &self.explorer.goal_hits);
         let (mut layer, mut disk) = self.memory.duplicates();
         layer -= self.known_starts.0;
         disk -= self.known_starts.1;
-        Totals {
-            visited: self.explorer.visited,
-            transitions: self.explorer.transitions,
-            fired_by_rule: self.explorer.fired_by_rule.clone(),
-            goals,
-            duplicates: Duplicates {
-                memory: (self.n_known.max(0) as u64).saturating_sub(layer + disk),
-                layer,
-                disk,
-            },
-        }
+        let duplicates = Duplicates {
+            memory: (self.n_known.max(0) as u64).saturating_sub(layer + disk),
+            layer,
+            disk,
+        };
+        explorer::totals(&self.explorer, &self.intake.judge, duplicates)
     }
 
     fn report(mut self, end: End) -> Result<Outcome, Error> {
@@ -453,16 +449,10 @@ impl<M: Memory> Breadth<'_, M> {
         let seconds = self.run.gauge.seconds();
         let admitted = self.layers.iter().sum::<u64>();
         let forgot = self.memory.forgot();
-        let distinct = match forgot {
-            false => Some(admitted),
-            true if distinct::can_count(&self.run, &end, &self.plan.aside) => {
-                match self.count_distinct(admitted) {
-                    // What is left of the disk does not suffice for sorting.
-                    Err(Error::Store(hadal_store::Error::Full { .. })) => None,
-                    counted => Some(counted?),
-                }
-            }
-            true => None,
+        let distinct = match &mut self.intake.ledger {
+            _ if !forgot => Some(admitted),
+            Some(ledger) => distinct::count_at_end(&self.run, &end, ledger, admitted)?,
+            None => None,
         };
         let mut stats = Stats::default();
         let told = Told {
@@ -503,7 +493,7 @@ impl<M: Memory> Breadth<'_, M> {
                 end,
                 found,
                 states: distinct.unwrap_or(admitted),
-                states_exact: distinct.is_some(),
+                states_exact: !forgot,
                 depth,
                 layers,
                 data_bytes: self.peak_bytes,

@@ -127,8 +127,8 @@ impl<T: KeyTable, R: Reading> Delayed<T, R> {
         self.old.clear();
         self.old.resize(self.table.places().div_ceil(64), 0);
         let choice = self.reading.choose(self.disk.len());
-        let n_old_first = self.mark_old(choice.first)?;
-        let n_old_then = self.mark_old(choice.then)?;
+        let n_old_first = self.mark_old(choice.first, intake)?;
+        let n_old_then = self.mark_old(choice.then, intake)?;
         self.n_old += n_old_first + n_old_then;
         self.admit_new(intake)?;
         self.table.clear();
@@ -140,16 +140,20 @@ impl<T: KeyTable, R: Reading> Delayed<T, R> {
         Ok(())
     }
 
-    fn mark_old(&mut self, ranges: Vec<Range<u64>>) -> Result<u64, Halt> {
+    /// Marks the candidates that are in these ranges of the file. Reading all of them may take
+    /// hours, and a single look-up in a full open table as long as going through the table.
+    fn mark_old(&mut self, ranges: Vec<Range<u64>>, intake: &Intake<'_>) -> Result<u64, Halt> {
         let (table, old) = (&self.table, &mut self.old);
         let mut n_old = 0;
         for range in ranges {
             self.disk.for_each(range, &mut |key| {
+                intake.go_on()?;
                 if let Some(place) = table.find(key) {
                     let (word, bit) = (&mut old[place / 64], 1 << (place % 64));
                     n_old += u64::from(*word & bit == 0);
                     *word |= bit;
                 }
+                Ok::<(), Halt>(())
             })?;
         }
         Ok(n_old)
@@ -157,6 +161,7 @@ impl<T: KeyTable, R: Reading> Delayed<T, R> {
 
     fn admit_new(&mut self, intake: &mut Intake<'_>) -> Result<(), Halt> {
         loop {
+            intake.go_on()?;
             self.record.clear();
             if !self.unchecked.pop_onto(&mut self.record)? {
                 return Ok(());

@@ -3,29 +3,38 @@
 //! A state that is visited goes into the first cache; what a full cache gives up goes into the next
 //! one, and what the last gives up is forgotten. A successor that is in some cache, or on the stack,
 //! is not visited. No path goes through a state twice, so the search ends; but without enough room
-//! it visits the same states again and again, which can take far longer than anybody has. The paper
-//! asks for the least room with which no more than twice the states are visited; `most_visited`
-//! stops a run that is beyond that.
+//! it visits the same states again and again, which can take far longer than anybody has: a row of
+//! n diamonds has 2^n paths. So it is stopped when hardly anything new turns up (see
+//! [`look_for_repeats`](Dfs::look_for_repeats)). The paper asks for the least room with which no
+//! more than twice the states are visited; `most_visited` stops a run that is beyond that.
 //!
 //! The caches' room is the budget; the stack is extra, and has the successors of each state on it.
 //! States are not visited in the order of their depth, so a trace need not be the shortest.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Instant;
 
 use hadal_model::{PAD_BYTES, States};
 use hadal_store::Parent;
 
 use super::breadth::Told;
 use super::distinct;
-use super::explorer::{Explorer, Halt, Judge, Kin, NO_PARENT, Run};
+use super::explorer::{self, Explorer, Halt, Judge, Kin, NO_PARENT, Run};
 use super::records::{Records, Shelf};
 use super::report::{self, End, Ended};
 use super::signature::Signatures;
 use super::spec::{Policy, StateCacheSpec};
 use super::tables::Random;
-use crate::totals::{Totals, add_to};
+use crate::totals::Totals;
 use crate::{DiskUse, Duplicates, Error, Outcome, Reason, Stats, Value};
 
+/// States visited before it is first asked whether some are still new.
+const FIRST_COUNT: u64 = 1 << 11;
+/// Visits to a state, on average, that are no reason to give up: also a search that comes to its
+/// end may go through what it knows for long before it finds something new.
+const OFTEN: u64 = 10;
+/// One visit in so many must be to a new state after that.
+const NEW_IN: u64 = 100;
 /// What a cached state takes beside its key: two entries in trees and tables.
 const ENTRY_BYTES: u64 = 40;
 
@@ -41,10 +50,7 @@ pub(super) fn search(
     let entry_bytes = signatures.key_len() as u64 + ENTRY_BYTES;
     let n_states = states.unwrap_or(own.budget_bytes / entry_bytes);
     let aside = Shelf::new(own);
-    let ledger = match own.count_distinct {
-        true => Some(aside.records(signatures.key_len())?),
-        false => None,
-    };
+    let ledger = aside.records(signatures.key_len())?;
     let mut search = Dfs {
         explorer: Explorer::new(run),
         judge: Judge::new(run),
@@ -61,6 +67,9 @@ pub(super) fn search(
         n_cycles: 0,
         max_stack: 0,
         peak_bytes: 0,
+        next_count: FIRST_COUNT,
+        last_count: 0,
+        counting: 0.0,
         run: run.clone(),
     };
     let end = match search.search() {
@@ -77,7 +86,8 @@ struct Dfs<'a> {
     explorer: Explorer<'a>,
     judge: Judge<'a>,
     kin: Kin,
-    ledger: Option<Records>,
+    /// Keys of all states visited, for counting the different ones.
+    ledger: Records,
     caches: Cascade,
     entry_bytes: u64,
     signatures: Signatures,
@@ -89,6 +99,12 @@ struct Dfs<'a> {
     n_cycles: u64,
     max_stack: usize,
     peak_bytes: u64,
+    /// When different states are to be counted next, by the number of those visited.
+    next_count: u64,
+    /// Different states at the last count.
+    last_count: u64,
+    /// Time spent on counting before the end; it is part of that of the search.
+    counting: f64,
 }
 
 /// A state on the stack, and where it leads. The first frame stands for nothing and leads to the
@@ -105,16 +121,9 @@ struct Frame {
 impl Dfs<'_> {
     fn search(&mut self) -> Result<(), Halt> {
         let starts = self.expand(NO_PARENT, Vec::new(), None)?;
-        match &self.explorer.successors().sources()[0].fault {
-            Some(fault) => {
-                let fault = fault.clone();
-                self.judge.findings.add_start_fault(0, &fault);
-            }
-            None if starts.indices.is_empty() => return Err(Halt::Failed(Error::NoStartstate)),
-            None => {}
-        }
+        self.judge.add_starts(&self.explorer, 0)?;
         self.stack.push(starts);
-        self.accept()?;
+        self.judge.accept()?;
         while let Some(frame) = self.stack.last_mut() {
             let at = frame.n_done;
             let Some(&index) = frame.indices.get(at) else {
@@ -149,12 +158,11 @@ impl Dfs<'_> {
         if self.most_visited.is_some_and(|most| self.n_visited >= most) {
             return Err(Halt::Stop(Reason::Revisits));
         }
+        self.look_for_repeats()?;
         let ordinal = self.n_visited;
         self.n_visited += 1;
         self.kin.push(parent)?;
-        if let Some(ledger) = &mut self.ledger {
-            ledger.push(&key)?;
-        }
+        self.ledger.push(&key)?;
         self.judge.add(&state, 0)?;
         self.judge.settle(0)?;
         self.judge.findings.begin_layer();
@@ -163,7 +171,7 @@ impl Dfs<'_> {
         let frame = self.expand(ordinal, key.clone(), Some(&state))?;
         let source = &self.explorer.successors().sources()[0];
         self.judge.findings.add_source(ordinal, 0, source);
-        self.accept()?;
+        self.judge.accept()?;
         self.on_stack.insert(key);
         self.stack.push(frame);
         self.max_stack = self.max_stack.max(self.stack.len());
@@ -177,14 +185,29 @@ impl Dfs<'_> {
         Ok(())
     }
 
-    /// Accepts what was found; there is no order to wait for.
-    fn accept(&mut self) -> Result<(), Halt> {
-        let findings = &mut self.judge.findings;
-        findings.end_layer();
-        findings.begin_layer();
-        findings.end_layer();
-        match findings.is_full() {
-            true => Err(Halt::Enough),
+    /// Ends a search that hardly does anything but repeat itself: that is so when each state was
+    /// visited [`OFTEN`] times on average, and since the number of visits was half of what it is,
+    /// fewer than one in [`NEW_IN`] was the first to its state. Until then each doubling has brought
+    /// that many new states, so there are no more than 4 * `NEW_IN` visits for each state when it
+    /// ends. That everything was visited does not follow.
+    fn look_for_repeats(&mut self) -> Result<(), Halt> {
+        let n = self.n_visited;
+        if n < self.next_count {
+            return Ok(());
+        }
+        self.next_count = 2 * n;
+        if self.caches.n_forgotten == 0 {
+            self.last_count = n;
+            return Ok(());
+        }
+        let since = Instant::now();
+        let (run, sort_bytes) = (&self.run, distinct::sort_bytes(self.run.own));
+        let distinct = distinct::count(&mut self.ledger, n, sort_bytes, &|| run.go_on())?;
+        self.counting += since.elapsed().as_secs_f64();
+        let n_new = distinct - self.last_count;
+        self.last_count = distinct;
+        match n >= OFTEN * distinct && n_new < n / 2 / NEW_IN {
+            true => Err(Halt::Stop(Reason::Revisits)),
             false => Ok(()),
         }
     }
@@ -211,34 +234,20 @@ impl Dfs<'_> {
     }
 
     fn found(&self) -> Totals {
-        let mut goals = self.judge.goals.clone();
-        add_to(&mut goals, &self.explorer.goal_hits);
-        Totals {
-            visited: self.explorer.visited,
-            transitions: self.explorer.transitions,
-            fired_by_rule: self.explorer.fired_by_rule.clone(),
-            goals,
-            duplicates: Duplicates {
-                memory: self.n_known + self.n_cycles,
-                ..Duplicates::default()
-            },
-        }
+        let duplicates = Duplicates {
+            memory: self.n_known + self.n_cycles,
+            ..Duplicates::default()
+        };
+        explorer::totals(&self.explorer, &self.judge, duplicates)
     }
 
     fn report(mut self, end: End, n_states: u64) -> Result<Outcome, Error> {
         let seconds = self.run.gauge.seconds();
         let found = self.found();
-        let distinct = match &mut self.ledger {
-            _ if self.caches.n_forgotten == 0 => Some(self.n_visited),
-            Some(ledger) if distinct::can_count(&self.run, &end, ledger.shelf()) => {
-                let n = ledger.len();
-                match distinct::count(ledger, n, distinct::sort_bytes(self.run.own)) {
-                    // What is left of the disk does not suffice for sorting.
-                    Err(hadal_store::Error::Full { .. }) => None,
-                    counted => Some(counted?),
-                }
-            }
-            Some(_) | None => None,
+        let forgot = self.caches.n_forgotten > 0;
+        let distinct = match forgot {
+            false => Some(self.n_visited),
+            true => distinct::count_at_end(&self.run, &end, &mut self.ledger, self.n_visited)?,
         };
         let mut stats = Stats::default();
         let told = Told {
@@ -260,15 +269,16 @@ impl Dfs<'_> {
         stats.push("shortest_trace", Value::Count(0));
         stats.push("seconds_generation", Value::Seconds(self.explorer.seconds));
         stats.push("seconds_judging", Value::Seconds(self.judge.seconds));
-        let others = seconds - self.explorer.seconds - self.judge.seconds;
+        let others = seconds - self.explorer.seconds - self.judge.seconds - self.counting;
         stats.push("seconds_insertion", Value::Seconds(others.max(0.0)));
+        stats.push("seconds_counting", Value::Seconds(self.counting));
         report::report(
             &self.run,
             Ended {
                 end,
                 found,
                 states: distinct.unwrap_or(self.n_visited),
-                states_exact: distinct.is_some(),
+                states_exact: !forgot,
                 depth,
                 layers: Vec::new(),
                 data_bytes: self.peak_bytes,

@@ -3,19 +3,43 @@
 //! Strategies that forget cannot tell how many different states they saw; their authors counted
 //! afterwards, and so does this.
 
+use std::time::{Duration, Instant};
+
 use hadal_store::Error;
 
 use super::StrategyOptions;
-use super::explorer::Run;
+use super::explorer::{Halt, Run};
 use super::records::{Cursor, Records, Shelf};
 use super::report::End;
 use crate::Reason;
 
-/// Whether different states are to be counted after a search that ended like this, and whether
-/// there is room for that.
-pub(super) fn can_count(run: &Run<'_>, end: &End, shelf: &Shelf) -> bool {
+/// How long may be counted after somebody has asked for an end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Different keys among the first `n` of the ledger of a search that ended like this. `None` where
+/// nobody wants to know, where there is no room for counting, and where somebody who has asked for
+/// an end would have to wait for it.
+pub(super) fn count_at_end(
+    run: &Run<'_>,
+    end: &End,
+    ledger: &mut Records,
+    n: u64,
+) -> Result<Option<u64>, crate::Error> {
     let is_full = matches!(end, End::Stopped(Reason::Memory)) && run.guard.has_limit();
-    run.own.count_distinct && (!is_full || shelf.is_on_disk())
+    if !run.own.count_distinct || is_full && !ledger.shelf().is_on_disk() {
+        return Ok(None);
+    }
+    let since = Instant::now();
+    let go_on = || match since.elapsed() > GRACE {
+        true => run.go_on(),
+        false => Ok(()),
+    };
+    match count(ledger, n, sort_bytes(run.own), &go_on) {
+        Ok(distinct) => Ok(Some(distinct)),
+        // Also where what is left of the disk does not suffice for sorting.
+        Err(Halt::Stop(_) | Halt::Enough) => Ok(None),
+        Err(Halt::Failed(error)) => Err(error),
+    }
 }
 
 /// Memory for sorting what is counted. It comes on top of all else.
@@ -23,23 +47,35 @@ pub(super) fn sort_bytes(own: &StrategyOptions) -> u64 {
     (own.budget_bytes / 16).clamp(1 << 20, 64 << 20)
 }
 
+/// Whether to go on with what takes long; asked again and again.
+pub(super) type GoOn<'a> = &'a dyn Fn() -> Result<(), Halt>;
+
 /// How many different records there are among the first `n`. Takes about `budget_bytes` of memory.
-pub(super) fn count(records: &mut Records, n: u64, budget_bytes: u64) -> Result<u64, Error> {
+pub(super) fn count(
+    records: &mut Records,
+    n: u64,
+    budget_bytes: u64,
+    go_on: GoOn<'_>,
+) -> Result<u64, Halt> {
     let shelf = records.shelf().beside();
-    let mut runs = sort_pieces(records, n, budget_bytes, &shelf)?;
+    let mut runs = sort_pieces(records, n, budget_bytes, &shelf, go_on)?;
     let (mut distinct, mut last) = (0, None::<Vec<u8>>);
     merge(&mut runs, &mut |record| {
+        go_on()?;
         if last.as_deref() != Some(record) {
             distinct += 1;
             last = Some(record.to_vec());
         }
-        Ok(())
+        Ok::<(), Halt>(())
     })?;
     Ok(distinct)
 }
 
 /// Runs that are merged at once, so that few files are open at a time however many there are.
 const FAN_IN: usize = 64;
+
+/// Records sorted at once, at the most: nobody can be asked to stop while that lasts.
+const MOST_SORTED: u64 = 1 << 20;
 
 /// Sorts the first `n` records in pieces that fit the budget, of which no more than some dozens are
 /// left; equal ones keep their order.
@@ -48,15 +84,20 @@ pub(super) fn sort_pieces(
     n: u64,
     budget_bytes: u64,
     shelf: &Shelf,
-) -> Result<Vec<Records>, Error> {
+    go_on: GoOn<'_>,
+) -> Result<Vec<Records>, Halt> {
     let record_len = records.record_len();
-    let piece = (budget_bytes / (record_len as u64 + 8)).clamp(2, 1 << 30);
+    let piece = (budget_bytes / (record_len as u64 + 8)).clamp(2, MOST_SORTED);
     // With each run, how often it was merged.
     let (mut runs, mut at): (Vec<(u32, Records)>, _) = (Vec::new(), 0);
     while at < n {
+        go_on()?;
         let end = n.min(at + piece);
         let mut bytes = Vec::with_capacity((end - at) as usize * record_len);
-        records.for_each(at..end, &mut |record| bytes.extend_from_slice(record))?;
+        records.for_each(at..end, &mut |record| {
+            bytes.extend_from_slice(record);
+            Ok::<(), Error>(())
+        })?;
         let mut order: Vec<usize> = (0..(end - at) as usize).collect();
         order.sort_by(|&a, &b| {
             let record = |at: usize| &bytes[at * record_len..][..record_len];
@@ -68,21 +109,24 @@ pub(super) fn sort_pieces(
         }
         run.finish()?;
         runs.push((0, run));
-        merge_last(&mut runs, shelf)?;
+        merge_last(&mut runs, shelf, go_on)?;
         at = end;
     }
     Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
 /// Makes one run of the last ones while there are enough that were merged equally often.
-fn merge_last(runs: &mut Vec<(u32, Records)>, shelf: &Shelf) -> Result<(), Error> {
+fn merge_last(runs: &mut Vec<(u32, Records)>, shelf: &Shelf, go_on: GoOn<'_>) -> Result<(), Halt> {
     while let Some(first) = runs.len().checked_sub(FAN_IN)
         && let level = runs[first].0
         && runs[first..].iter().all(|(other, _)| *other == level)
     {
         let mut last: Vec<Records> = runs.drain(first..).map(|(_, run)| run).collect();
         let mut longer = shelf.records(last[0].record_len())?;
-        merge(&mut last, &mut |record| longer.push(record))?;
+        merge(&mut last, &mut |record| -> Result<(), Halt> {
+            go_on()?;
+            Ok(longer.push(record)?)
+        })?;
         longer.finish()?;
         runs.push((level + 1, longer));
     }
@@ -129,7 +173,10 @@ mod tests {
             let key = (random.next() as u32 % 500).to_be_bytes();
             records.push(&[key, at.to_be_bytes()].concat()).unwrap();
         }
-        let mut runs = sort_pieces(&mut records, 20_000, 0, &Shelf::in_memory()).unwrap();
+        let shelf = Shelf::in_memory();
+        let Ok(mut runs) = sort_pieces(&mut records, 20_000, 0, &shelf, &|| Ok(())) else {
+            panic!("it is in memory");
+        };
         assert!(runs.len() < 3 * FAN_IN, "{} runs", runs.len());
         let (mut n, mut last) = (0, Vec::new());
         let each = &mut |record: &[u8]| {
@@ -156,8 +203,8 @@ mod tests {
                 }
             }
             for budget in [0, 1000, 1 << 20] {
-                let found = count(&mut records, n * 2 / 3, budget).unwrap();
-                assert_eq!(found, plain.len() as u64);
+                let found = count(&mut records, n * 2 / 3, budget, &|| Ok(()));
+                assert!(matches!(found, Ok(found) if found == plain.len() as u64));
             }
         }
     }

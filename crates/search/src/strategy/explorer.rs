@@ -17,8 +17,8 @@ use crate::bfs::Limits;
 use crate::findings::Findings;
 use crate::kernel::{Kernel, Verdicts};
 use crate::progress::Gauge;
-use crate::totals::add_to;
-use crate::{Error, Options, Progress, Reason};
+use crate::totals::{Totals, add_to};
+use crate::{Duplicates, Error, Options, Progress, Reason};
 
 /// What a run is given.
 #[derive(Clone)]
@@ -39,6 +39,14 @@ impl Run<'_> {
         match self.guard.is_beyond() {
             true => Reason::Memory,
             false => self.limits.reason(),
+        }
+    }
+
+    /// Ends the search if somebody wants that. Asked in every loop that may take long.
+    pub(super) fn go_on(&self) -> Result<(), Halt> {
+        match self.limits.stop.is_raised() {
+            true => Err(Halt::Stop(self.stop_reason())),
+            false => Ok(()),
         }
     }
 
@@ -127,9 +135,10 @@ impl<'a> Explorer<'a> {
         }
         let since = Instant::now();
         self.kernel.expand(&mut *self.expander, block);
-        if self.kernel.flow == Flow::Stopped || self.run.limits.stop.is_raised() {
+        if self.kernel.flow == Flow::Stopped {
             return Err(Halt::Stop(self.run.stop_reason()));
         }
+        self.run.go_on()?;
         self.kernel.canonicalise(&mut *self.expander, block);
         self.take_remarks()?;
         if !self.kernel.is_full() {
@@ -229,6 +238,33 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Takes note of how the startstates were made, after all of them were. `n_states` of them were
+    /// found to be new.
+    pub(super) fn add_starts(
+        &mut self,
+        explorer: &Explorer<'_>,
+        n_states: u64,
+    ) -> Result<(), Halt> {
+        let source = &explorer.successors().sources()[0];
+        match &source.fault {
+            Some(fault) => self.findings.add_start_fault(n_states, fault),
+            None if source.written == 0 => return Err(Halt::Failed(Error::NoStartstate)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Accepts what was found, where there is no order to wait for.
+    pub(super) fn accept(&mut self) -> Result<(), Halt> {
+        self.findings.end_layer();
+        self.findings.begin_layer();
+        self.findings.end_layer();
+        match self.findings.is_full() {
+            true => Err(Halt::Enough),
+            false => Ok(()),
+        }
+    }
+
     /// Judges all states that were added.
     pub(super) fn settle(&mut self, depth: u32) -> Result<(), Halt> {
         if self.n_fresh == 0 {
@@ -252,6 +288,19 @@ impl<'a> Judge<'a> {
         self.n_fresh = 0;
         self.seconds += since.elapsed().as_secs_f64();
         Ok(())
+    }
+}
+
+/// What was counted by then, but for the duplicates.
+pub(super) fn totals(explorer: &Explorer<'_>, judge: &Judge<'_>, duplicates: Duplicates) -> Totals {
+    let mut goals = judge.goals.clone();
+    add_to(&mut goals, &explorer.goal_hits);
+    Totals {
+        visited: explorer.visited,
+        transitions: explorer.transitions,
+        fired_by_rule: explorer.fired_by_rule.clone(),
+        goals,
+        duplicates,
     }
 }
 

@@ -188,7 +188,13 @@ impl Layered {
     ) -> Result<(), Halt> {
         let n = self.candidates[bucket].len();
         let sort_bytes = self.sort_bytes;
-        let mut runs = sort_pieces(&mut self.candidates[bucket], n, sort_bytes, &self.shelf)?;
+        let mut runs = sort_pieces(
+            &mut self.candidates[bucket],
+            n,
+            sort_bytes,
+            &self.shelf,
+            &|| intake.go_on(),
+        )?;
         let skip = window.start.saturating_sub(self.first_kept) as usize;
         let mut files: Vec<(u32, &mut Records, Cursor)> = window
             .zip(self.refined.iter_mut().skip(skip))
@@ -210,7 +216,7 @@ impl Layered {
             last = Some(key.to_vec());
             // The most recent layer first: most duplicates are there.
             for (depth, layer, cursor) in files.iter_mut().rev() {
-                if contains(cursor, layer, key)? {
+                if contains(cursor, layer, key, intake)? {
                     jumps.push(*depth);
                     return Ok(());
                 }
@@ -237,9 +243,16 @@ impl Layered {
     }
 }
 
-/// Whether the file has `key`. Keys are asked for in ascending order.
-fn contains(cursor: &mut Cursor, records: &mut Records, key: &[u8]) -> Result<bool, Error> {
+/// Whether the file has `key`. Keys are asked for in ascending order; between two of them may lie
+/// the whole file.
+fn contains(
+    cursor: &mut Cursor,
+    records: &mut Records,
+    key: &[u8],
+    intake: &Intake<'_>,
+) -> Result<bool, Halt> {
     loop {
+        intake.go_on()?;
         match cursor.peek(records)? {
             Some(found) if found < key => cursor.advance(),
             found => return Ok(found == Some(key)),

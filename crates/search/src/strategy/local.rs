@@ -57,6 +57,7 @@ pub(super) fn search(run: &Run<'_>, table: MonoTable, cloud: Cloud) -> Result<Ou
         n_read: 0,
         n_critical: 0,
         shares: Vec::new(),
+        sizes: Vec::new(),
     };
     delayed::search(run, table, reading, Forgets::ForEver)
 }
@@ -77,6 +78,8 @@ struct LocalReading {
     n_critical: u32,
     /// The share after each calibration.
     shares: Vec<f64>,
+    /// Signatures in the cloud that each calibration was about.
+    sizes: Vec<f64>,
 }
 
 impl LocalReading {
@@ -157,12 +160,15 @@ impl Reading for LocalReading {
             }
         }
         self.something_left_out = !choice.then.is_empty();
-        if !self.is_calibrating {
-            let left_out = choice.then.drain(..).map(|block| block.end - block.start);
-            self.n_left_out += left_out.sum::<u64>();
+        let len = |blocks: &[Range<u64>]| blocks.iter().map(|b| b.end - b.start).sum::<u64>();
+        match self.is_calibrating {
+            true => self.sizes.push(len(&choice.first) as f64),
+            false => {
+                self.n_left_out += len(&choice.then);
+                choice.then.clear();
+            }
         }
-        let read = choice.first.iter().chain(&choice.then);
-        self.n_read += read.map(|block| block.end - block.start).sum::<u64>();
+        self.n_read += len(&choice.first) + len(&choice.then);
         choice
     }
 
@@ -185,6 +191,10 @@ impl Reading for LocalReading {
         stats.push(
             "cloud_share",
             Value::Series(std::mem::take(&mut self.shares)),
+        );
+        stats.push(
+            "cloud_signatures",
+            Value::Series(std::mem::take(&mut self.sizes)),
         );
     }
 }

@@ -4,8 +4,9 @@
 //! states, counting, queues, files and traces are shared. All of them work on one thread.
 //!
 //! A strategy visits every reachable state or says that it did not. Those that forget states may
-//! visit them again: then [`Outcome::visited`] counts every expansion, and
-//! [`Outcome::states`] is what a count afterwards found, where one was asked for.
+//! visit them again: then [`Outcome::visited`] counts every expansion, [`Outcome::states_exact`] is
+//! false, and [`Outcome::states`] is what a count afterwards found, where there was one (`distinct`
+//! among the figures of the strategy).
 //! None of them keeps edges, so none decides liveness.
 //! What only one strategy counts is in [`Outcome::strategy_stats`]; `shortest_trace` is there for
 //! all of them, and 0 where a trace need not be the shortest.
@@ -193,52 +194,45 @@ impl std::fmt::Debug for StrategyOptions {
 }
 
 impl Strategy {
-    /// All names.
-    pub const NAMES: [&'static str; 8] = [
-        "ram",
-        "cache",
-        "mono",
-        "local",
-        "part",
-        "layered",
-        "snapshots",
-        "dfs-cache",
-    ];
-
-    /// The strategy of this name, with its paper's parameters.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "ram" => Strategy::Ram,
-            "cache" => Strategy::Cache {
+    /// All of them, with their papers' parameters.
+    pub fn all() -> [Strategy; 8] {
+        [
+            Strategy::Ram,
+            Strategy::Cache {
                 collision_stop: 0.9,
             },
-            "mono" => Strategy::Mono {
+            Strategy::Mono {
                 table: MonoTable::default(),
             },
-            "local" => Strategy::Local {
+            Strategy::Local {
                 table: MonoTable::Open,
                 blocks: 100,
                 min_block: 10_000,
                 calibrate_every: 10,
                 initial_share: 0.5,
             },
-            "part" => Strategy::Part { partitions: 1 },
-            "layered" => Strategy::Layered {
+            Strategy::Part { partitions: 1 },
+            Strategy::Layered {
                 layers: Layers::Fixed(50),
                 cache: true,
             },
-            "snapshots" => Strategy::Snapshots {
+            Strategy::Snapshots {
                 setup: SnapshotSetup::FrontierSafetyNet,
                 backtracking: true,
                 bounded: false,
             },
-            "dfs-cache" => Strategy::DfsCache {
+            Strategy::DfsCache {
                 caches: StateCacheSpec::usual(),
                 states: None,
                 most_visited: None,
             },
-            _ => return None,
-        })
+        ]
+    }
+
+    /// The strategy of this name, with its paper's parameters.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut all = Self::all().into_iter();
+        all.find(|strategy| strategy.name() == name)
     }
 
     /// Its name.
@@ -273,8 +267,8 @@ impl Strategy {
             ),
             Strategy::Snapshots { .. } => Some("may visit states again"),
             Strategy::DfsCache { .. } => Some(
-                "may visit states again, very often if the caches are small, and does not find \
-                 the shortest trace",
+                "may visit states again, has to stop when it finds next to nothing else, and does \
+                 not find the shortest trace",
             ),
             Strategy::Part { .. } => Some("does not find the shortest trace"),
             Strategy::Ram | Strategy::Mono { .. } => None,
@@ -367,10 +361,11 @@ fn queue_segment(budget_bytes: u64) -> u64 {
     (budget_bytes / 32).min(4 << 20)
 }
 
-/// How many of the admitted states were there before.
+/// How many of the admitted states were there before, where that was counted.
 fn tell_revisits(told: &Told, stats: &mut Stats) {
     stats.push("admitted", Value::Count(told.admitted));
     if let Some(distinct) = told.distinct {
+        stats.push("distinct", Value::Count(distinct));
         stats.push("revisits", Value::Count(told.admitted - distinct));
     }
 }

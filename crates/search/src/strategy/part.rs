@@ -23,14 +23,14 @@ use hadal_model::{PAD_BYTES, States};
 use hadal_store::{Parent, hash_state};
 
 use super::explorer::{
-    Explorer, Halt, Judge, Kin, NO_PARENT, PARENT_BYTES, Run, decode_parent, encode_parent,
+    self, Explorer, Halt, Judge, Kin, NO_PARENT, PARENT_BYTES, Run, decode_parent, encode_parent,
 };
 use super::queue::Queue;
 use super::records::{Records, Shelf};
 use super::report::{self, End, Ended};
 use super::signature::{Signatures, second_hash};
 use super::tables::{ChainedTable, Inserted, KeyTable};
-use crate::totals::{Totals, add_to};
+use crate::totals::Totals;
 use crate::{Duplicates, Error, Outcome, Reason, Stats, Value};
 
 pub(super) fn search(run: &Run<'_>, partitions: u32) -> Result<Outcome, Error> {
@@ -199,16 +199,8 @@ impl Part<'_> {
         while self.explorer.fill(None)? {
             self.distribute(None, &[])?;
         }
-        let n_starts = self.explorer.successors().sources()[0].written;
-        match &self.explorer.successors().sources()[0].fault {
-            Some(fault) => {
-                let fault = fault.clone();
-                self.judge.findings.add_start_fault(0, &fault);
-                self.end_batch()?;
-            }
-            None if n_starts == 0 => return Err(Halt::Failed(Error::NoStartstate)),
-            None => {}
-        }
+        self.judge.add_starts(&self.explorer, 0)?;
+        self.judge.accept()?;
         loop {
             let longest = (0..self.parts.len()).max_by_key(|&part| self.parts[part].queue.len());
             let longest = longest.filter(|&part| !self.parts[part].queue.is_empty());
@@ -228,11 +220,13 @@ impl Part<'_> {
         let (since, io) = (Instant::now(), self.shelf.io());
         self.n_loads += 1;
         self.table.clear();
-        let (table, visited) = (&mut self.table, &mut self.parts[part].visited);
+        let (run, table) = (&self.run, &mut self.table);
+        let visited = &mut self.parts[part].visited;
         let n = visited.len();
         visited.for_each(0..n, &mut |key| {
             // It was as large as this when it was last in memory.
             table.insert(key);
+            run.go_on()
         })?;
         let io = (self.shelf.io() - io).as_secs_f64();
         self.seconds.inserting += since.elapsed().as_secs_f64() - io;
@@ -270,7 +264,7 @@ impl Part<'_> {
                 }
             }
             filled?;
-            self.end_batch()?;
+            self.judge.accept()?;
             let queue_bytes = |part: &Partition| part.queue.total_bytes();
             let queued = self.parts.iter().map(queue_bytes).sum();
             self.max_queue_bytes = self.max_queue_bytes.max(queued);
@@ -279,18 +273,6 @@ impl Part<'_> {
             self.peak_bytes = self.peak_bytes.max(bytes);
             let disk_bytes = self.shelf.now_bytes();
             self.run.gauge.note_round(self.n_states, bytes, disk_bytes);
-        }
-    }
-
-    /// Accepts what was found; there is no order to wait for.
-    fn end_batch(&mut self) -> Result<(), Halt> {
-        let findings = &mut self.judge.findings;
-        findings.end_layer();
-        findings.begin_layer();
-        findings.end_layer();
-        match findings.is_full() {
-            true => Err(Halt::Enough),
-            false => Ok(()),
         }
     }
 
@@ -305,6 +287,8 @@ impl Part<'_> {
         let most = self.run.options.block_len.clamp(1, 1 << 16);
         let mut batch = Vec::new();
         while depths.is_empty() {
+            // There may be nothing but known states in a long queue.
+            self.run.go_on()?;
             batch.clear();
             let (since, io) = (Instant::now(), self.shelf.io());
             let mut n = 0;
@@ -414,18 +398,11 @@ impl Part<'_> {
     }
 
     fn found(&self) -> Totals {
-        let mut goals = self.judge.goals.clone();
-        add_to(&mut goals, &self.explorer.goal_hits);
-        Totals {
-            visited: self.explorer.visited,
-            transitions: self.explorer.transitions,
-            fired_by_rule: self.explorer.fired_by_rule.clone(),
-            goals,
-            duplicates: Duplicates {
-                memory: self.n_known,
-                ..Duplicates::default()
-            },
-        }
+        let duplicates = Duplicates {
+            memory: self.n_known,
+            ..Duplicates::default()
+        };
+        explorer::totals(&self.explorer, &self.judge, duplicates)
     }
 
     fn report(self, end: End) -> Result<Outcome, Error> {

@@ -271,19 +271,20 @@ impl Records {
         Ok(bytes)
     }
 
-    /// Calls `each` with the records of `range` in order, reading ahead.
-    pub(super) fn for_each(
+    /// Calls `each` with the records of `range` in order, reading ahead, until it says that this is
+    /// enough.
+    pub(super) fn for_each<E: From<Error>>(
         &mut self,
         range: Range<u64>,
-        each: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), Error> {
+        each: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let (stride, record_len) = (self.stride, self.record_len);
         let mut at = range.start;
         let mut take = |at: &mut u64, bytes: &[u8]| {
             let wanted = (range.end - *at) as usize;
-            let records = bytes.chunks_exact(stride).take(wanted);
+            let mut records = bytes.chunks_exact(stride).take(wanted);
             *at += records.len() as u64;
-            records.for_each(|record| each(&record[..record_len]));
+            records.try_for_each(|record| each(&record[..record_len]))
         };
         let n_blocks = self.blocks.len();
         let (first, skip) = self.place(at);
@@ -301,14 +302,14 @@ impl Records {
                 shelf.count_io(since);
                 let Some((_, bytes)) = block else { break };
                 shelf.count_read(bytes.len());
-                take(&mut at, &bytes[skip..]);
+                take(&mut at, &bytes[skip..])?;
                 skip = 0;
             }
         }
         let mut bytes = Vec::new();
         while at < range.end {
             self.read_from(at, &mut bytes)?;
-            take(&mut at, &bytes);
+            take(&mut at, &bytes)?;
         }
         Ok(())
     }
@@ -395,7 +396,7 @@ mod tests {
     use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
 
     use super::super::StrategyOptions;
-    use super::{Cursor, LEAST_BYTES, Shelf};
+    use super::{Cursor, Error, LEAST_BYTES, Records, Shelf};
 
     /// A shelf in memory, and one in a fresh folder.
     fn shelves(path: &std::path::Path) -> Vec<Shelf> {
@@ -406,6 +407,20 @@ mod tests {
             ..StrategyOptions::default()
         };
         vec![Shelf::in_memory(), Shelf::new(&own)]
+    }
+
+    /// Nobody is told of more records once somebody has had enough.
+    fn check_enough(records: &mut Records, n: u64) {
+        let mut n_told = 0;
+        let each = &mut |_: &[u8]| {
+            n_told += 1;
+            match n_told == n / 2 {
+                true => Err(Error::Full { needed: 0 }),
+                false => Ok(()),
+            }
+        };
+        assert!(records.for_each(0..n, each).is_err());
+        assert_eq!(n_told, n / 2);
     }
 
     fn check_records(shelf: &Shelf, len: usize, n: u64) {
@@ -432,10 +447,13 @@ mod tests {
             let each = &mut |found: &[u8]| {
                 assert_eq!(found, record(at));
                 at += 1;
+                Ok::<(), Error>(())
             };
             records.for_each(n / 4..n - 2, each).unwrap();
             assert_eq!(at, n - 2);
-            records.for_each(5..5, &mut |_| panic!("nothing")).unwrap();
+            let nothing = &mut |_: &[u8]| panic!("nothing");
+            records.for_each::<Error>(5..5, nothing).unwrap();
+            check_enough(&mut records, n);
             let mut cursor = Cursor::new();
             let mut seen = 0;
             while let Some(found) = cursor.peek(&mut records).unwrap() {

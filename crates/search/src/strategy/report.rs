@@ -2,16 +2,14 @@
 
 use std::time::Instant;
 
-use hadal_model::{GoalKind, PropertyKind, Remark, Stop};
+use hadal_model::Remark;
 
 use super::explorer::{Judge, Kin, Run};
 use super::records::Shelf;
-use crate::bfs::report::{Replay, decide_covers, of_goal};
+use crate::conclusion::{Conclusion, Ending};
 use crate::totals::Totals;
-use crate::{
-    DiskUse, Error, Omission, Outcome, Path, PathStep, Reason, Seconds, Stats, Value, Verdict,
-    naming,
-};
+use crate::way::way_to;
+use crate::{DiskUse, Error, Omission, Outcome, Reason, Seconds, Stats, Value, Verdict};
 
 /// How a search came to its end.
 pub(super) enum End {
@@ -58,53 +56,31 @@ pub(super) fn report(
         End::Stopped(reason) => (ended.found, Some(reason), false),
     };
     let check_seconds = judge.seconds;
-    let faulted = judge.findings.faulted();
-    let mut violations = judge.findings.finish();
-    let max_errors = run.options.max_errors.max(1);
-    let is_clean = is_exhausted && violations.is_empty();
-
-    let mut holds = vec![None; shape.properties.len()];
-    for (property, holds) in shape.properties.iter().zip(&mut holds) {
-        // A fault hides the states behind it, where an invariant may fail.
-        if property.kind == PropertyKind::Invariant && is_exhausted && !faulted {
-            *holds = Some(true);
-        }
-    }
-    let is_exact = ended.omission.is_none();
-    let is_proof = is_clean && is_exact;
-    let all_covered = decide_covers(shape, &found.goals, is_proof, &mut holds, |goal| {
-        if violations.len() < max_errors {
-            violations.push(of_goal(shape, goal, ended.depth, None));
-        }
-    });
+    let ending = Ending {
+        is_exhausted,
+        is_exact: ended.omission.is_none(),
+        goals: &found.goals,
+        depth: ended.depth,
+    };
+    let mut conclusion = Conclusion::new(shape, run.options, judge.findings, &ending);
     // Nobody keeps edges here.
-    let has_liveness = shape.goals.iter().any(|g| g.kind == GoalKind::Liveness);
-    if is_clean && has_liveness && violations.len() < max_errors {
+    if conclusion.asks_for_liveness() {
         reason = Some(Reason::Liveness);
     }
-
     let since = Instant::now();
-    let mut is_traced = false;
-    for violation in &mut violations {
-        if let (Some(ordinal), None) = (violation.ordinal, &violation.path) {
-            let path = path_to(ordinal, run, &mut kin)?;
-            violation.depth = path.steps.len().saturating_sub(1) as u32;
-            violation.path = Some(path);
-            naming::rename(run.model, violation, None);
-            is_traced = true;
-        }
-        if let Some(property) = violation.property {
-            holds[property as usize] = Some(false);
-        }
-    }
+    let is_traced = conclusion.find_paths(run.model, |ordinal| {
+        let indices = kin.indices_to(ordinal)?;
+        way_to(ordinal, indices, run.model)
+    })?;
     let mut stats = ended.stats;
     if is_traced {
         let seconds = since.elapsed().as_secs_f64();
         stats.push("seconds_trace", Value::Seconds(seconds));
     }
-    // A fault cuts off what would have come after it, so something may be left unvisited.
-    let is_decided = all_covered || is_exact || !is_clean;
-    let complete = is_exhausted && reason.is_none() && !faulted && is_decided;
+    let complete = conclusion.is_complete(reason);
+    let Conclusion {
+        violations, holds, ..
+    } = conclusion;
     Ok(Outcome {
         verdict: Verdict::new(&violations, complete),
         complete,
@@ -133,24 +109,6 @@ pub(super) fn report(
         },
         remarks: ended.remarks,
         strategy_stats: stats,
-    })
-}
-
-/// The stored states from a startstate to the one numbered `ordinal`.
-fn path_to(ordinal: u64, run: &Run<'_>, kin: &mut Kin) -> Result<Path, Error> {
-    let never = Stop::new();
-    let mut replay = Replay::new(run.model, &never);
-    let mut steps: Vec<PathStep> = Vec::new();
-    for index in kin.indices_to(ordinal)? {
-        let current = steps.last().map(|step| &step.state[..]);
-        let state = replay
-            .stored_successor(current, index)
-            .ok_or(Error::Unrepeatable { ordinal })?;
-        steps.push(PathStep { index, state });
-    }
-    Ok(Path {
-        steps,
-        faulty_start: None,
     })
 }
 

@@ -72,6 +72,7 @@ pub(super) fn search(
         suspects: Vec::new(),
         depth: 0,
         random: Random::new(run.own.seed),
+        has_forgotten: false,
         n_hits: 0,
         n_references: 0,
         max_held: 0,
@@ -115,6 +116,8 @@ struct Snapshots {
     /// Depth of the layer that is being found.
     depth: u32,
     random: Random,
+    /// Whether some layer is in no snapshot, or no longer.
+    has_forgotten: bool,
     n_hits: u64,
     n_references: u64,
     max_held: u64,
@@ -181,6 +184,7 @@ impl Snapshots {
         let is_permanent = !self.bounded && (self.depth == 0 || self.depth.is_power_of_two());
         let is_cached = self.caches.first_mut().is_some_and(Cache::accepts);
         if !is_permanent && !is_cached {
+            self.has_forgotten = true;
             return;
         }
         let id = self.n_taken;
@@ -252,6 +256,7 @@ impl Snapshots {
         if self.snapshots[&id].is_permanent {
             return;
         }
+        self.has_forgotten = true;
         let snapshot = self.snapshots.remove(&id).expect("it was there");
         self.n_references -= snapshot.states.len() as u64;
         for state in snapshot.states {
@@ -359,7 +364,7 @@ impl Memory for Snapshots {
     }
 
     fn forgot(&self) -> bool {
-        true
+        self.has_forgotten
     }
 
     fn tell(&mut self, told: &Told, stats: &mut Stats) {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hadal_model::{GoalKind, Stop};
+use hadal_model::{
+    Cursor, Expander, Failure, Flow, GoalKind, Model, Shape, States, Step, Stop, Successors,
+};
 use hadal_search::{
     Deadlock, Layers, MonoTable, Options, Outcome, Silent, SnapshotSetup, StateCacheSpec,
     StoreKind, Strategy, StrategyOptions, Value, check_with,
@@ -18,10 +20,7 @@ use crate::random::{random_graph, tell};
 
 /// Every strategy, with small parameters where those of its paper are made for large models.
 fn strategies() -> Vec<Strategy> {
-    let mut all: Vec<Strategy> = Strategy::NAMES
-        .iter()
-        .map(|name| Strategy::from_name(name).expect("a name of a strategy"))
-        .collect();
+    let mut all = Strategy::all().to_vec();
     all.push(Strategy::Mono {
         table: MonoTable::Open,
     });
@@ -155,11 +154,12 @@ impl Case<'_> {
             outcome.layers = vec![0; outcome.depth as usize + 1];
         }
         let told = tell(self.graph, self.options, &outcome);
-        if !outcome.states_exact {
-            assert!(
-                !is_exact(self.strategy) && !self.own.count_distinct,
-                "{self:?}"
-            );
+        let distinct = outcome.strategy_stats.count("distinct");
+        if outcome.states_exact {
+            assert!(distinct.is_none_or(|n| n == told.states), "{self:?}");
+        } else {
+            assert!(!is_exact(self.strategy), "{self:?}");
+            assert_eq!(distinct.is_some(), self.own.count_distinct, "{self:?}");
         }
         assert!(
             !(told.reason.is_some() && told.verdict == "verified"),
@@ -232,8 +232,13 @@ impl Case<'_> {
             assert_eq!(told.violations.len(), self.options.max_errors);
             self.are_known(told);
         }
-        if outcome.states_exact && (by_layers || told.violations.is_empty()) {
+        let is_counted = outcome.states_exact || self.own.count_distinct;
+        if is_counted && (by_layers || told.violations.is_empty()) {
             assert_eq!(told.states, expected.states, "{self:?}");
+        }
+        // Who remembers everything visits nothing twice.
+        if outcome.states_exact {
+            assert!(told.visited <= told.states, "{self:?}");
         }
         if by_layers {
             assert!(told.visited >= expected.visited, "{self:?}");
@@ -467,12 +472,165 @@ fn layers_that_only_repeat_are_noticed() {
             reason,
             "{layers:?}"
         );
-        assert_eq!((outcome.states, outcome.states_exact), (100, true));
+        assert_eq!(outcome.states, 100);
+        let remembers = layers == Layers::Fixed(100);
+        assert_eq!(outcome.states_exact, remembers, "{layers:?}");
         let stats = &outcome.strategy_stats;
+        assert_eq!(stats.count("distinct"), Some(100));
         assert_eq!(stats.count("all_visited"), Some(1));
         let missed = stats.count("duplicates_missed");
         assert_eq!(missed, Some(outcome.layers.iter().sum::<u64>() - 100));
-        assert_eq!(missed > Some(0), layers != Layers::Fixed(100));
+        assert_eq!(missed > Some(0), !remembers);
+    }
+}
+
+/// A row of diamonds has so many paths that a search which forgets would never come to an end.
+#[test]
+fn a_depth_first_search_that_only_repeats_itself_is_stopped() {
+    let n_diamonds = 60;
+    let mut nodes = Vec::new();
+    for at in 0..n_diamonds {
+        let (left, right, next) = (3 * at + 1, 3 * at + 2, 3 * at + 3);
+        nodes.extend([vec![left, right], vec![next], vec![next]]);
+    }
+    nodes.push(Vec::new());
+    let nodes: Vec<&[u32]> = nodes.iter().map(Vec::as_slice).collect();
+    let graph = Graph::new(3, &[0], edges(&nodes));
+    let n_states = 3 * u64::from(n_diamonds) + 1;
+    for (states, count_distinct, reason) in [
+        (n_states, true, None),
+        (3, true, Some("revisits")),
+        (3, false, Some("revisits")),
+    ] {
+        let strategy = Strategy::DfsCache {
+            caches: StateCacheSpec::parse_all("(lru,100)").expect("it is right"),
+            states: Some(states),
+            most_visited: None,
+        };
+        let own = StrategyOptions {
+            count_distinct,
+            ..StrategyOptions::default()
+        };
+        let options = Options {
+            deadlock: Deadlock::Off,
+            time_limit: Some(Duration::from_secs(60)),
+            ..Options::default()
+        };
+        let stop = Stop::new();
+        let outcome = check_with(&graph, &strategy, &own, &options, &stop, &mut Silent);
+        let outcome = outcome.expect("it runs");
+        assert_eq!(outcome.reason.map(|reason| reason.name()), reason);
+        assert_eq!(outcome.states_exact, reason.is_none());
+        let all_visited = outcome.strategy_stats.count("all_visited");
+        assert_eq!(all_visited, Some(u64::from(reason.is_none())));
+        // More than enough visits to find anything new, but no more than that.
+        let limits = match reason {
+            None => n_states..=n_states,
+            Some(_) => 2048..=400 * n_states,
+        };
+        assert!(limits.contains(&outcome.visited), "{}", outcome.visited);
+        match count_distinct {
+            true => assert!(outcome.states <= n_states),
+            false => assert_eq!(outcome.states, outcome.visited),
+        }
+    }
+}
+
+/// A graph, and when somebody wants the search to end.
+struct Interrupted<'a> {
+    graph: &'a Graph,
+    when: When,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum When {
+    /// This node was found.
+    Found(u32),
+    /// Many new states are judged at once.
+    Judged,
+}
+
+struct InterruptedExpander<'a> {
+    expander: Box<dyn Expander + 'a>,
+    of: &'a Interrupted<'a>,
+    stop: &'a Stop,
+}
+
+impl Model for Interrupted<'_> {
+    fn shape(&self) -> &Shape {
+        self.graph.shape()
+    }
+
+    fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        Box::new(InterruptedExpander {
+            expander: self.graph.expander(stop),
+            of: self,
+            stop,
+        })
+    }
+
+    fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
+        self.graph.describe_state(state)
+    }
+
+    fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
+        self.graph.describe_step(parent, index)
+    }
+}
+
+impl Expander for InterruptedExpander<'_> {
+    fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
+        self.expander.starts(from, out)
+    }
+
+    fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow {
+        self.expander.expand(block, from, out)
+    }
+
+    /// The last thing that is asked of a model before its successors are looked up.
+    fn canonicalise(&mut self, states: &mut [u8]) {
+        self.expander.canonicalise(states);
+        let graph = self.of.graph;
+        let mut found = states.chunks(graph.shape.state_len);
+        if let When::Found(node) = self.of.when
+            && found.any(|state| graph.decode(state) == node)
+        {
+            self.stop.raise();
+        }
+    }
+
+    fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
+        if matches!(self.of.when, When::Judged) && block.len() > 100 {
+            self.stop.raise();
+        }
+        self.expander.check(block, failures)
+    }
+}
+
+/// Looking for duplicates may take hours. Whoever wants an end does not have to wait for that:
+/// what was found last is not taken in.
+#[test]
+fn looking_for_duplicates_can_be_interrupted() {
+    let n_leaves = 5000;
+    let mut star: Vec<Vec<u32>> = vec![(1..=n_leaves).collect()];
+    star.extend((1..=n_leaves).map(|leaf| vec![leaf]));
+    let star: Vec<&[u32]> = star.iter().map(Vec::as_slice).collect();
+    let star = Graph::new(3, &[0], edges(&star));
+    for name in ["mono", "local", "layered", "part"] {
+        let strategy = Strategy::from_name(name).expect("a name of a strategy");
+        let found = |graph: &Graph, when| {
+            let model = Interrupted { graph, when };
+            let (own, options, stop) =
+                (StrategyOptions::default(), Options::default(), Stop::new());
+            let outcome = check_with(&model, &strategy, &own, &options, &stop, &mut Silent);
+            let outcome = outcome.expect("it runs");
+            let reason = outcome.reason.map(|reason| reason.name());
+            assert_eq!(reason, Some("interrupted"), "{name}");
+            outcome.states
+        };
+        assert_eq!(found(&ring(100), When::Found(60)), 60, "{name}");
+        let n_found = found(&star, When::Judged);
+        assert!(n_found < u64::from(n_leaves) / 2, "{name}: {n_found}");
     }
 }
 
@@ -502,7 +660,10 @@ fn strategies_report_what_their_papers_do() {
     let graph = ring(50);
     for (name, figures) in [
         ("ram", &["memory_needed", "g", "queue_max"][..]),
-        ("cache", &["collision_rate", "all_visited", "revisits"]),
+        (
+            "cache",
+            &["collision_rate", "all_visited", "admitted", "revisits"],
+        ),
         (
             "mono",
             &[
@@ -512,7 +673,15 @@ fn strategies_report_what_their_papers_do() {
                 "seconds_io",
             ],
         ),
-        ("local", &["revisits", "cloud_share", "calibrations"]),
+        (
+            "local",
+            &[
+                "revisits",
+                "cloud_share",
+                "cloud_signatures",
+                "calibrations",
+            ],
+        ),
         (
             "part",
             &["seconds_queue", "seconds_partitioning", "queue_bytes"],
@@ -524,6 +693,7 @@ fn strategies_report_what_their_papers_do() {
                 "duplicates_ddd",
                 "duplicates_missed",
                 "back_jumps",
+                "disk_peak_bytes",
             ],
         ),
         ("snapshots", &["states_held", "redundant", "snapshots_hit"]),
@@ -595,8 +765,7 @@ fn a_folder_changes_nothing() {
     let disk = NativeDisk::open(&path).expect("a folder can be made");
     let (folder, _) =
         Folder::open(Arc::new(disk), FolderOptions::default()).expect("it can be used");
-    for name in Strategy::NAMES {
-        let mut strategy = Strategy::from_name(name).expect("a name of a strategy");
+    for mut strategy in Strategy::all() {
         if let Strategy::DfsCache { states, .. } = &mut strategy {
             *states = Some(2 * u64::from(n));
         }
