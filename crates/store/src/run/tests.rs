@@ -554,7 +554,7 @@ fn packed_keys_come_back_in_the_order_of_generation() {
         let middle = n_keys / 2;
         let (first, second) = keys.split_at(middle * n_words);
         let ordinals: Vec<u64> = (0..n_keys - middle)
-            .map(|i| 1 << 40 | 3 * i as u64)
+            .map(|i| (1 << 40) + 3 * i as u64)
             .collect();
         let splits = [
             Split::new(first, 17, &splitters),
