@@ -619,6 +619,9 @@ impl<'a> Rounds<'a> {
         let means = means(shared, keyed, on_disk, &external.shares, n_threads);
         external.candidates.end_layer(&means)?;
         let resolved = resolve(&external.candidates, &external.tiers, &means)?;
+        if shared.stop.is_raised() {
+            return Ok(Some(Halt::Stopped));
+        }
         duplicates.layer += resolved.n_equal;
         duplicates.disk += resolved.n_old;
         *write(&shared.is_new) = resolved.is_new;

@@ -317,6 +317,18 @@ impl Log {
         })
     }
 
+    /// Lets go of the memory of the piece that has the record `first`, if it is on disk: it can be
+    /// read again.
+    pub fn put_back(&mut self, first: u64) {
+        let at = self.piece_with(first);
+        if let Some(piece) = self.pieces.get_mut(at)
+            && piece.place.is_some()
+            && let Some(bytes) = piece.bytes.take()
+        {
+            self.memory_bytes -= bytes.len() as u64;
+        }
+    }
+
     /// Gives up the records before `ordinal`, as far as they are whole pieces, but not their files.
     pub fn release_before(&mut self, ordinal: u64) {
         while let Some(piece) = self.pieces.front() {

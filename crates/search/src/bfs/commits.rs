@@ -135,7 +135,7 @@ impl Search<'_> {
 
     /// Takes up what was written down.
     pub(super) fn restore(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
-        self.rounds.restore(snapshot)?;
+        // First what a report needs, for there may be no room for the rest.
         self.layers.clone_from(&snapshot.layers);
         self.totals = snapshot.totals.clone();
         self.before = snapshot.before.clone();
@@ -149,6 +149,7 @@ impl Search<'_> {
         self.findings
             .restore(&snapshot.findings)
             .ok_or_else(damaged)?;
+        self.rounds.restore(snapshot)?;
         if let Some(commits) = &mut self.commits {
             commits.begin(self.rounds.can_be_saved(), self.options);
         }

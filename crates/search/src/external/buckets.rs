@@ -3,8 +3,8 @@
 //!
 //! A chunk of keys in the order of generation is dealt out to the buckets and packed. Packed chunks
 //! stay in memory while there is room; then they become one file, a *spill*, in which the keys of a
-//! bucket lie together. So a key is dealt out once, sorted once, in the cache, and never merged,
-//! however little memory there is.
+//! bucket lie together; where memory is so small that there are many spills, some are joined. So a
+//! key is dealt out once, sorted once, in the cache, and never merged.
 //!
 //! Where the buckets end was learnt from the layer before. If a bucket becomes too large all the
 //! same, it is unpacked several times, each time for a part of its keys.
@@ -27,8 +27,8 @@ use crate::visited::Keyed;
 /// Files of spills.
 const SPILL: Kind = Kind(*b"bkts");
 
-/// Spills that are read at once; then they are made one, for each takes a block of memory when it
-/// is read.
+/// So many spills that were joined equally often are made one, for each takes a block of memory
+/// when it is read.
 const MOST_SPILLS: usize = 8;
 
 /// The keys of a layer's candidates, but for those of the last chunk.
@@ -55,6 +55,8 @@ struct Spill {
     file: BlockFile,
     /// Where each bucket begins in the payload of all blocks, and the end.
     starts: Vec<u64>,
+    /// How often its keys were joined with others.
+    n_joined: u32,
 }
 
 impl Buckets {
@@ -134,21 +136,23 @@ impl Buckets {
                 writer.put(&chunk.bytes[chunk.starts[bucket]..chunk.starts[bucket + 1]])?;
             }
         }
-        self.spills.push(writer.finish()?);
+        self.spills.push(writer.finish(0)?);
         self.chunks.clear();
-        if self.spills.len() > MOST_SPILLS {
-            self.join_spills(folder)?;
+        while let Some(from) = self.spills.len().checked_sub(MOST_SPILLS)
+            && self.spills[from].n_joined == self.spills[self.spills.len() - 1].n_joined
+        {
+            self.join_spills(from, folder)?;
         }
         Ok(())
     }
 
-    /// Makes one spill of all.
-    fn join_spills(&mut self, folder: &Folder) -> Result<(), Error> {
+    /// Makes one spill of those from `from` on.
+    fn join_spills(&mut self, from: usize, folder: &Folder) -> Result<(), Error> {
         let n_buckets = self.n_keys.len();
         let mut writer = SpillWriter::create(folder)?;
         let mut bytes = Vec::new();
         {
-            let mut stripes: Vec<Stripes<'_>> = (self.spills.iter())
+            let mut stripes: Vec<Stripes<'_>> = (self.spills[from..].iter())
                 .map(|spill| Stripes::new(spill, 0..n_buckets))
                 .collect();
             for bucket in 0..n_buckets {
@@ -160,8 +164,10 @@ impl Buckets {
                 }
             }
         }
-        let joined = writer.finish()?;
-        self.retire_spills(folder)?;
+        let joined = writer.finish(self.spills[from].n_joined + 1)?;
+        for spill in self.spills.drain(from..) {
+            folder.retire(spill.file.name())?;
+        }
         self.spills.push(joined);
         Ok(())
     }
@@ -450,7 +456,7 @@ impl SpillWriter {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Spill, Error> {
+    fn finish(mut self, n_joined: u32) -> Result<Spill, Error> {
         if !self.block.is_empty() {
             self.sink.put(&self.block)?;
         }
@@ -458,6 +464,7 @@ impl SpillWriter {
         Ok(Spill {
             file: self.sink.finish()?,
             starts: self.starts,
+            n_joined,
         })
     }
 }

@@ -57,8 +57,9 @@ const MIN_CHUNK_KEYS: usize = 8;
 /// A chunk has about so many keys for each bucket, or more: else there would be little in a piece
 /// but its head.
 const PIECE_KEYS: usize = 8;
-/// Keys that are remembered of a layer.
+/// Keys that are remembered of a layer, and how few are too few.
 pub(super) const SAMPLE_KEYS: u64 = 1 << 13;
+const MIN_SAMPLE_KEYS: usize = 64;
 
 impl Candidates {
     pub(crate) fn new(
@@ -88,6 +89,7 @@ impl Candidates {
     pub(crate) fn reopen(&mut self, saved: &SavedExternal, means: &Means<'_>) -> Result<(), Error> {
         let keep = keep(self.shares, self.durable);
         self.log = Log::reopen(self.folder.clone(), keep, &saved.candidates)?;
+        self.last.len = self.log.len();
         let mut words = Vec::new();
         let mut next = 0;
         while next < self.log.len() {
@@ -109,6 +111,7 @@ impl Candidates {
             if n_left > 0 {
                 return Err(not_whole());
             }
+            self.log.put_back(next);
             next += piece.len as u64;
         }
         Ok(())
@@ -241,10 +244,10 @@ impl Candidates {
         (self.shares.chunk as usize / bytes_per_key).max(MIN_CHUNK_KEYS)
     }
 
-    /// Keys of a bucket that a thread can put in order: each takes its words, its ordinal and its
-    /// place, and threads share the room of a chunk.
+    /// Keys of a bucket that a thread can put in order: each is there as it came, in order, and in a
+    /// batch, with its ordinal and its place; and threads share the room of a chunk.
     pub(super) fn bucket_keys(&self, n_threads: usize) -> u64 {
-        let bytes_per_key = 8 * self.shape.n_words as u64 + 16;
+        let bytes_per_key = 24 * self.shape.n_words as u64 + 32;
         (self.shares.chunk / n_threads as u64 / bytes_per_key).max(MIN_CHUNK_KEYS as u64)
     }
 
@@ -290,10 +293,12 @@ impl Candidates {
             true => &self.last.sample[..],
             false => &[],
         };
-        if sample.len() / n_words < 4 * n_buckets {
+        // The first chunk is not like the others, but better than nothing.
+        let n_sampled = sample.len() / n_words;
+        if n_sampled < MIN_SAMPLE_KEYS {
             return Splitters::sample(n_words, &[&self.keys], n_buckets);
         }
-        Splitters::sample(n_words, &[sample], n_buckets)
+        Splitters::sample(n_words, &[sample], n_buckets.min(n_sampled / 2))
     }
 
     /// Cuts the keys at hand into parts that are sorted in the cache.

@@ -24,6 +24,8 @@ const SEGMENT_BYTES: u64 = 32 << 20;
 const SEGMENT_KEYS: u64 = 1 << 22;
 /// Runs are no shorter than it takes to make so many of all.
 const MAX_PARTS: u64 = 64;
+/// Where the disk is nearly full they are, but never more than this.
+const MOST_PARTS: u64 = 1024;
 /// Room on the disk is left for so many runs.
 const FREE_RUNS: u64 = 16;
 /// If so few slices and keys are made one, nobody notices that the search waits for it.
@@ -71,8 +73,9 @@ impl Plan {
         let segment_bytes = means
             .memory_bytes
             .saturating_mul(32)
-            .min(free_bytes / FREE_RUNS)
             .max(data_bytes / MAX_PARTS)
+            .min(free_bytes / FREE_RUNS.max(4 * means.n_threads as u64))
+            .max(data_bytes / MOST_PARTS)
             .clamp(1, SEGMENT_BYTES);
         let at_once = (n_keys / PART_KEYS).min(2 * means.n_threads as u64);
         let n_parts = (data_bytes.div_ceil(segment_bytes))

@@ -10,8 +10,8 @@
 //! These are the new states. They become a run ([`Tiers`]), and going over the candidates once more
 //! gives them their ordinals, in the same order as if memory had never ended ([`settle`]).
 //!
-//! Nothing here depends on how much memory there is but the number of chunks and the size of the
-//! cache, and neither changes any result.
+//! What depends on how much memory there is, the size of the cache, chunks, buckets and slices,
+//! changes no result.
 
 #[cfg(test)]
 mod bench;

@@ -56,7 +56,7 @@ impl Preparation {
 
     /// Nothing is swept yet. The data may take `memory_bytes` together.
     pub(crate) fn new(set: &Set, memory_bytes: u64, means: &Means<'_>) -> Self {
-        // Half of what is left free for sorting is for groups, and half for what is gathered.
+        // Half of what is left free for sorting is for groups, and a quarter for what is gathered.
         let sort_bytes = sort_reserve(memory_bytes) / 2;
         let most_keys = sorted_at_once(sort_bytes, means);
         // By the end there will be half as many again.

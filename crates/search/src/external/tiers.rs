@@ -126,6 +126,14 @@ impl Tiers {
     ) -> Result<(Vec<Vec<RunEntry>>, Option<(usize, usize)>), Error> {
         self.write_down(means)?;
         if let Some(merging) = &mut self.merging {
+            // Those before what is made one.
+            let kept = take_in_memory(&mut self.tiers, 0..merging.at);
+            if !kept.is_empty() {
+                merging.at -= kept.len();
+                let one = write_merged(&all_segments(&kept), means)?;
+                self.tiers.insert(merging.at, one);
+                merging.at += 1;
+            }
             let inputs = merging.inputs();
             let kept = take_in_memory(&mut self.tiers, inputs.clone());
             if !kept.is_empty() {

@@ -47,6 +47,11 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Whether blocks are scanned, and there are any.
+    pub(crate) fn will_scan(&self) -> bool {
+        (self.scanned.as_ref()).is_some_and(|blocks| !blocks.is_empty())
+    }
+
     /// Begins to read the blocks into which `candidates` fall, which are behind those before.
     /// Whether there are any.
     pub(crate) fn ask(&mut self, candidates: &[u64]) -> bool {

@@ -6,10 +6,10 @@
 //! of a range in order ([`Run::keys`]), or only those blocks that a sorted list of candidates falls
 //! into ([`Run::probe`]), which are then not even decoded.
 //!
-//! A layer of a search goes through here: its candidates, in generation order, are put in order
-//! ([`Split`], [`sort_part`]), those of several chunks are merged ([`Merge`]), what older runs have
-//! is taken away ([`subtract`]), and what is left becomes a run. Few large runs are cheaper than
-//! many small ones, so now and then some are made one ([`compact`]).
+//! A layer of a search goes through here: its candidates, in generation order, wait packed by parts
+//! of the key space ([`Split::pack`]) or as they are, are put in order ([`sort_part`]), what older
+//! runs have is taken away ([`subtract`]), and what is left becomes a run. Few large runs are
+//! cheaper than many small ones, so now and then some are made one ([`compact`]).
 //! All of this is done by several threads at once, each with its own [`KeyRange`]; good places to
 //! cut come from the fences ([`fence_splitters`]) or from a sample ([`Splitters::sample`]).
 //!

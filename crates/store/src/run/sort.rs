@@ -309,7 +309,7 @@ impl<const W: usize> Pack<'_, W> {
     }
 }
 
-/// Sorted parts one after the other: a chunk in memory as an input to a merge.
+/// Sorted parts one after the other: a chunk in memory, in order.
 pub struct SortedParts<'a> {
     splits: &'a [Split<'a>],
     n_words: usize,

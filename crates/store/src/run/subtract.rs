@@ -7,6 +7,8 @@ use crate::Error;
 
 /// Runs from which the next blocks are asked for before they are waited for.
 const AHEAD: usize = 4;
+/// Runs that are scanned at most: each keeps a block in memory, or more, until it is done with.
+const MOST_SCANNED: usize = 12;
 
 /// Gives to `survivors` those keys of `candidates`, with their ordinals, that are in none of
 /// `runs`, ascending; runs that have many of them should come first. All candidates are in `range`,
@@ -23,9 +25,14 @@ pub fn subtract(
     let n_words = candidates.n_words();
     let (mut all, mut batch) = (Batch::default(), Batch::default());
     let mut present = Vec::new();
-    let mut finders: Vec<Finder<'_>> = (runs.iter())
-        .map(|run| Finder::new(*run, range, n_candidates))
-        .collect();
+    let mut n_scanned = 0;
+    let mut finders: Vec<Finder<'_>> = Vec::with_capacity(runs.len());
+    for run in runs {
+        let may_scan = n_scanned < MOST_SCANNED;
+        let finder = Finder::new(*run, range, if may_scan { n_candidates } else { 0 });
+        n_scanned += usize::from(finder.will_scan());
+        finders.push(finder);
+    }
     let mut more = true;
     while more {
         all.clear();
