@@ -381,13 +381,8 @@ impl<'a> Rounds<'a> {
             self.peak_bytes = self.peak_bytes.max(self.data_bytes());
             self.table_bytes = shared.visited.table_bytes();
             if let (Some(external), Some(on_disk)) = (&mut self.external, &self.on_disk) {
-                let means = means(
-                    self.shared,
-                    keyed,
-                    on_disk,
-                    &external.shares,
-                    self.sizes.n_threads,
-                );
+                let n_threads = self.sizes.n_threads;
+                let means = means(shared, keyed, on_disk, &external.shares, n_threads);
                 external.candidates.set_shapes(&means)?;
             }
             self.phase(Job::Name, n_active, false);
@@ -582,13 +577,8 @@ impl<'a> Rounds<'a> {
         else {
             return Ok(());
         };
-        let means = means(
-            self.shared,
-            keyed,
-            on_disk,
-            &external.shares,
-            self.sizes.n_threads,
-        );
+        let n_threads = self.sizes.n_threads;
+        let means = means(self.shared, keyed, on_disk, &external.shares, n_threads);
         let round = read(&self.shared.round);
         for task in self.shared.inserting(&round) {
             external.candidates.append(

@@ -61,7 +61,6 @@ pub(crate) struct Snapshot {
 pub(crate) struct SavedExternal {
     pub(crate) tiers: Vec<Vec<RunEntry>>,
     /// The tier that is being made, and how many behind it are made one.
-    #[serde(default)]
     pub(crate) merging: Option<(usize, usize)>,
     pub(crate) candidates: Vec<SegmentEntry>,
     pub(crate) n_candidates: u64,

@@ -300,11 +300,6 @@ impl Candidates {
         }
         Splitters::sample(n_words, &[sample], n_buckets.min(n_sampled / 2))
     }
-
-    /// Cuts the keys at hand into parts that are sorted in the cache.
-    pub(super) fn splitters(&self) -> Splitters {
-        part_splitters(&self.keys, self.shape.n_words)
-    }
 }
 
 /// Cuts keys into parts that are sorted in the cache.

@@ -7,7 +7,7 @@ use hadal_store::run::{
 use hadal_store::{BlockSink, Error};
 
 use super::bitmap::Bitmap;
-use super::candidates::{Candidates, SAMPLE_KEYS, split};
+use super::candidates::{Candidates, SAMPLE_KEYS, part_splitters, split};
 use super::parallel::in_parallel;
 use super::tiers::{Means, RUN, Segment, Tier, Tiers, Views};
 use crate::progress::Work;
@@ -56,7 +56,7 @@ pub(crate) fn resolve(
     let parts = match &candidates.buckets {
         None => {
             let Candidates { keys, first, .. } = candidates;
-            let fine = candidates.splitters();
+            let fine = part_splitters(keys, n_words);
             let splits = split(keys, n_words, *first, &fine, means.n_threads)?;
             let coarse = Splitters::sample(n_words, &[keys], n_parts);
             let n_about = candidates.len() / coarse.n_parts() as u64;

@@ -8,20 +8,11 @@ use hadal_model::Stop;
 use hadal_search::{
     Error, OnDisk, Options, Outcome, Silent, StoreKind, check, check_on_disk, resume,
 };
-use hadal_store::disk::{Disk, Folder, FolderOptions};
+use hadal_store::disk::Disk;
 use hadal_testkit::disk::CrashDisk;
 
 use crate::cube::Cube;
-
-fn open(disk: &Arc<CrashDisk>) -> Result<(Folder, Option<Vec<u8>>), hadal_store::Error> {
-    let limits = FolderOptions {
-        buffer_bytes: 1 << 18,
-        reserve_bytes: 0,
-        threads: false,
-        ..FolderOptions::default()
-    };
-    Folder::open(Arc::clone(disk) as Arc<dyn Disk>, limits)
-}
+use crate::resume::open;
 
 /// Goes on with what is on the disk, or begins.
 fn go_on(cube: &Cube, options: &Options, disk: &Arc<CrashDisk>) -> Result<Outcome, Error> {

@@ -19,7 +19,8 @@ use crate::random::{random_graph, tell};
 
 const LABEL: &[u8] = b"the model";
 
-fn open(disk: &Arc<CrashDisk>) -> Result<(Folder, Option<Vec<u8>>), hadal_store::Error> {
+/// Opens a folder whose input and output come one after the other.
+pub(crate) fn open(disk: &Arc<CrashDisk>) -> Result<(Folder, Option<Vec<u8>>), hadal_store::Error> {
     let limits = FolderOptions {
         buffer_bytes: 1 << 18,
         reserve_bytes: 0,
