@@ -184,11 +184,12 @@ fn coordinate(
                 .name(format!("worker {number}"))
                 .stack_size(options.stack_bytes)
                 .spawn_scoped(scope, move || {
-                    let mut worker = Worker::new(model.expander(shared.stop), &shared.visited);
+                    let expander = model.expander(shared.stop);
+                    let mut worker = Worker::new(number, expander, &shared.visited);
                     crew.help(|job, item| shared.work(job, item, &mut worker));
                 })?;
         }
-        let worker = Worker::new(model.expander(shared.stop), &shared.visited);
+        let worker = Worker::new(0, model.expander(shared.stop), &shared.visited);
         Search {
             model,
             shape: model.shape(),

@@ -105,6 +105,7 @@ impl<'a> Rounds<'a> {
             + self.parents.data_bytes()
             + self.n_buffers as u64 * self.sizes.buffer_bytes
             + self.external.as_ref().map_or(0, External::data_bytes)
+            + read(&self.shared.hands).memory_bytes()
             + self
                 .preparation
                 .begun()
@@ -301,7 +302,7 @@ impl<'a> Rounds<'a> {
         }
         if self.external.is_some() {
             self.phase(Job::Collect, n_inserting, alone);
-            self.note_candidates()?;
+            self.note_candidates(n_inserting, alone)?;
             self.seconds.insert += since.elapsed().as_secs_f64();
             return Ok(None);
         }
@@ -571,24 +572,41 @@ impl<'a> Rounds<'a> {
     }
 
     /// Takes what the tasks of this round found that may be new.
-    fn note_candidates(&mut self) -> Result<(), Error> {
+    fn note_candidates(&mut self, n_inserting: usize, alone: bool) -> Result<(), Error> {
+        let shared = self.shared;
         let (Some(external), Some(on_disk), Visited::Keys(keyed)) =
-            (&mut self.external, &self.on_disk, &self.shared.visited)
+            (&mut self.external, &self.on_disk, &shared.visited)
         else {
             return Ok(());
         };
-        let n_threads = self.sizes.n_threads;
-        let means = means(self.shared, keyed, on_disk, &external.shares, n_threads);
-        let round = read(&self.shared.round);
-        for task in self.shared.inserting(&round) {
-            external.candidates.append(
-                task.survivor_keys(),
-                task.records(),
-                task.n_survivors(),
-                &means,
-            )?;
+        let External {
+            candidates,
+            tiers,
+            shares,
+        } = external;
+        let mut next = candidates.len();
+        for &slot in &read(&shared.round).active[..n_inserting] {
+            let mut task = write(&shared.tasks[slot]);
+            task.first_survivor = next;
+            next += task.n_survivors() as u64;
         }
-        Ok(())
+        let n_candidates = (next - candidates.len()) as usize;
+        let means = means(shared, keyed, on_disk, shares, self.sizes.n_threads);
+        candidates.make_room(n_candidates, tiers, &means)?;
+        let mut written = Ok(());
+        self.crew.run(
+            Job::Deal,
+            n_inserting,
+            alone,
+            || {
+                let round = read(&shared.round);
+                let mut tasks = shared.inserting(&round).into_iter();
+                written = tasks
+                    .try_for_each(|task| candidates.append(task.records(), task.n_survivors()));
+            },
+            |job, item| shared.work(job, item, &mut self.worker),
+        );
+        Ok(written?)
     }
 
     /// Finds out which candidates are new, and gives these their ordinals. `each` is given what is
@@ -670,9 +688,9 @@ impl<'a> Rounds<'a> {
         let (Some(external), Some(on_disk)) = (&mut self.external, &self.on_disk) else {
             return Ok(None);
         };
-        // Candidates go first, so that the disk has room for larger runs.
-        external.candidates.clear(resolved.sample, keyed)?;
         let means = self::means(shared, keyed, on_disk, &external.shares, n_threads);
+        // Candidates go first, so that the disk has room for larger runs.
+        external.candidates.clear(resolved.sample, &means)?;
         external.tiers.push(resolved.tier, &means)?;
         shared.gauge.end_work();
         self.seconds.merge += since.elapsed().as_secs_f64();
@@ -867,7 +885,7 @@ fn append_survivors(shared: &Shared<'_>, parents: &mut ParentLog) -> Result<(), 
 }
 
 fn means<'a>(
-    shared: &Shared<'a>,
+    shared: &'a Shared<'_>,
     keyed: &'a Keyed,
     on_disk: &'a OnDisk,
     shares: &Shares,
@@ -880,6 +898,7 @@ fn means<'a>(
         durable: on_disk.resumable,
         memory_bytes: shares.runs,
         batch_bytes: shares.batch,
+        hands: &shared.hands,
         stop: shared.stop,
         gauge: shared.gauge,
     }

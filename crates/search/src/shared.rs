@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use hadal_model::{Shape, Stop};
 use hadal_store::{Cell, hash_state};
 
-use crate::external::{Bitmap, Settling};
+use crate::external::{Bitmap, Hands, Settling};
 use crate::liveness::Edges;
 use crate::progress::Gauge;
 use crate::task::Task;
@@ -30,6 +30,8 @@ pub(crate) struct Shared<'a> {
     /// Pieces of candidates that are looked at again, and which of these are new.
     pub(crate) settling: Vec<RwLock<Settling>>,
     pub(crate) is_new: RwLock<Bitmap>,
+    /// Keys of candidates that were dealt out.
+    pub(crate) hands: RwLock<Hands>,
     /// Partitions of the set before this one are swept: keys that come into them are gathered.
     pub(crate) first_unswept: AtomicUsize,
 }
@@ -68,6 +70,8 @@ pub(crate) enum Job {
     Settle,
     /// What may be new, with its parents, for a later look. An item is a task.
     Collect,
+    /// Keys of these, dealt out. An item is a task.
+    Deal,
     /// New states among candidates, and their properties. An item is a piece of candidates, the
     /// first of them at this place.
     Judge(usize),
@@ -114,6 +118,7 @@ impl<'a> Shared<'a> {
                 .map(|_| RwLock::new(Settling::new(shape)))
                 .collect(),
             is_new: RwLock::default(),
+            hands: RwLock::default(),
             first_unswept: AtomicUsize::new(0),
         }
     }
@@ -163,6 +168,10 @@ impl<'a> Shared<'a> {
                 if let Visited::Keys(keyed) = &self.visited {
                     write(&self.tasks[round.active[item]]).collect_candidates(keyed);
                 }
+            }
+            Job::Deal => {
+                let task = read(&self.tasks[round.active[item]]);
+                read(&self.hands).deal(worker.number, task.survivor_keys(), task.first_survivor);
             }
             Job::Judge(first) => {
                 if let Visited::Keys(keyed) = &self.visited {

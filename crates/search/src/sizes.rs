@@ -27,7 +27,7 @@ pub(crate) struct Sizes {
 /// A task's buffers take about this much where memory is plentiful.
 const TASK_BYTES: u64 = 256 << 10;
 /// Share of the budget that all buffers may take.
-const BUFFER_SHARE: u64 = 8;
+const BUFFER_SHARE: u64 = 5;
 /// Candidates that a buffer takes at the least.
 const MIN_BUFFER_LEN: u64 = 16;
 

@@ -7,13 +7,16 @@ use crate::visited::Visited;
 
 /// One thread's generator of successors, and its way from states to keys.
 pub(crate) struct Worker<'a> {
+    /// Which of all workers it is.
+    pub(crate) number: usize,
     pub(crate) expander: Box<dyn Expander + 'a>,
     encoder: Option<Encoder>,
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(expander: Box<dyn Expander + 'a>, visited: &Visited) -> Self {
+    pub(crate) fn new(number: usize, expander: Box<dyn Expander + 'a>, visited: &Visited) -> Self {
         Worker {
+            number,
             expander,
             encoder: match visited {
                 Visited::Numbers(_) => None,

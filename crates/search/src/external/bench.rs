@@ -10,6 +10,7 @@ use hadal_store::run::{KeyRange, RunWriter, Sorted};
 use hadal_store::{Log, Placing, Set};
 use hadal_testkit::disk::CrashDisk;
 
+use super::hands::Hands;
 use super::tiers::{Means, RUN, Segment, Tier, Tiers};
 use crate::progress::Gauge;
 use crate::visited::Keyed;
@@ -21,6 +22,7 @@ pub(super) struct Bench {
     pub(super) folder: Folder,
     pub(super) keyed: Keyed,
     pub(super) stop: Stop,
+    hands: RwLock<Hands>,
     gauge: Gauge,
 }
 
@@ -45,6 +47,7 @@ impl Bench {
                 log: Mutex::new(Log::new()),
             },
             stop: Stop::new(),
+            hands: RwLock::default(),
             gauge: Gauge::new(),
         }
     }
@@ -58,6 +61,7 @@ impl Bench {
             durable,
             memory_bytes: RUN_BYTES / 32,
             batch_bytes: 1 << 16,
+            hands: &self.hands,
             stop: &self.stop,
             gauge: &self.gauge,
         }

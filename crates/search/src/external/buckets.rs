@@ -1,27 +1,30 @@
-//! Keys of candidates that wait for the end of their layer, by buckets: stretches of the key space
-//! that are small enough to be put in order in memory, one at a time.
+//! The buckets of a layer's candidates: stretches of the key space that are small enough to be put
+//! in order in memory, one at a time.
 //!
-//! A chunk of keys in the order of generation is dealt out to the buckets and packed. Packed chunks
-//! stay in memory while there is room; then they become one file, a *spill*, in which the keys of a
-//! bucket lie together; where memory is so small that there are many spills, some are joined. So a
-//! key is dealt out once, sorted once, in the cache, and never merged.
+//! Keys are dealt out to buckets as they come ([`Hands`]). When hands are full they become a file,
+//! a *spill*, in which the keys of a bucket lie together; where memory is so small that there are
+//! many spills, some are joined. So a key is dealt out once, sorted once, in the cache, and never
+//! merged.
 //!
-//! Where the buckets end was learnt from the layer before. If a bucket becomes too large all the
-//! same, it is unpacked several times, each time for a part of its keys.
+//! Where buckets end was learnt from the layer before. If a bucket becomes too large all the same,
+//! it is read several times, each time for a part of its keys.
 //! Spills do not survive a crash: all candidates are in a log besides.
+//!
+//! What a spill has of a bucket is one piece or several: number of keys (4 bytes), number of bytes
+//! (4), version of the layout (4), and the keys as they were in a hand.
 
 use std::ops::Range;
 
-use hadal_store::codec::KeyShape;
 use hadal_store::disk::{BlockFile, BlockWriter, Folder, Kind};
 use hadal_store::run::{
-    Batch, KeyRange, PACKED_PADDING, PackScratch, SortScratch, Sorted, Split, Splitters, sort_part,
-    unpack,
+    Batch, KeyRange, SortScratch, Sorted, Split, Splitters, sort_keys, sort_part,
 };
 use hadal_store::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource, Error};
 
-use super::candidates::part_splitters;
+use super::candidates::PART_KEYS;
+use super::hands::{Hand, Hands, PADDING, Taken};
 use super::parallel::in_parallel;
+use super::tiers::Means;
 use crate::visited::Keyed;
 
 /// Files of spills.
@@ -31,26 +34,27 @@ const SPILL: Kind = Kind(*b"bkts");
 /// when it is read.
 const MOST_SPILLS: usize = 8;
 
-/// The keys of a layer's candidates, but for those of the last chunk.
-pub(super) struct Buckets {
-    splitters: Splitters,
-    /// Layout of the splitters.
-    shape: KeyShape,
+const PIECE_HEAD: usize = 12;
+
+/// Keys of a layer that are no longer in hands.
+#[derive(Default)]
+pub(super) struct Spills {
+    /// Buckets by stretches, which threads spill at the same time.
+    stretches: Vec<Stretch>,
+    /// The last spill of each, while it is on its way to the disk: it is waited for when the next
+    /// one comes.
+    last: Vec<SpillWriter>,
     /// Keys in each bucket.
     n_keys: Vec<u64>,
-    /// Packed chunks in memory.
-    chunks: Vec<Packed>,
+}
+
+/// Some buckets that follow each other.
+struct Stretch {
+    buckets: Range<usize>,
     spills: Vec<Spill>,
 }
 
-/// A packed chunk: the pieces of all buckets one behind the other.
-struct Packed {
-    bytes: Vec<u8>,
-    /// Where the piece of each bucket begins, and the end.
-    starts: Vec<usize>,
-}
-
-/// The pieces of some chunks in a file, those of a bucket together.
+/// What some hands had of a stretch, in a file, the pieces of a bucket together.
 struct Spill {
     file: BlockFile,
     /// Where each bucket begins in the payload of all blocks, and the end.
@@ -59,145 +63,135 @@ struct Spill {
     n_joined: u32,
 }
 
-impl Buckets {
-    /// No keys yet; buckets are the parts of `splitters`, which are of layout `shape`.
-    pub(super) fn new(splitters: Splitters, shape: KeyShape) -> Self {
-        Buckets {
-            n_keys: vec![0; splitters.n_parts()],
-            splitters,
-            shape,
-            chunks: Vec::new(),
-            spills: Vec::new(),
-        }
-    }
-
-    pub(super) fn splitters(&self) -> &Splitters {
-        &self.splitters
+impl Spills {
+    pub(super) fn is_empty(&self) -> bool {
+        self.stretches.is_empty()
     }
 
     /// Memory held, in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
-        let index = 8 * (self.n_keys.len() * (1 + self.spills.len())) as u64;
-        self.packed_bytes() + index
+        let spills = self.stretches.iter().flat_map(|stretch| &stretch.spills);
+        let n_words: usize = spills.map(|spill| spill.starts.capacity()).sum();
+        8 * (n_words + self.n_keys.capacity()) as u64
     }
 
-    /// Memory held by packed keys.
-    pub(super) fn packed_bytes(&self) -> u64 {
-        let bytes = |chunk: &Packed| chunk.bytes.capacity() + 8 * chunk.starts.len();
-        self.chunks.iter().map(|chunk| bytes(chunk) as u64).sum()
-    }
-
-    /// Takes a chunk that was split by the [`splitters`](Self::splitters).
-    pub(super) fn add(&mut self, splits: &[Split<'_>], n_threads: usize) -> Result<(), Error> {
-        let n_buckets = self.n_keys.len();
-        let n_stretches = n_threads.min(n_buckets);
-        let version = self.shape.version;
-        let stretches = in_parallel(n_threads, n_stretches, |stretch| {
-            let (mut bytes, mut starts) = (Vec::new(), Vec::new());
-            let mut scratch = PackScratch::default();
-            for bucket in stretch_of(stretch, n_stretches, n_buckets) {
-                starts.push(bytes.len());
-                for split in splits {
-                    split.pack(bucket, version, &mut scratch, &mut bytes);
-                }
-            }
-            Ok((bytes, starts))
-        })?;
-        let n_bytes = stretches.iter().map(|(bytes, _)| bytes.len()).sum();
-        let mut packed = Packed {
-            bytes: Vec::with_capacity(n_bytes),
-            starts: Vec::with_capacity(n_buckets + 1),
-        };
-        for (bytes, starts) in stretches {
-            let from = packed.bytes.len();
-            packed
-                .starts
-                .extend(starts.iter().map(|start| from + start));
-            packed.bytes.extend_from_slice(&bytes);
-        }
-        packed.starts.push(n_bytes);
-        self.chunks.push(packed);
-        for (bucket, n_keys) in self.n_keys.iter_mut().enumerate() {
-            let len: usize = splits.iter().map(|split| split.part_len(bucket)).sum();
-            *n_keys += len as u64;
-        }
-        Ok(())
-    }
-
-    /// Puts the packed chunks on disk.
-    pub(super) fn spill(&mut self, folder: &Folder) -> Result<(), Error> {
-        if self.chunks.is_empty() {
+    /// Takes what is in hands.
+    pub(super) fn take(&mut self, hands: &mut Hands, means: &Means<'_>) -> Result<(), Error> {
+        let Some(n_buckets) = hands.splitters().map(Splitters::n_parts) else {
             return Ok(());
+        };
+        if self.stretches.is_empty() {
+            let n = means.n_threads.min(n_buckets);
+            let stretch = |i: usize| Stretch {
+                buckets: i * n_buckets / n..(i + 1) * n_buckets / n,
+                spills: Vec::new(),
+            };
+            self.stretches = (0..n).map(stretch).collect();
+            self.n_keys = vec![0; n_buckets];
         }
-        let mut writer = SpillWriter::create(folder)?;
-        for bucket in 0..self.n_keys.len() {
-            writer.begin_bucket();
-            for chunk in &self.chunks {
-                writer.put(&chunk.bytes[chunk.starts[bucket]..chunk.starts[bucket + 1]])?;
-            }
+        self.settle(means)?;
+        let stretches = &self.stretches;
+        self.last = in_parallel(means.n_threads, stretches.len(), |i| {
+            SpillWriter::write(hands, stretches[i].buckets.clone(), means.folder)
+        })?;
+        for (bucket, n_keys) in self.n_keys.iter_mut().enumerate() {
+            *n_keys += hands.n_keys(bucket);
         }
-        self.spills.push(writer.finish(0)?);
-        self.chunks.clear();
-        while let Some(from) = self.spills.len().checked_sub(MOST_SPILLS)
-            && self.spills[from].n_joined == self.spills[self.spills.len() - 1].n_joined
-        {
-            self.join_spills(from, folder)?;
-        }
+        hands.clear();
         Ok(())
     }
 
-    /// Makes one spill of those from `from` on.
-    fn join_spills(&mut self, from: usize, folder: &Folder) -> Result<(), Error> {
-        let n_buckets = self.n_keys.len();
-        let mut writer = SpillWriter::create(folder)?;
-        let mut bytes = Vec::new();
-        {
-            let mut stripes: Vec<Stripes<'_>> = (self.spills[from..].iter())
-                .map(|spill| Stripes::new(spill, 0..n_buckets))
-                .collect();
-            for bucket in 0..n_buckets {
-                writer.begin_bucket();
-                for stripes in &mut stripes {
-                    bytes.clear();
-                    stripes.read(bucket, &mut bytes)?;
-                    writer.put(&bytes)?;
+    /// Waits for the last spill, and joins some if there are many.
+    pub(super) fn settle(&mut self, means: &Means<'_>) -> Result<(), Error> {
+        for (stretch, writer) in self.stretches.iter_mut().zip(self.last.drain(..)) {
+            stretch.spills.push(writer.finish(0)?);
+        }
+        while let Some(from) = self.stretches.first().and_then(Stretch::joinable) {
+            let stretches = &self.stretches;
+            let joined = in_parallel(means.n_threads, stretches.len(), |i| {
+                Spill::join(&stretches[i].spills[from..], means.folder)
+            })?;
+            for (stretch, joined) in self.stretches.iter_mut().zip(joined) {
+                for spill in stretch.spills.drain(from..) {
+                    means.folder.retire(spill.file.name())?;
                 }
+                stretch.spills.push(joined);
             }
         }
-        let joined = writer.finish(self.spills[from].n_joined + 1)?;
-        for spill in self.spills.drain(from..) {
-            folder.retire(spill.file.name())?;
-        }
-        self.spills.push(joined);
         Ok(())
-    }
-
-    /// Goes on with keys of another layout, which has the order of the one before.
-    pub(super) fn set_shape(&mut self, keyed: &Keyed) {
-        let shape = keyed.key_shape();
-        if shape != self.shape {
-            let recoder = keyed.codec.recoder(self.shape.version, shape.version);
-            self.splitters = self.splitters.recoded(shape.n_words, |key, made| {
-                assert!(recoder.recode(key, made), "newer layouts have room for all");
-            });
-            self.shape = shape;
-        }
     }
 
     /// Gives up the files.
-    pub(super) fn retire_spills(&mut self, folder: &Folder) -> Result<(), Error> {
-        let mut spills = self.spills.drain(..);
+    pub(super) fn retire(&mut self, folder: &Folder) -> Result<(), Error> {
+        self.n_keys.clear();
+        self.last.clear();
+        let stretches = self.stretches.drain(..);
+        let mut spills = stretches.flat_map(|stretch| stretch.spills);
         spills.try_for_each(|spill| folder.retire(spill.file.name()))
     }
+}
 
-    /// Up to `n` rows of buckets with about as many keys each.
+impl Stretch {
+    /// From where on spills are to be joined, if they are. All stretches have equally many.
+    fn joinable(&self) -> Option<usize> {
+        let last = self.spills.last()?;
+        let from = self.spills.len().checked_sub(MOST_SPILLS)?;
+        (self.spills[from].n_joined == last.n_joined).then_some(from)
+    }
+}
+
+impl Spill {
+    /// All keys of some spills of a stretch.
+    fn join(spills: &[Spill], folder: &Folder) -> Result<Self, Error> {
+        let mut writer = SpillWriter::create(folder)?;
+        let n_buckets = spills[0].starts.len() - 1;
+        let mut stripes: Vec<Stripes<'_>> = spills
+            .iter()
+            .map(|spill| Stripes::new(spill, 0..n_buckets))
+            .collect();
+        for _ in 0..n_buckets {
+            writer.begin_bucket();
+            for stripes in &mut stripes {
+                stripes.read_next(|bytes| writer.put(bytes))?;
+            }
+        }
+        writer.end()?;
+        writer.finish(spills[0].n_joined + 1)
+    }
+}
+
+/// All keys of a layer.
+pub(super) struct Buckets<'a> {
+    hands: &'a Hands,
+    splitters: &'a Splitters,
+    stretches: &'a [Stretch],
+    /// Keys in each bucket.
+    n_keys: Vec<u64>,
+}
+
+impl<'a> Buckets<'a> {
+    /// What is in hands and spills, if anything was dealt out.
+    pub(super) fn new(hands: &'a Hands, spills: &'a Spills) -> Option<Self> {
+        let splitters = hands.splitters()?;
+        let spilled = |bucket: usize| spills.n_keys.get(bucket).copied().unwrap_or(0);
+        let n_keys = (0..splitters.n_parts()).map(|bucket| hands.n_keys(bucket) + spilled(bucket));
+        Some(Buckets {
+            hands,
+            splitters,
+            stretches: &spills.stretches,
+            n_keys: n_keys.collect(),
+        })
+    }
+
+    /// About `n` rows of buckets with about as many keys each; none across stretches.
     pub(super) fn rows(&self, n: usize) -> Vec<Range<usize>> {
         let n_keys: u64 = self.n_keys.iter().sum();
         let mut rows = Vec::with_capacity(n);
         let (mut first, mut before) = (0, 0);
         for (bucket, n_here) in self.n_keys.iter().enumerate() {
             before += n_here;
-            let is_last = bucket + 1 == self.n_keys.len();
+            let ends = |stretch: &Stretch| stretch.buckets.end == bucket + 1;
+            let is_last = bucket + 1 == self.n_keys.len() || self.stretches.iter().any(ends);
             if is_last || before * n as u64 >= n_keys * (rows.len() as u64 + 1) {
                 rows.push(first..bucket + 1);
                 first = bucket + 1;
@@ -212,7 +206,7 @@ impl Buckets {
     }
 
     /// The part of the key space that a row of buckets covers.
-    pub(super) fn range(&self, row: &Range<usize>) -> KeyRange<'_> {
+    pub(super) fn range(&self, row: &Range<usize>) -> KeyRange<'a> {
         KeyRange {
             from: self.splitters.range(row.start).from,
             to: self.splitters.range(row.end - 1).to,
@@ -220,26 +214,33 @@ impl Buckets {
     }
 
     /// The keys of a row of buckets in order, of which `most` are put in order at once.
-    pub(super) fn sorted<'a>(
+    pub(super) fn sorted(
         &'a self,
         row: Range<usize>,
         most: u64,
         keyed: &'a Keyed,
     ) -> SortedRow<'a> {
+        let has_row = |stretch: &&Stretch| stretch.buckets.contains(&row.start);
+        let stripes = self.stretches.iter().find(has_row).map(|stretch| {
+            let first = stretch.buckets.start;
+            let places = row.start - first..row.end - first;
+            let spills = stretch.spills.iter();
+            spills
+                .map(|spill| Stripes::new(spill, places.clone()))
+                .collect()
+        });
         SortedRow {
             reader: RowReader {
                 buckets: self,
                 keyed,
-                stripes: (self.spills.iter())
-                    .map(|spill| Stripes::new(spill, row.clone()))
-                    .collect(),
+                stripes: stripes.unwrap_or_default(),
+                bucket: row.start,
                 bytes: Vec::new(),
             },
             row,
             most,
             cut: None,
-            keys: Vec::new(),
-            ordinals: Vec::new(),
+            taken: Taken::default(),
             scratch: SortScratch::default(),
             part: Batch::default(),
         }
@@ -248,9 +249,13 @@ impl Buckets {
 
 /// Keys of which a bucket is cut, for each part.
 const SAMPLES: usize = 256;
+/// Keys that are sorted at once, so that they stay in the cache.
+const MOST_AT_ONCE: usize = 2 * PART_KEYS;
 
-fn stretch_of(stretch: usize, n_stretches: usize, n_buckets: usize) -> Range<usize> {
-    stretch * n_buckets / n_stretches..(stretch + 1) * n_buckets / n_stretches
+/// Cuts keys into parts that are sorted in the cache.
+fn part_splitters(keys: &[u64], n_words: usize) -> Splitters {
+    let n_parts = (keys.len() / n_words).div_ceil(PART_KEYS);
+    Splitters::sample(n_words, &[keys], n_parts.clamp(1, 1 << 15))
 }
 
 /// The keys of a row of buckets, ascending: a bucket at a time is read and put in order.
@@ -261,8 +266,7 @@ pub(super) struct SortedRow<'a> {
     most: u64,
     /// What is left of a bucket that is put in order in parts, and which part is next.
     cut: Option<(Splitters, usize)>,
-    keys: Vec<u64>,
-    ordinals: Vec<u64>,
+    taken: Taken,
     scratch: SortScratch,
     part: Batch,
 }
@@ -281,10 +285,10 @@ impl SortedRow<'_> {
                 self.cut = Some((self.reader.cut(n_keys, n_parts)?, 0));
                 return self.take_some();
             }
-            (self.reader).select(KeyRange::ALL, &mut self.keys, &mut self.ordinals)?;
+            self.reader.take_all(&mut self.taken)?;
             return Ok(true);
         };
-        (self.reader).select(cut.range(*next), &mut self.keys, &mut self.ordinals)?;
+        self.reader.take_range(cut.range(*next), &mut self.taken)?;
         *next += 1;
         if *next == cut.n_parts() {
             self.cut = None;
@@ -308,8 +312,14 @@ impl Sorted for SortedRow<'_> {
             if !self.take_some()? {
                 return Ok(false);
             }
-            let fine = part_splitters(&self.keys, self.n_words());
-            let splits = [Split::listed(&self.keys, &self.ordinals, &fine)];
+            let n_words = self.n_words();
+            let Taken { keys, ordinals } = &self.taken;
+            if ordinals.len() <= MOST_AT_ONCE {
+                sort_keys(n_words, keys, ordinals, &mut self.scratch, batch);
+                continue;
+            }
+            let fine = part_splitters(keys, n_words);
+            let splits = [Split::listed(keys, ordinals, &fine)];
             for part in 0..fine.n_parts() {
                 sort_part(&splits, part, &mut self.scratch, &mut self.part);
                 batch.keys.extend_from_slice(&self.part.keys);
@@ -320,102 +330,130 @@ impl Sorted for SortedRow<'_> {
     }
 }
 
-/// Reads the packed keys of a row of buckets, a bucket at a time.
+/// Reads the keys of a row of buckets, a bucket at a time.
 struct RowReader<'a> {
-    buckets: &'a Buckets,
+    buckets: &'a Buckets<'a>,
     keyed: &'a Keyed,
     stripes: Vec<Stripes<'a>>,
-    /// All pieces of the bucket.
+    bucket: usize,
+    /// What spills have of the bucket, and padding.
     bytes: Vec<u8>,
 }
 
 impl RowReader<'_> {
-    /// Reads the next bucket, which is `bucket`.
+    /// Goes on to the next bucket, which is `bucket`.
     fn read(&mut self, bucket: usize) -> Result<(), Error> {
+        self.bucket = bucket;
         self.bytes.clear();
         for stripes in &mut self.stripes {
-            stripes.read(bucket, &mut self.bytes)?;
+            stripes.read_next(|bytes| {
+                self.bytes.extend_from_slice(bytes);
+                Ok(())
+            })?;
         }
-        for chunk in &self.buckets.chunks {
-            let piece = &chunk.bytes[chunk.starts[bucket]..chunk.starts[bucket + 1]];
-            self.bytes.extend_from_slice(piece);
+        self.bytes.resize(self.bytes.len() + PADDING, 0);
+        Ok(())
+    }
+
+    /// Appends the keys of the bucket to `taken`, some at a time, and gives it to `each` after each
+    /// time.
+    fn take(&self, taken: &mut Taken, mut each: impl FnMut(&mut Taken)) -> Result<(), Error> {
+        let newest = self.keyed.key_shape();
+        let mut is_whole = true;
+        self.buckets.hands.each_pile(self.bucket, |hand| {
+            let mut last = Some(0);
+            for (page, n_bytes) in hand.pages(self.bucket) {
+                last = last.and_then(|last| taken.append(page, n_bytes, newest, last));
+                each(taken);
+            }
+            is_whole &= last.is_some();
+            Ok(())
+        })?;
+        let mut bytes = &self.bytes[..];
+        while bytes.len() > PADDING && is_whole {
+            is_whole = self.take_piece(&mut bytes, taken).is_some();
+            each(taken);
+        }
+        if !is_whole {
+            return Err(self.damaged());
         }
         Ok(())
     }
 
-    /// Replaces `keys` and `ordinals` by those of the bucket that are in `range`, in the order of
-    /// generation.
-    fn select(
-        &mut self,
-        range: KeyRange<'_>,
-        keys: &mut Vec<u64>,
-        ordinals: &mut Vec<u64>,
-    ) -> Result<(), Error> {
-        let n_words = self.keyed.key_shape().n_words;
-        let is_all = range.from.is_none() && range.to.is_none();
-        keys.clear();
-        ordinals.clear();
-        self.each_piece(|piece_keys, piece_ordinals| {
-            if is_all {
-                keys.extend_from_slice(piece_keys);
-                ordinals.extend_from_slice(piece_ordinals);
-                return;
+    /// Appends the keys of the piece with which `bytes` begin, in the newest layout; `None` if no
+    /// piece is there.
+    fn take_piece(&self, bytes: &mut &[u8], taken: &mut Taken) -> Option<()> {
+        let (head, rest) = bytes.split_first_chunk::<PIECE_HEAD>()?;
+        let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| head[at + i]));
+        let (n_keys, n_bytes, version) = (number(0) as usize, number(4) as usize, number(8));
+        let newest = self.keyed.key_shape();
+        let n_before = taken.ordinals.len();
+        if version == newest.version {
+            taken.append(rest, n_bytes, newest, 0)?;
+        } else {
+            let shape = self.keyed.codec.shape(version);
+            let recoder = self.keyed.codec.recoder(version, newest.version);
+            let mut older = Taken::default();
+            older.append(rest, n_bytes, shape, 0)?;
+            taken.ordinals.append(&mut older.ordinals);
+            let mut made = vec![0; newest.n_words];
+            for key in older.keys.chunks_exact(shape.n_words) {
+                assert!(
+                    recoder.recode(key, &mut made),
+                    "newer layouts have room for all"
+                );
+                taken.keys.extend_from_slice(&made);
             }
-            for (key, &ordinal) in piece_keys.chunks_exact(n_words).zip(piece_ordinals) {
+        }
+        *bytes = rest.get(n_bytes..)?;
+        (taken.ordinals.len() == n_before + n_keys).then_some(())
+    }
+
+    /// Replaces what is in `taken` by the keys of the bucket.
+    fn take_all(&self, taken: &mut Taken) -> Result<(), Error> {
+        taken.clear();
+        self.take(taken, |_| ())
+    }
+
+    /// Replaces what is in `taken` by the keys of the bucket that are in `range`.
+    fn take_range(&self, range: KeyRange<'_>, taken: &mut Taken) -> Result<(), Error> {
+        taken.clear();
+        let n_words = self.keyed.key_shape().n_words;
+        self.take(&mut Taken::default(), |some| {
+            for (key, &ordinal) in some.keys.chunks_exact(n_words).zip(&some.ordinals) {
                 if !range.starts_after(key) && !range.ends_before(key) {
-                    keys.extend_from_slice(key);
-                    ordinals.push(ordinal);
+                    taken.keys.extend_from_slice(key);
+                    taken.ordinals.push(ordinal);
                 }
             }
+            some.clear();
         })
     }
 
     /// Cuts the bucket, which has `n_keys` keys, into up to `n_parts` parts.
-    fn cut(&mut self, n_keys: u64, n_parts: usize) -> Result<Splitters, Error> {
+    fn cut(&self, n_keys: u64, n_parts: usize) -> Result<Splitters, Error> {
         let n_words = self.keyed.key_shape().n_words;
         let stride = (n_keys as usize / n_parts / SAMPLES).max(1);
         let mut sampled = Vec::new();
-        self.each_piece(|keys, _| {
-            sampled.extend(keys.chunks_exact(n_words).step_by(stride).flatten());
+        self.take(&mut Taken::default(), |some| {
+            let keys = some.keys.chunks_exact(n_words);
+            sampled.extend(keys.step_by(stride).flatten());
+            some.clear();
         })?;
         Ok(Splitters::sample(n_words, &[&sampled], n_parts))
     }
 
-    /// Gives the pieces of the bucket, in the newest layout.
-    fn each_piece(&mut self, mut each: impl FnMut(&[u64], &[u64])) -> Result<(), Error> {
-        let end = self.bytes.len();
-        self.bytes.resize(end + PACKED_PADDING, 0);
-        let newest = self.keyed.key_shape();
-        let (mut keys, mut ordinals, mut recoded) = (Vec::new(), Vec::new(), Vec::new());
-        let mut at = 0;
-        while at < end {
-            keys.clear();
-            ordinals.clear();
-            let head = unpack(&self.bytes[at..], &mut keys, &mut ordinals);
-            let head = head.ok_or_else(|| self.damaged())?;
-            at += head.n_bytes;
-            if head.tag == newest.version {
-                each(&keys, &ordinals);
-                continue;
-            }
-            let recoder = self.keyed.codec.recoder(head.tag, newest.version);
-            recoded.resize(ordinals.len() * newest.n_words, 0);
-            let made = recoded.chunks_exact_mut(newest.n_words);
-            for (key, made) in keys.chunks_exact(head.n_words).zip(made) {
-                assert!(recoder.recode(key, made), "newer layouts have room for all");
-            }
-            each(&recoded, &ordinals);
-        }
-        self.bytes.truncate(end);
-        Ok(())
-    }
-
     fn damaged(&self) -> Error {
-        let file = self.buckets.spills.first().map(|spill| spill.file.name());
+        let mut spills = self
+            .buckets
+            .stretches
+            .iter()
+            .flat_map(|stretch| &stretch.spills);
+        let file = spills.next().map(|spill| spill.file.name());
         Error::Damaged {
             file: file.unwrap_or("candidates in memory").to_owned(),
             offset: 0,
-            what: "packed keys do not come to an end".to_owned(),
+            what: "a bucket is not what was written".to_owned(),
         }
     }
 }
@@ -438,8 +476,30 @@ impl SpillWriter {
         })
     }
 
+    /// Writes what is in hands of some buckets.
+    fn write(hands: &Hands, buckets: Range<usize>, folder: &Folder) -> Result<Self, Error> {
+        let version = hands.shape().map_or(0, |shape| shape.version);
+        let mut writer = SpillWriter::create(folder)?;
+        for bucket in buckets {
+            writer.begin_bucket();
+            hands.each_pile(bucket, |hand| writer.put_pile(hand, bucket, version))?;
+        }
+        writer.end()?;
+        Ok(writer)
+    }
+
     fn begin_bucket(&mut self) {
         self.starts.push(self.n_bytes);
+    }
+
+    /// Writes what a hand has of a bucket.
+    fn put_pile(&mut self, hand: &Hand, bucket: usize, version: u32) -> Result<(), Error> {
+        let n_bytes: usize = hand.pages(bucket).map(|(_, n_bytes)| n_bytes).sum();
+        for number in [hand.n_keys(bucket), n_bytes as u32, version] {
+            self.put(&number.to_le_bytes())?;
+        }
+        let mut pages = hand.pages(bucket);
+        pages.try_for_each(|(page, n_bytes)| self.put(&page[..n_bytes]))
     }
 
     fn put(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
@@ -456,11 +516,18 @@ impl SpillWriter {
         Ok(())
     }
 
-    fn finish(mut self, n_joined: u32) -> Result<Spill, Error> {
+    /// Hands over what is left of the last bucket.
+    fn end(&mut self) -> Result<(), Error> {
         if !self.block.is_empty() {
             self.sink.put(&self.block)?;
+            self.block = Vec::new();
         }
         self.starts.push(self.n_bytes);
+        Ok(())
+    }
+
+    /// Waits until everything is written.
+    fn finish(self, n_joined: u32) -> Result<Spill, Error> {
         Ok(Spill {
             file: self.sink.finish()?,
             starts: self.starts,
@@ -472,6 +539,8 @@ impl SpillWriter {
 /// What a spill has of a row of buckets, read from its beginning to its end.
 struct Stripes<'a> {
     spill: &'a Spill,
+    /// Buckets to come, by their places in the stretch.
+    row: Range<usize>,
     reader: Box<dyn BlockReader + 'a>,
     block: Vec<u8>,
     /// How far the block is read.
@@ -486,6 +555,7 @@ impl<'a> Stripes<'a> {
         let wanted = Some(first..end).filter(|wanted| from < to && !wanted.is_empty());
         Stripes {
             spill,
+            row,
             reader: spill.file.read(wanted.into_iter().collect()),
             block: Vec::new(),
             // The bytes before the row are passed over once the first block is there.
@@ -493,8 +563,11 @@ impl<'a> Stripes<'a> {
         }
     }
 
-    /// Appends the bytes of the next bucket, which is `bucket`.
-    fn read(&mut self, bucket: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
+    /// Gives the bytes of the next bucket, some at a time.
+    fn read_next(&mut self, mut each: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
+        let Some(bucket) = self.row.next() else {
+            return Ok(());
+        };
         let starts = &self.spill.starts;
         let mut n = (starts[bucket + 1] - starts[bucket]) as usize;
         while n > 0 {
@@ -513,7 +586,7 @@ impl<'a> Stripes<'a> {
                 continue;
             }
             let n_here = n.min(self.block.len() - self.at);
-            bytes.extend_from_slice(&self.block[self.at..self.at + n_here]);
+            each(&self.block[self.at..self.at + n_here])?;
             self.at += n_here;
             n -= n_here;
         }

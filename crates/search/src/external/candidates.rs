@@ -1,15 +1,15 @@
-//! States that may be new, in the order of their generation: their records and parents in a log, and
-//! their keys, which are to be put in order.
+//! States that may be new: their records and parents in a log, in the order of their generation, and
+//! their keys dealt out to buckets, which are to be put in order.
 
 use hadal_store::codec::KeyShape;
 use hadal_store::disk::Folder;
-use hadal_store::run::{Split, Splitters};
+use hadal_store::run::{Splitters, fence_splitters};
 use hadal_store::{Error, Keep, Log, Parent, decode_parent, encode_parent, record_len};
 
 use super::Shares;
-use super::buckets::Buckets;
-use super::parallel::in_parallel;
-use super::tiers::Means;
+use super::buckets::Spills;
+use super::tiers::{Means, Tiers, Views};
+use crate::shared::{read, write};
 use crate::snapshot::SavedExternal;
 use crate::visited::Keyed;
 
@@ -24,15 +24,10 @@ pub(crate) struct Candidates {
     /// Parcels that are not in the log yet, and how many candidates they have.
     parcels: Vec<u8>,
     n_in_parcels: usize,
-    /// Keys of the last ones, in the order of generation.
-    pub(super) keys: Vec<u64>,
-    pub(super) shape: KeyShape,
     /// Version of the layout of records.
     record_version: u32,
-    /// Ordinal among the candidates of the first of these.
-    pub(super) first: u64,
-    /// Keys of those before, once there are more than one chunk.
-    pub(super) buckets: Option<Buckets>,
+    /// Keys that found no more room in hands.
+    pub(super) spills: Spills,
     /// What is known of the layer before.
     last: LayerBefore,
 }
@@ -52,11 +47,13 @@ pub(super) const PART_KEYS: usize = 1 << 12;
 const PIECE_BYTES: usize = 48 << 10;
 /// Before each parcel: number of candidates, number of bytes.
 const PARCEL_HEAD: usize = 8;
-/// A chunk has at least so many keys, however little memory there is.
-const MIN_CHUNK_KEYS: usize = 8;
-/// A chunk has about so many keys for each bucket, or more: else there would be little in a piece
-/// but its head.
-const PIECE_KEYS: usize = 8;
+/// A bucket has about so many keys, where that is not too many buckets.
+const BUCKET_KEYS: u64 = 3 << 10;
+const MOST_BUCKETS: u64 = 1 << 12;
+/// A pile is expected to come to so many bytes, or more: else pages would be all but empty.
+const PILE_BYTES: u64 = 512;
+/// However little memory there is, so many keys are put in order at once.
+const MIN_SORTED_KEYS: u64 = 8;
 /// Keys that are remembered of a layer, and how few are too few.
 pub(super) const SAMPLE_KEYS: u64 = 1 << 13;
 const MIN_SAMPLE_KEYS: usize = 64;
@@ -76,17 +73,19 @@ impl Candidates {
             log,
             parcels: Vec::new(),
             n_in_parcels: 0,
-            keys: Vec::new(),
-            shape: keyed.key_shape(),
             record_version: keyed.codec.newest().version,
-            first: 0,
-            buckets: None,
+            spills: Spills::default(),
             last: LayerBefore::default(),
         })
     }
 
     /// Takes candidates up again. Their keys are made anew of their records.
-    pub(crate) fn reopen(&mut self, saved: &SavedExternal, means: &Means<'_>) -> Result<(), Error> {
+    pub(crate) fn reopen(
+        &mut self,
+        saved: &SavedExternal,
+        tiers: &Tiers,
+        means: &Means<'_>,
+    ) -> Result<(), Error> {
         let keep = keep(self.shares, self.durable);
         self.log = Log::reopen(self.folder.clone(), keep, &saved.candidates)?;
         self.last.len = self.log.len();
@@ -95,7 +94,7 @@ impl Candidates {
         while next < self.log.len() {
             let piece = self.log.read_piece(next)?;
             let record_len = record_len(means.keyed.codec.shape(piece.version));
-            let mut n_left = piece.len;
+            let (mut first, mut n_left) = (next, piece.len);
             for parcel in parcels(piece.bytes()) {
                 let records = parcel.and_then(|(n, bytes)| {
                     n_left = n_left.checked_sub(n)?;
@@ -106,7 +105,9 @@ impl Candidates {
                 means
                     .keyed
                     .keys_of_records(piece.version, records, n, &mut words);
-                self.append_keys(&words, n, means)?;
+                self.make_room(n, tiers, means)?;
+                read(means.hands).deal(0, &words, first);
+                first += n as u64;
             }
             if n_left > 0 {
                 return Err(not_whole());
@@ -135,24 +136,17 @@ impl Candidates {
 
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let buckets = self.buckets.as_ref().map_or(0, Buckets::memory_bytes);
         let parcels = self.parcels.capacity() as u64;
-        let words = self.keys.capacity() + self.last.sample.capacity();
-        self.log.data_bytes() + parcels + 8 * words as u64 + buckets
+        let sample = 8 * self.last.sample.capacity() as u64;
+        self.log.data_bytes() + parcels + sample + self.spills.memory_bytes()
     }
 
-    /// Appends candidates: their keys, and their records with parents.
-    pub(crate) fn append(
-        &mut self,
-        keys: &[u64],
-        parcel: &[u8],
-        len: usize,
-        means: &Means<'_>,
-    ) -> Result<(), Error> {
+    /// Appends the records of `len` candidates with their parents. Their keys are dealt out by
+    /// whoever has them, for which [`make_room`](Self::make_room) comes first.
+    pub(crate) fn append(&mut self, parcel: &[u8], len: usize) -> Result<(), Error> {
         if len == 0 {
             return Ok(());
         }
-        self.append_keys(keys, len, means)?;
         if self.parcels.len() + PARCEL_HEAD + parcel.len() > PIECE_BYTES {
             self.end_piece()?;
         }
@@ -163,17 +157,21 @@ impl Candidates {
         Ok(())
     }
 
-    /// Appends keys of `len` candidates.
-    fn append_keys(&mut self, keys: &[u64], len: usize, means: &Means<'_>) -> Result<(), Error> {
-        let chunk_keys = self.chunk_keys();
-        if self.n_in_chunk() + len > chunk_keys && !self.keys.is_empty() {
-            self.end_chunk(means)?;
+    /// Sees to it that `n` keys can be dealt out. `tiers` has keys of all layers.
+    pub(crate) fn make_room(
+        &mut self,
+        n: usize,
+        tiers: &Tiers,
+        means: &Means<'_>,
+    ) -> Result<(), Error> {
+        let mut hands = write(means.hands);
+        if hands.splitters().is_none() {
+            let splitters = self.bucket_splitters(tiers, means);
+            let shape = means.keyed.key_shape();
+            hands.begin(splitters, shape, means.n_threads, self.shares.hands);
+        } else if hands.bytes_with(0) > 0 && hands.bytes_with(n) > self.shares.hands {
+            self.spills.take(&mut hands, means)?;
         }
-        if self.keys.is_empty() {
-            let n_words = chunk_keys.max(len) * self.shape.n_words;
-            self.keys.reserve_exact(n_words);
-        }
-        self.keys.extend_from_slice(keys);
         Ok(())
     }
 
@@ -187,14 +185,15 @@ impl Candidates {
         Ok(())
     }
 
-    /// Says that the layer has no more candidates: now all keys are in the chunk, or all in
-    /// buckets.
+    /// Says that the layer has no more candidates: now all keys are in hands, or all in spills.
     pub(crate) fn end_layer(&mut self, means: &Means<'_>) -> Result<(), Error> {
         self.end_piece()?;
-        if self.buckets.is_some() {
-            self.end_chunk(means)?;
-            // Buckets are put in order where the chunk was.
-            self.keys = Vec::new();
+        if !self.spills.is_empty() {
+            let mut hands = write(means.hands);
+            self.spills.take(&mut hands, means)?;
+            // Buckets are put in order where hands were.
+            hands.release();
+            self.spills.settle(means)?;
         }
         Ok(())
     }
@@ -203,127 +202,74 @@ impl Candidates {
     pub(crate) fn set_shapes(&mut self, means: &Means<'_>) -> Result<(), Error> {
         self.end_piece()?;
         self.record_version = means.keyed.codec.newest().version;
+        let mut hands = write(means.hands);
         let shape = means.keyed.key_shape();
-        if shape != self.shape {
-            self.end_chunk(means)?;
-            if let Some(buckets) = &mut self.buckets {
-                buckets.set_shape(means.keyed);
-            }
+        let Some(before) = hands.shape().filter(|before| *before != shape) else {
+            return Ok(());
+        };
+        if hands.bytes_with(0) > 0 {
+            self.spills.take(&mut hands, means)?;
         }
-        self.shape = shape;
+        let recoder = means.keyed.codec.recoder(before.version, shape.version);
+        hands.set_shape(shape, |key, made| {
+            assert!(recoder.recode(key, made), "newer layouts have room for all");
+        });
         Ok(())
     }
 
     /// Forgets the candidates, for the next layer; `sample` are keys of some of them, of the newest
     /// layout.
-    pub(crate) fn clear(&mut self, sample: Vec<u64>, keyed: &Keyed) -> Result<(), Error> {
+    pub(crate) fn clear(&mut self, sample: Vec<u64>, means: &Means<'_>) -> Result<(), Error> {
         self.last = LayerBefore {
             len: self.len(),
             sample,
-            shape: Some(keyed.key_shape()),
+            shape: Some(means.keyed.key_shape()),
         };
         let log = empty_log(&self.folder, self.shares, self.durable)?;
         std::mem::replace(&mut self.log, log).discard()?;
-        self.keys.clear();
         self.parcels.clear();
         self.n_in_parcels = 0;
-        self.first = 0;
-        if let Some(mut buckets) = self.buckets.take() {
-            buckets.retire_spills(&self.folder)?;
-        }
-        Ok(())
+        write(means.hands).end();
+        self.spills.retire(&self.folder)
     }
 
-    fn n_in_chunk(&self) -> usize {
-        self.keys.len() / self.shape.n_words
-    }
-
-    /// Keys in a chunk: each takes its words and its place.
-    fn chunk_keys(&self) -> usize {
-        let bytes_per_key = 8 * self.shape.n_words + 8;
-        (self.shares.chunk as usize / bytes_per_key).max(MIN_CHUNK_KEYS)
-    }
-
-    /// Keys of a bucket that a thread can put in order: each is there as it came, in order, and in a
-    /// batch, with its ordinal and its place; and threads share the room of a chunk.
-    pub(super) fn bucket_keys(&self, n_threads: usize) -> u64 {
-        let bytes_per_key = 24 * self.shape.n_words as u64 + 32;
-        (self.shares.chunk / n_threads as u64 / bytes_per_key).max(MIN_CHUNK_KEYS as u64)
-    }
-
-    /// Deals the keys at hand out to buckets. These stay in memory while there is room; then they
-    /// become a file.
-    fn end_chunk(&mut self, means: &Means<'_>) -> Result<(), Error> {
-        if self.keys.is_empty() {
-            return Ok(());
-        }
-        let mut buckets = match self.buckets.take() {
-            Some(buckets) => buckets,
-            None => Buckets::new(self.bucket_splitters(means.n_threads), self.shape),
+    /// Keys of a bucket that a thread can put in order: each is there as it was dealt out, by words,
+    /// packed, and in a batch, twice with its ordinal. Threads share the memory for it, and that of
+    /// hands if they are empty.
+    pub(super) fn sorted_keys(&self, hands_are_empty: bool, means: &Means<'_>) -> u64 {
+        let shape = means.keyed.key_shape();
+        let bytes_per_key = (16 * shape.n_words + record_len(shape) + 28) as u64;
+        let bytes = match hands_are_empty {
+            true => self.shares.sort + self.shares.hands,
+            false => self.shares.sort,
         };
-        let n_threads = means.n_threads;
-        let splitters = buckets.splitters();
-        let splits = split(
-            &self.keys,
-            self.shape.n_words,
-            self.first,
-            splitters,
-            n_threads,
-        )?;
-        buckets.add(&splits, n_threads)?;
-        drop(splits);
-        self.first += self.n_in_chunk() as u64;
-        self.keys.clear();
-        if buckets.packed_bytes() > self.shares.buckets {
-            buckets.spill(&self.folder)?;
-        }
-        self.buckets = Some(buckets);
-        Ok(())
+        (bytes / means.n_threads as u64 / bytes_per_key).max(MIN_SORTED_KEYS)
     }
 
-    /// Where the buckets of a layer begin, whose first chunk is full.
-    fn bucket_splitters(&self, n_threads: usize) -> Splitters {
-        let n_words = self.shape.n_words;
-        let n_expected = (self.last.len + self.last.len / 4).max(2 * self.chunk_keys() as u64);
+    /// Where the buckets of a layer begin.
+    fn bucket_splitters(&self, tiers: &Tiers, means: &Means<'_>) -> Splitters {
+        let shape = means.keyed.key_shape();
+        let n_words = shape.n_words;
+        let in_hands = self.shares.hands / (record_len(shape) + 2) as u64;
+        let n_expected = match self.last.len {
+            0 => 2 * in_hands,
+            len => len + len / 4,
+        };
         // Half of what there is room for, for some are larger than others.
-        let wanted = n_expected.div_ceil((self.bucket_keys(n_threads) / 2).max(1));
-        let most = (self.chunk_keys() / PIECE_KEYS).clamp(8, 1 << 12) as u64;
-        let n_buckets = wanted.clamp(1, most) as usize;
-        let sample = match self.last.shape == Some(self.shape) {
-            true => &self.last.sample[..],
-            false => &[],
-        };
-        // The first chunk is not like the others, but better than nothing.
-        let n_sampled = sample.len() / n_words;
-        if n_sampled < MIN_SAMPLE_KEYS {
-            return Splitters::sample(n_words, &[&self.keys], n_buckets);
+        let most_keys = self.sorted_keys(n_expected > in_hands, means) / 2;
+        let wanted = n_expected.div_ceil(most_keys.clamp(1, BUCKET_KEYS));
+        let most = self.shares.hands / (means.n_threads as u64 * PILE_BYTES);
+        let n_buckets = wanted.min(most).clamp(1, MOST_BUCKETS) as usize;
+        let n_sampled = self.last.sample.len() / n_words;
+        if self.last.shape == Some(shape) && n_sampled >= MIN_SAMPLE_KEYS {
+            let n_buckets = n_buckets.min(n_sampled / 2);
+            return Splitters::sample(n_words, &[&self.last.sample], n_buckets);
         }
-        Splitters::sample(n_words, &[sample], n_buckets.min(n_sampled / 2))
+        // Keys of all layers are not quite like those of this one, but better than nothing.
+        let views = Views::new(tiers.segments(), means.keyed);
+        let runs: Vec<_> = tiers.segments().map(|segment| views.of(segment)).collect();
+        fence_splitters(n_words, &runs, n_buckets)
     }
-}
-
-/// Cuts keys into parts that are sorted in the cache.
-pub(super) fn part_splitters(keys: &[u64], n_words: usize) -> Splitters {
-    let n_parts = (keys.len() / n_words).div_ceil(PART_KEYS);
-    Splitters::sample(n_words, &[keys], n_parts.clamp(1, 1 << 15))
-}
-
-/// Splits keys on several threads, each a stretch of them.
-pub(super) fn split<'a>(
-    keys: &'a [u64],
-    n_words: usize,
-    first: u64,
-    splitters: &Splitters,
-    n_threads: usize,
-) -> Result<Vec<Split<'a>>, Error> {
-    let n_keys = keys.len() / n_words;
-    let stretch = n_keys.div_ceil(n_threads).max(PART_KEYS);
-    in_parallel(n_threads, n_keys.div_ceil(stretch), |item| {
-        let from = item * stretch;
-        let to = n_keys.min(from + stretch);
-        let keys = &keys[from * n_words..to * n_words];
-        Ok(Split::new(keys, first + from as u64, splitters))
-    })
 }
 
 fn empty_log(folder: &Folder, shares: Shares, durable: bool) -> Result<Log, Error> {

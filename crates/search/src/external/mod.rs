@@ -3,14 +3,14 @@
 //!
 //! A layer then goes like this. Successors that the set does not know are *candidates*: they may
 //! be new, or older than the set remembers. They are written down in the order in which they were
-//! generated, and their keys are dealt out to buckets, a chunk at a time ([`Candidates`]).
+//! generated ([`Candidates`]), and their keys are dealt out to buckets ([`Hands`]).
 //! When the layer is expanded, the keys of one bucket after the other are put in order, equal
 //! candidates are made one, the first of them, and what older
 //! runs have is taken away ([`resolve`]); a bit for each candidate tells which are left.
 //! These are the new states. They become a run ([`Tiers`]), and going over the candidates once more
 //! gives them their ordinals, in the same order as if memory had never ended ([`settle`]).
 //!
-//! What depends on how much memory there is, the size of the cache, chunks, buckets and slices,
+//! What depends on how much memory there is, the size of the cache, hands, buckets and slices,
 //! changes no result.
 
 #[cfg(test)]
@@ -18,6 +18,7 @@ mod bench;
 mod bitmap;
 mod buckets;
 mod candidates;
+mod hands;
 mod merging;
 mod parallel;
 mod preparation;
@@ -31,6 +32,7 @@ mod views;
 
 pub(crate) use bitmap::Bitmap;
 pub(crate) use candidates::{Candidates, parcels, read_parents, write_parents};
+pub(crate) use hands::Hands;
 pub(crate) use preparation::Preparation;
 pub(crate) use resolve::resolve;
 pub(crate) use settle::Settling;

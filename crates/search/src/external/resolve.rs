@@ -1,16 +1,16 @@
 //! Which candidates of a layer are new: equal ones count once, and those in older runs not at all.
 
 use hadal_store::disk::BlockWriter;
-use hadal_store::run::{
-    Batch, KeyRange, MemoryBlocks, RunWriter, Sorted, SortedParts, Splitters, Versioned, subtract,
-};
+use hadal_store::run::{Batch, KeyRange, MemoryBlocks, RunWriter, Sorted, Versioned, subtract};
 use hadal_store::{BlockSink, Error};
 
 use super::bitmap::Bitmap;
-use super::candidates::{Candidates, SAMPLE_KEYS, part_splitters, split};
+use super::buckets::Buckets;
+use super::candidates::{Candidates, SAMPLE_KEYS};
 use super::parallel::in_parallel;
 use super::tiers::{Means, RUN, Segment, Tier, Tiers, Views};
 use crate::progress::Work;
+use crate::shared::read;
 
 /// What became of the candidates of a layer.
 pub(crate) struct Resolved {
@@ -53,20 +53,11 @@ pub(crate) fn resolve(
         sample_stride: (candidates.len() / SAMPLE_KEYS).max(1),
         means,
     };
-    let parts = match &candidates.buckets {
-        None => {
-            let Candidates { keys, first, .. } = candidates;
-            let fine = part_splitters(keys, n_words);
-            let splits = split(keys, n_words, *first, &fine, means.n_threads)?;
-            let coarse = Splitters::sample(n_words, &[keys], n_parts);
-            let n_about = candidates.len() / coarse.n_parts() as u64;
-            in_parallel(means.n_threads, coarse.n_parts(), |part| {
-                let range = coarse.range(part);
-                resolving.part(&mut SortedParts::new(&splits, &fine, range), n_about, range)
-            })?
-        }
+    let hands = read(means.hands);
+    let parts = match Buckets::new(&hands, &candidates.spills) {
+        None => Vec::new(),
         Some(buckets) => {
-            let most = candidates.bucket_keys(means.n_threads);
+            let most = candidates.sorted_keys(!candidates.spills.is_empty(), means);
             let rows = buckets.rows(n_parts);
             in_parallel(means.n_threads, rows.len(), |row| {
                 let row = rows[row].clone();

@@ -5,10 +5,10 @@
 pub(crate) struct Shares {
     /// The set of recent keys.
     pub(crate) set: u64,
-    /// Keys of candidates that are put in order together, and what that takes.
-    pub(crate) chunk: u64,
-    /// Keys of candidates in buckets that are not worth a file yet.
-    pub(crate) buckets: u64,
+    /// Keys of candidates that are dealt out to buckets.
+    pub(crate) hands: u64,
+    /// Putting buckets in order.
+    pub(crate) sort: u64,
     /// Records of states to be expanded.
     pub(crate) frontier: u64,
     /// Records of candidates.
@@ -20,14 +20,14 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Shares out `bytes`, but for a little that the allocator takes. The set gets more than half: it
-    /// saves the most work.
+    /// Shares out `bytes`. The set saves the most work while there is much memory, hands where there
+    /// is little.
     pub(crate) fn of(bytes: u64) -> Self {
         let part = |share: u64| bytes / 32 * share;
         Shares {
-            set: part(17),
-            chunk: part(3),
-            buckets: part(4),
+            set: part(12),
+            hands: part(10),
+            sort: part(3),
             frontier: part(2),
             candidates: part(2),
             runs: part(1),

@@ -6,11 +6,14 @@
 //! Small tiers stay in memory, in the form they would have on disk, until together they are worth
 //! a file. Large ones are made one a slice at a time ([`Merging`]), while the search goes on.
 
+use std::sync::RwLock;
+
 use hadal_model::Stop;
 use hadal_store::Error;
 use hadal_store::disk::{BlockWriter, Folder};
 use hadal_store::run::{KeyRange, MemoryBlocks, RunWriter, Versioned, compact, fence_splitters};
 
+use super::hands::Hands;
 use super::merging::Merging;
 use super::parallel::in_parallel;
 pub(crate) use super::segment::RUN;
@@ -84,6 +87,8 @@ pub(crate) struct Means<'a> {
     pub(crate) memory_bytes: u64,
     /// Bytes for candidates that are looked for at once.
     pub(crate) batch_bytes: u64,
+    /// Keys of candidates that were dealt out.
+    pub(crate) hands: &'a RwLock<Hands>,
     /// Ends what takes long.
     pub(crate) stop: &'a Stop,
     /// Where it is told how far that is.

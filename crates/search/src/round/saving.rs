@@ -9,7 +9,7 @@ use hadal_store::{
 };
 
 use super::{Rounds, means};
-use crate::external::{Tiers, sort_reserve, sweep};
+use crate::external::{External, Tiers, sort_reserve, sweep};
 use crate::shared::{lock, read, write};
 use crate::snapshot::{Blob, SavedExternal, Snapshot};
 use crate::visited::{Keyed, Visited};
@@ -114,7 +114,10 @@ impl Rounds<'_> {
                 if let Some(external) = &mut self.external {
                     let n_threads = self.sizes.n_threads;
                     let means = means(shared, keyed, &on_disk, &external.shares, n_threads);
-                    external.candidates.reopen(saved, &means)?;
+                    let External {
+                        candidates, tiers, ..
+                    } = external;
+                    candidates.reopen(saved, tiers, &means)?;
                     if external.candidates.len() != saved.n_candidates {
                         return Err(damaged("candidates are missing"));
                     }

@@ -6,8 +6,8 @@
 //! of a range in order ([`Run::keys`]), or only those blocks that a sorted list of candidates falls
 //! into ([`Run::probe`]), which are then not even decoded.
 //!
-//! A layer of a search goes through here: its candidates, in generation order, wait packed by parts
-//! of the key space ([`Split::pack`]) or as they are, are put in order ([`sort_part`]), what older
+//! A layer of a search goes through here: its candidates, dealt out to parts of the key space
+//! ([`Splitters::classify`]), are put in order ([`sort_keys`], [`sort_part`]), what older
 //! runs have is taken away ([`subtract`]), and what is left becomes a run. Few large runs are
 //! cheaper than many small ones, so now and then some are made one ([`compact`]).
 //! All of this is done by several threads at once, each with its own [`KeyRange`]; good places to
@@ -32,6 +32,7 @@ mod batch;
 #[expect(unsafe_code, reason = "instructions without a safe name")]
 mod bits;
 mod block;
+mod classify;
 mod compact;
 mod cursor;
 mod damage;
@@ -41,7 +42,6 @@ mod file;
 mod finder;
 mod memory;
 mod merge;
-mod packed;
 mod probe;
 mod range;
 mod recode;
@@ -59,10 +59,9 @@ pub use cursor::RunKeys;
 pub use file::Run;
 pub use memory::MemoryBlocks;
 pub use merge::Merge;
-pub use packed::{PACKED_PADDING, PackScratch, PackedHead, unpack};
 pub use range::KeyRange;
 pub use recode::{Older, Recode, Versioned};
-pub use sort::{SortScratch, SortedParts, Split, sort_part};
+pub use sort::{SortScratch, Split, sort_keys, sort_part};
 pub use splitters::{Splitters, fence_splitters};
 pub use subtract::subtract;
 pub use writer::{RunWriter, Written};

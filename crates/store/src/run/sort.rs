@@ -6,16 +6,12 @@
 //! of a part differ in few bits, which together with the place of the key mostly fit in one word,
 //! and words are sorted fast. Several threads split, each a stretch of the keys of its own.
 
-use std::ops::Range;
-
 use super::MAX_WORDS;
-use super::batch::{Batch, Sorted, key};
+use super::batch::{Batch, key};
 use super::bits::{self, Bits, Kernel};
-use super::merge::{is_equal, is_less};
-use super::range::KeyRange;
+use super::merge::is_equal;
 use super::reduced::{Reduced, Reduction, Wide};
 use super::splitters::Splitters;
-use crate::Error;
 
 /// Keys in generation order, and which of them are in which part.
 pub struct Split<'a> {
@@ -63,15 +59,8 @@ impl<'a> Split<'a> {
         let n_words = splitters.n_words();
         let n_keys = keys.len() / n_words;
         assert!(n_keys <= u32::MAX as usize, "too many keys for one split");
-        assert!(splitters.n_parts() <= 1 << 16, "too many parts");
         let mut parts = Vec::with_capacity(n_keys);
-        match n_words {
-            1 => classify::<1>(keys, splitters, &mut parts),
-            2 => classify::<2>(keys, splitters, &mut parts),
-            3 => classify::<3>(keys, splitters, &mut parts),
-            4 => classify::<4>(keys, splitters, &mut parts),
-            _ => classify::<0>(keys, splitters, &mut parts),
-        }
+        splitters.classify(keys, &mut parts);
         let mut starts = vec![0; splitters.n_parts() + 1];
         for &part in &parts {
             starts[usize::from(part) + 1] += 1;
@@ -110,43 +99,17 @@ impl<'a> Split<'a> {
         4 * (self.places.capacity() + self.starts.capacity()) as u64
     }
 
-    pub(crate) fn n_words(&self) -> usize {
-        self.n_words
-    }
-
-    pub(crate) fn keys(&self) -> &'a [u64] {
-        self.keys
-    }
-
     #[inline(always)]
-    pub(crate) fn ordinal(&self, place: u32) -> u64 {
+    fn ordinal(&self, place: u32) -> u64 {
         match self.ordinals {
             Ordinals::From(first) => first + u64::from(place),
             Ordinals::Listed(ordinals) => ordinals[place as usize],
         }
     }
 
-    pub(crate) fn places_of(&self, part: usize) -> &[u32] {
+    fn places_of(&self, part: usize) -> &[u32] {
         &self.places[self.starts[part] as usize..self.starts[part + 1] as usize]
     }
-}
-
-/// The part of each key: the number of splitters that are not after it.
-fn classify<const W: usize>(keys: &[u64], splitters: &Splitters, parts: &mut Vec<u16>) {
-    let n_words = if W == 0 { splitters.n_words() } else { W };
-    let words = splitters.words();
-    let n_splitters = words.len() / n_words;
-    parts.extend(keys.chunks_exact(n_words).map(|candidate| {
-        // Without branches, so that many keys are under way at once.
-        let (mut first, mut len) = (0, n_splitters);
-        while len > 0 {
-            let half = len.div_ceil(2);
-            let splitter = key(words, n_words, first + half - 1);
-            first += usize::from(!is_less::<W>(candidate, splitter)) * half;
-            len -= half;
-        }
-        first as u16
-    }));
 }
 
 /// Memory for sorting a part, to be used again for the next. It grows to `8 W + 16` bytes for each
@@ -203,14 +166,59 @@ fn sort_words<const W: usize>(
             scratch.ordinals.push(split.ordinal(place));
         }
     }
-    let n_keys = scratch.ordinals.len();
+    let SortScratch {
+        keys,
+        ordinals,
+        packed,
+    } = scratch;
+    put_in_order::<W>(n_words, keys, ordinals, packed, out);
+}
+
+/// Replaces what is in `out` by `keys`, ascending and distinct, each with the least of its
+/// `ordinals`.
+///
+/// # Panics
+/// If there are not as many ordinals as keys, or 2^32 or more.
+pub fn sort_keys(
+    n_words: usize,
+    keys: &[u64],
+    ordinals: &[u64],
+    scratch: &mut SortScratch,
+    out: &mut Batch,
+) {
+    assert_eq!(
+        keys.len(),
+        ordinals.len() * n_words,
+        "ordinals come with keys"
+    );
+    out.clear();
+    let packed = &mut scratch.packed;
+    match n_words {
+        1 => put_in_order::<1>(n_words, keys, ordinals, packed, out),
+        2 => put_in_order::<2>(n_words, keys, ordinals, packed, out),
+        3 => put_in_order::<3>(n_words, keys, ordinals, packed, out),
+        4 => put_in_order::<4>(n_words, keys, ordinals, packed, out),
+        _ => put_in_order::<0>(n_words, keys, ordinals, packed, out),
+    }
+}
+
+/// Appends keys of `W` words, or `n_words` if `W` is 0, in order.
+fn put_in_order<const W: usize>(
+    n_words: usize,
+    keys: &[u64],
+    ordinals: &[u64],
+    packed: &mut Vec<u64>,
+    out: &mut Batch,
+) {
+    let n_words = if W == 0 { n_words } else { W };
+    let n_keys = ordinals.len();
     if n_keys == 0 {
         return;
     }
     assert!(n_keys <= u32::MAX as usize, "too many keys in one part");
-    let first = &scratch.keys[..n_words];
+    let first = &keys[..n_words];
     let mut mask = [0; MAX_WORDS];
-    for key in scratch.keys.chunks_exact(n_words) {
+    for key in keys.chunks_exact(n_words) {
         for i in 0..n_words {
             mask[i] |= key[i] ^ first[i];
         }
@@ -219,36 +227,29 @@ fn sort_words<const W: usize>(
         Reduction::new(first, &mask[..n_words]).expect("keys of splits have 1 to 16 words");
     let place_bits = usize::BITS - (n_keys - 1).leading_zeros();
     let order = Order::<W> {
-        keys: &scratch.keys,
-        ordinals: &scratch.ordinals,
+        keys,
+        ordinals,
         n_words,
     };
     // What does not fit one word besides the place is left out, from the low end.
     let n_dropped = (reduction.n_bits + place_bits).saturating_sub(u64::BITS);
     bits::run(Pack::<W> {
         reduction: &reduction,
-        keys: &scratch.keys,
+        keys,
         place_bits,
         n_dropped,
-        packed: &mut scratch.packed,
+        packed,
     });
-    // Places ascend with ordinals, so of equal keys the one with the least ordinal comes first.
-    scratch.packed.sort_unstable();
+    packed.sort_unstable();
     let place = |packed: &u64| (packed & !u64::MAX.unbounded_shl(place_bits)) as usize;
     if n_dropped > 0 {
         // Keys that agree in the bits that were packed are still to be put in order: few at a time.
         let same = |a: &u64, b: &u64| (a ^ b).unbounded_shr(place_bits) == 0;
-        for equal in scratch
-            .packed
-            .chunk_by_mut(same)
-            .filter(|equal| equal.len() > 1)
-        {
-            equal.sort_unstable_by_key(|packed| {
-                (key(&scratch.keys, n_words, place(packed)), place(packed))
-            });
+        for equal in packed.chunk_by_mut(same).filter(|equal| equal.len() > 1) {
+            equal.sort_unstable_by_key(|packed| (key(keys, n_words, place(packed)), place(packed)));
         }
     }
-    order.take(scratch.packed.iter().map(place), out);
+    order.take(packed.iter().map(place), out);
 }
 
 /// Keys that are taken in the order of places.
@@ -266,9 +267,15 @@ impl<const W: usize> Order<'_, W> {
         for place in places {
             let key = key(self.keys, n_words, place);
             let last = out.keys.len().saturating_sub(n_words);
-            if out.keys.is_empty() || !is_equal::<W>(&out.keys[last..], key) {
-                out.keys.extend_from_slice(key);
-                out.ordinals.push(self.ordinals[place]);
+            let ordinal = self.ordinals[place];
+            match out.ordinals.last_mut() {
+                Some(least) if is_equal::<W>(&out.keys[last..], key) => {
+                    *least = ordinal.min(*least);
+                }
+                _ => {
+                    out.keys.extend_from_slice(key);
+                    out.ordinals.push(ordinal);
+                }
             }
         }
     }
@@ -306,58 +313,5 @@ impl<const W: usize> Pack<'_, W> {
             let (reduced, _) = self.reduction.reduce::<B, R, W>(bits, key);
             reduced.part(self.n_dropped).unbounded_shl(self.place_bits) | place as u64
         }));
-    }
-}
-
-/// Sorted parts one after the other: a chunk in memory, in order.
-pub struct SortedParts<'a> {
-    splits: &'a [Split<'a>],
-    n_words: usize,
-    range: KeyRange<'a>,
-    parts: Range<usize>,
-    scratch: SortScratch,
-}
-
-impl<'a> SortedParts<'a> {
-    /// The keys of `splits`, which are all by `splitters`, that are in `range`.
-    pub fn new(splits: &'a [Split<'a>], splitters: &Splitters, range: KeyRange<'a>) -> Self {
-        let overlaps = |part: &usize| {
-            let part = splitters.range(*part);
-            !part.from.is_some_and(|from| range.ends_before(from))
-                && (part.to.zip(range.from)).is_none_or(|(to, from)| to > from)
-        };
-        let first = (0..splitters.n_parts()).find(overlaps).unwrap_or(0);
-        let end = (0..splitters.n_parts())
-            .rfind(overlaps)
-            .map_or(0, |last| last + 1);
-        SortedParts {
-            splits,
-            n_words: splitters.n_words(),
-            range,
-            parts: first..end,
-            scratch: SortScratch::default(),
-        }
-    }
-}
-
-impl Sorted for SortedParts<'_> {
-    fn n_words(&self) -> usize {
-        self.n_words
-    }
-
-    fn has_ordinals(&self) -> bool {
-        true
-    }
-
-    fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
-        for part in self.parts.by_ref() {
-            sort_part(self.splits, part, &mut self.scratch, batch);
-            batch.cut(self.n_words, self.range);
-            if !batch.keys.is_empty() {
-                return Ok(true);
-            }
-        }
-        batch.clear();
-        Ok(false)
     }
 }

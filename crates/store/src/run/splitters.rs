@@ -1,6 +1,7 @@
 //! Cutting the space of keys into parts of about the same size.
 
 use super::batch::key;
+use super::classify::Classifier;
 use super::range::KeyRange;
 use super::{MAX_WORDS, Versioned};
 
@@ -14,6 +15,7 @@ const FENCES_PER_PART: usize = 1024;
 pub struct Splitters {
     n_words: usize,
     words: Vec<u64>,
+    classifier: Classifier,
 }
 
 impl Splitters {
@@ -33,7 +35,16 @@ impl Splitters {
                 words.extend_from_slice(cut);
             }
         }
-        Splitters { n_words, words }
+        Splitters::new(n_words, words, keys)
+    }
+
+    /// Cuts at `words`; `sample` are keys like those that will be cut.
+    fn new(n_words: usize, words: Vec<u64>, sample: &[u64]) -> Self {
+        Splitters {
+            classifier: Classifier::new(n_words, &words, sample),
+            n_words,
+            words,
+        }
     }
 
     /// Cuts the keys of `chunks`, which are in any order, into up to `n_parts` parts, by a sample
@@ -99,12 +110,17 @@ impl Splitters {
         for (key, made) in keys.zip(words.chunks_exact_mut(n_words)) {
             recode(key, made);
         }
-        Splitters { n_words, words }
+        Splitters::new(n_words, words, &[])
     }
 
-    /// The splitters, one after the other.
-    pub(crate) fn words(&self) -> &[u64] {
-        &self.words
+    /// Replaces what is in `parts` by the part of each of `keys`.
+    ///
+    /// # Panics
+    /// If there are more than 2^16 parts.
+    pub fn classify(&self, keys: &[u64], parts: &mut Vec<u16>) {
+        assert!(self.n_parts() <= 1 << 16, "too many parts");
+        parts.clear();
+        (self.classifier).classify(self.n_words, &self.words, keys, parts);
     }
 }
 

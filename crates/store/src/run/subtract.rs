@@ -38,6 +38,10 @@ pub fn subtract(
         all.clear();
         while more && all.keys.len() < batch_keys.max(1) * n_words {
             more = candidates.next_batch(&mut batch)?;
+            if all.keys.is_empty() {
+                std::mem::swap(&mut all, &mut batch);
+                continue;
+            }
             all.keys.extend_from_slice(&batch.keys);
             all.ordinals.extend_from_slice(&batch.ordinals);
         }

@@ -327,21 +327,54 @@ fn candidates_are_sorted_with_least_ordinals() {
             Split::new(one, 7, &splitters),
             Split::new(two, 7 + n_first as u64, &splitters),
         ];
-        let all = collect(&mut SortedParts::new(&splits, &splitters, KeyRange::ALL))
-            .expect("memory can be read");
+        let mut scratch = SortScratch::default();
+        let (mut all, mut batch) = (Batch::default(), Batch::default());
+        for part in 0..splitters.n_parts() {
+            sort_part(&splits, part, &mut scratch, &mut batch);
+            let range = splitters.range(part);
+            let is_here = |key: &[u64]| !range.starts_after(key) && !range.ends_before(key);
+            assert!(batch.keys.chunks(n_words).all(is_here));
+            all.keys.append(&mut batch.keys);
+            all.ordinals.append(&mut batch.ordinals);
+        }
         assert_eq!(all.keys, flat(expected.keys()));
         assert_eq!(all.ordinals, expected.values().copied().collect::<Vec<_>>());
 
-        let from = random_bound(random, set, n_words);
-        let to = random_bound(random, set, n_words);
-        let range = KeyRange {
-            from: from.as_deref(),
-            to: to.as_deref(),
-        };
-        let some =
-            collect(&mut SortedParts::new(&splits, &splitters, range)).expect("memory can be read");
-        let expected = expected.keys().filter(|key| in_range(key, &from, &to));
-        assert_eq!(some.keys, flat(expected));
+        // As they would come from two threads, the later ones first.
+        let n_keys = (generated.len() / n_words) as u64;
+        let ordinals: Vec<u64> = (n_first as u64..n_keys).chain(0..n_first as u64).collect();
+        let ordinals: Vec<u64> = ordinals.iter().map(|ordinal| 7 + ordinal).collect();
+        let turned = [two, one].concat();
+        sort_keys(n_words, &turned, &ordinals, &mut scratch, &mut batch);
+        assert_eq!(batch.keys, all.keys);
+        assert_eq!(batch.ordinals, all.ordinals);
+    });
+}
+
+/// Also keys that no sample has ever seen.
+#[test]
+fn a_key_belongs_to_the_part_whose_range_has_it() {
+    for_many_sets(11, |random, set, n_words| {
+        let keys = flat(set);
+        let n_parts = [1, 2, 9, 100, 3000][random.random_range(0..5)];
+        let splitters = Splitters::sample(
+            n_words,
+            &[&keys[..keys.len() / n_words / 2 * n_words]],
+            n_parts,
+        );
+        let mut others = keys.clone();
+        for word in &mut others {
+            *word ^= 1 << random.random_range(0..64);
+        }
+        let mut parts = Vec::new();
+        for keys in [&keys, &others] {
+            splitters.classify(keys, &mut parts);
+            assert_eq!(parts.len(), keys.len() / n_words);
+            for (key, &part) in keys.chunks(n_words).zip(&parts) {
+                let range = splitters.range(usize::from(part));
+                assert!(!range.starts_after(key) && !range.ends_before(key));
+            }
+        }
     });
 }
 
@@ -538,61 +571,4 @@ fn runs_of_an_older_layout_are_probed_and_merged() {
         }
         assert_eq!(merged, flat(old.union(&new)));
     }
-}
-
-#[test]
-fn packed_keys_come_back_in_the_order_of_generation() {
-    for_many_sets(5, |random, set, n_words| {
-        let mut keys: Vec<&Key> = set.iter().collect();
-        for i in (1..keys.len()).rev() {
-            keys.swap(i, random.random_range(0..=i));
-        }
-        let keys: Vec<u64> = keys.into_iter().flatten().copied().collect();
-        let n_keys = keys.len() / n_words;
-        let splitters = Splitters::sample(n_words, &[&keys], 7);
-        // Two pieces of each part, and ordinals far from each other between them.
-        let middle = n_keys / 2;
-        let (first, second) = keys.split_at(middle * n_words);
-        let ordinals: Vec<u64> = (0..n_keys - middle)
-            .map(|i| (1 << 40) + 3 * i as u64)
-            .collect();
-        let splits = [
-            Split::new(first, 17, &splitters),
-            Split::listed(second, &ordinals, &splitters),
-        ];
-        let ordinal = |place: usize| match place.checked_sub(middle) {
-            None => 17 + place as u64,
-            Some(place) => ordinals[place],
-        };
-        let mut scratch = PackScratch::default();
-        for part in 0..splitters.n_parts() {
-            let mut packed = Vec::new();
-            for (tag, split) in splits.iter().enumerate() {
-                split.pack(part, tag as u32, &mut scratch, &mut packed);
-            }
-            let end = packed.len();
-            packed.extend([0xAA; PACKED_PADDING]);
-            let (mut found, mut found_ordinals) = (Vec::new(), Vec::new());
-            let (mut at, mut first_end) = (0, 0);
-            while at < end {
-                let head = unpack(&packed[at..], &mut found, &mut found_ordinals).expect("a piece");
-                assert_eq!((head.n_words, head.tag > 1), (n_words, false));
-                at += head.n_bytes;
-                first_end = if first_end == 0 { at } else { first_end };
-            }
-            assert_eq!(at, end);
-            let range = splitters.range(part);
-            let is_here = |key: &[u64]| !range.starts_after(key) && !range.ends_before(key);
-            let expected = (keys.chunks(n_words).enumerate()).filter(|(_, key)| is_here(key));
-            let (places, expected): (Vec<usize>, Vec<&[u64]>) = expected.unzip();
-            assert_eq!(found, expected.concat());
-            let expected: Vec<u64> = places.into_iter().map(ordinal).collect();
-            assert_eq!(found_ordinals, expected);
-            // What was cut off is noticed.
-            for cut in [0, 3, first_end / 2, first_end + PACKED_PADDING - 1] {
-                let packed = &packed[..cut];
-                assert_eq!(unpack(packed, &mut Vec::new(), &mut Vec::new()), None);
-            }
-        }
-    });
 }

@@ -1,0 +1,494 @@
+//! Keys of candidates dealt out to buckets, stretches of the key space, by each thread on its own.
+//!
+//! A thread's *hand* has a pile for each bucket. A pile is a chain of small pages, so all piles
+//! together take little more than their keys. A key lies there with its candidate's ordinal: the
+//! distance from the ordinal before it in the pile (LEB128), then the bytes of the key. Ordinals
+//! ascend in a pile, for a thread takes the tasks of a round in their order.
+
+use std::sync::RwLock;
+
+use hadal_store::codec::KeyShape;
+use hadal_store::run::Splitters;
+use hadal_store::{Error, record_len};
+
+use crate::shared::{read, write};
+
+/// What all threads have in their hands.
+#[derive(Default)]
+pub(crate) struct Hands {
+    /// Where buckets begin, and the layout of these keys; nothing is dealt out before there are.
+    cuts: Option<(Splitters, KeyShape)>,
+    hands: Vec<RwLock<Hand>>,
+}
+
+/// The longest number before a key.
+const ORDINAL_BYTES: usize = 10;
+/// Bytes of the smallest page and of the largest, both powers of two.
+const MIN_PAGE: usize = 256;
+const MAX_PAGE: usize = 4096;
+/// Pages are allocated together.
+const SLAB_BYTES: usize = 64 << 10;
+
+/// Bytes behind entries that are read, of whatever value: keys are read by words.
+pub(super) const PADDING: usize = 8;
+
+impl Hands {
+    /// Begins with empty hands. Their pages shall take about `bytes` together.
+    pub(super) fn begin(
+        &mut self,
+        splitters: Splitters,
+        shape: KeyShape,
+        n_hands: usize,
+        bytes: u64,
+    ) {
+        let n_piles = n_hands * splitters.n_parts();
+        // So that what is left free in the last pages is little beside what is in others.
+        let page_bytes = prev_power_of_two(bytes as usize / n_piles / 4);
+        let page_bytes = page_bytes
+            .clamp(MIN_PAGE, MAX_PAGE)
+            .max((4 * entry_bytes(shape)).next_power_of_two());
+        let slab_bytes = prev_power_of_two(bytes as usize / n_hands / 8);
+        let slab_bytes = slab_bytes.clamp(page_bytes, SLAB_BYTES.max(page_bytes));
+        self.hands.resize_with(n_hands, RwLock::default);
+        for hand in &mut self.hands {
+            let hand = hand.get_mut().expect(UNPOISONED);
+            hand.begin(splitters.n_parts(), page_bytes, slab_bytes);
+        }
+        self.cuts = Some((splitters, shape));
+    }
+
+    /// Nothing is dealt out until the next [`begin`](Self::begin), for which memory is kept.
+    pub(super) fn end(&mut self) {
+        self.cuts = None;
+        self.clear();
+    }
+
+    /// Gives up the memory of empty hands until the next [`begin`](Self::begin).
+    pub(super) fn release(&mut self) {
+        self.hands.clear();
+    }
+
+    /// Goes on with keys of another layout, which has the order of the one before: `recode` makes
+    /// these of those. Hands must be empty.
+    pub(super) fn set_shape(&mut self, shape: KeyShape, recode: impl Fn(&[u64], &mut [u64])) {
+        let Some((splitters, before)) = &mut self.cuts else {
+            return;
+        };
+        *splitters = splitters.recoded(shape.n_words, recode);
+        *before = shape;
+        let entry_bytes = entry_bytes(shape);
+        for hand in &mut self.hands {
+            hand.get_mut().expect(UNPOISONED).widen_pages(entry_bytes);
+        }
+    }
+
+    /// Empties all hands.
+    pub(super) fn clear(&mut self) {
+        for hand in &mut self.hands {
+            hand.get_mut().expect(UNPOISONED).clear();
+        }
+    }
+
+    /// Where buckets begin, once that is known.
+    pub(super) fn splitters(&self) -> Option<&Splitters> {
+        self.cuts.as_ref().map(|(splitters, _)| splitters)
+    }
+
+    /// Layout of the keys.
+    pub(super) fn shape(&self) -> Option<KeyShape> {
+        self.cuts.as_ref().map(|(_, shape)| *shape)
+    }
+
+    /// Deals keys out to piles of hand `number`. The first belongs to the candidate `first`, the
+    /// next to the one after it.
+    pub(crate) fn deal(&self, number: usize, keys: &[u64], first: u64) {
+        if let Some((splitters, shape)) = &self.cuts {
+            write(&self.hands[number]).deal(keys, first, splitters, *shape);
+        }
+    }
+
+    /// Bytes of the pages that hold keys, and those that `n` more keys take.
+    pub(super) fn bytes_with(&self, n: usize) -> u64 {
+        let held: usize = self.hands.iter().map(|hand| read(hand).page_bytes()).sum();
+        let shape = self.shape();
+        (held + n * shape.map_or(0, |shape| record_len(shape) + 2)) as u64
+    }
+
+    /// Memory held, in bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let bytes = |hand: &RwLock<Hand>| read(hand).memory_bytes();
+        self.hands.iter().map(bytes).sum()
+    }
+
+    /// Number of keys in a bucket.
+    pub(super) fn n_keys(&self, bucket: usize) -> u64 {
+        let n_keys = |hand: &RwLock<Hand>| u64::from(read(hand).n_keys(bucket));
+        self.hands.iter().map(n_keys).sum()
+    }
+
+    /// Gives the hands that have keys of a bucket.
+    pub(super) fn each_pile(
+        &self,
+        bucket: usize,
+        mut each: impl FnMut(&Hand) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut hands = self.hands.iter().map(read);
+        hands.try_for_each(|hand| match hand.n_keys(bucket) {
+            0 => Ok(()),
+            _ => each(&hand),
+        })
+    }
+}
+
+const UNPOISONED: &str = "a panic with a hand ends the search";
+
+/// What one thread has dealt out.
+#[derive(Default)]
+pub(super) struct Hand {
+    page_bytes: usize,
+    /// Pages of a slab, as a power of two.
+    slab_log: u32,
+    slabs: Vec<Box<[u8]>>,
+    /// For each page in use, the next of its pile, and how many bytes of it are used once there is
+    /// one.
+    links: Vec<Link>,
+    piles: Vec<Pile>,
+    /// Scratch for the bucket of each key.
+    parts: Vec<u16>,
+}
+
+#[derive(Clone, Copy)]
+struct Link {
+    next: u32,
+    n_bytes: u32,
+}
+
+/// Keys of one bucket.
+#[derive(Clone, Copy)]
+struct Pile {
+    first_page: u32,
+    last_page: u32,
+    /// How much of the last page is used.
+    end: u32,
+    n_keys: u32,
+    /// Ordinal of the last key.
+    ordinal: u64,
+}
+
+impl Hand {
+    fn begin(&mut self, n_piles: usize, page_bytes: usize, slab_bytes: usize) {
+        if self
+            .slabs
+            .first()
+            .is_some_and(|slab| slab.len() != slab_bytes)
+        {
+            self.slabs = Vec::new();
+        }
+        self.page_bytes = page_bytes;
+        self.slab_log = (slab_bytes / page_bytes).ilog2();
+        // The first key of a pile needs a page.
+        let empty = Pile {
+            first_page: 0,
+            last_page: 0,
+            end: page_bytes as u32,
+            n_keys: 0,
+            ordinal: 0,
+        };
+        self.links.clear();
+        self.piles.clear();
+        self.piles.resize(n_piles, empty);
+        if self.slabs.is_empty() {
+            self.slabs.push(vec![0; slab_bytes].into());
+        }
+    }
+
+    /// Makes pages large enough for entries of so many bytes.
+    fn widen_pages(&mut self, entry_bytes: usize) {
+        let page_bytes = self.page_bytes.max((4 * entry_bytes).next_power_of_two());
+        let slab_bytes = self.page_bytes << self.slab_log;
+        self.begin(self.piles.len(), page_bytes, slab_bytes.max(page_bytes));
+    }
+
+    fn clear(&mut self) {
+        if let Some(slab) = self.slabs.first() {
+            let slab_bytes = slab.len();
+            self.begin(self.piles.len(), self.page_bytes, slab_bytes);
+        }
+    }
+
+    /// Bytes of the pages in use.
+    fn page_bytes(&self) -> usize {
+        self.links.len() * self.page_bytes
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let slabs: usize = self.slabs.iter().map(|slab| slab.len()).sum();
+        let index = size_of::<Link>() * self.links.capacity()
+            + size_of::<Pile>() * self.piles.capacity()
+            + 2 * self.parts.capacity();
+        (slabs + index) as u64
+    }
+
+    fn deal(&mut self, keys: &[u64], first: u64, splitters: &Splitters, shape: KeyShape) {
+        let mut parts = std::mem::take(&mut self.parts);
+        splitters.classify(keys, &mut parts);
+        match shape.n_words {
+            1 => self.put_all::<1>(keys, &parts, first, shape),
+            2 => self.put_all::<2>(keys, &parts, first, shape),
+            3 => self.put_all::<3>(keys, &parts, first, shape),
+            4 => self.put_all::<4>(keys, &parts, first, shape),
+            _ => self.put_all::<0>(keys, &parts, first, shape),
+        }
+        self.parts = parts;
+    }
+
+    /// Puts each key on the pile of its part. `W` is the number of words, or 0 if that is not known
+    /// here.
+    fn put_all<const W: usize>(
+        &mut self,
+        keys: &[u64],
+        parts: &[u16],
+        first: u64,
+        shape: KeyShape,
+    ) {
+        let n_words = if W == 0 { shape.n_words } else { W };
+        let key_bytes = record_len(shape);
+        let last_end = self.page_bytes - entry_bytes(shape);
+        let keys = keys.chunks_exact(n_words);
+        for ((key, &part), ordinal) in keys.zip(parts).zip(first..) {
+            let part = usize::from(part);
+            if self.piles[part].end as usize > last_end {
+                self.turn_page(part);
+            }
+            let pile = &mut self.piles[part];
+            let (slab, from) = place(pile.last_page, self.slab_log, self.page_bytes);
+            let page = &mut self.slabs[slab][from..from + self.page_bytes];
+            let mut at = pile.end as usize;
+            let mut distance = ordinal - pile.ordinal;
+            while distance >= 0x80 {
+                page[at] = distance as u8 | 0x80;
+                distance >>= 7;
+                at += 1;
+            }
+            page[at] = distance as u8;
+            at += 1;
+            // The last word may be longer than what is kept of it.
+            let words = page[at..at + 8 * n_words].as_chunks_mut::<8>().0;
+            for (bytes, word) in words.iter_mut().zip(key) {
+                *bytes = word.to_be_bytes();
+            }
+            pile.end = (at + key_bytes) as u32;
+            pile.ordinal = ordinal;
+            pile.n_keys += 1;
+        }
+    }
+
+    /// Begins a page for a pile whose last one is full, or which has none.
+    fn turn_page(&mut self, part: usize) {
+        let pile = &mut self.piles[part];
+        let page = self.links.len() as u32;
+        if pile.n_keys == 0 {
+            pile.first_page = page;
+        } else {
+            let n_bytes = pile.end;
+            self.links[pile.last_page as usize] = Link {
+                next: page,
+                n_bytes,
+            };
+        }
+        (pile.last_page, pile.end) = (page, 0);
+        self.links.push(Link {
+            next: page,
+            n_bytes: 0,
+        });
+        if self.links.len() > self.slabs.len() << self.slab_log {
+            let slab_bytes = self.page_bytes << self.slab_log;
+            self.slabs.push(vec![0; slab_bytes].into());
+        }
+    }
+
+    /// Number of keys on a pile.
+    pub(super) fn n_keys(&self, bucket: usize) -> u32 {
+        self.piles[bucket].n_keys
+    }
+
+    /// What is on a pile, page by page: the bytes in use, and behind them [`PADDING`] others.
+    pub(super) fn pages(&self, bucket: usize) -> impl Iterator<Item = (&[u8], usize)> {
+        let pile = self.piles[bucket];
+        let mut next = (pile.n_keys > 0).then_some(pile.first_page);
+        std::iter::from_fn(move || {
+            let page = next?;
+            let is_last = page == pile.last_page;
+            let link = self.links[page as usize];
+            next = (!is_last).then_some(link.next);
+            let n_bytes = if is_last { pile.end } else { link.n_bytes } as usize;
+            let (slab, from) = place(page, self.slab_log, self.page_bytes);
+            Some((&self.slabs[slab][from..from + n_bytes + PADDING], n_bytes))
+        })
+    }
+}
+
+/// The slab of a page, and where it begins there.
+#[inline(always)]
+fn place(page: u32, slab_log: u32, page_bytes: usize) -> (usize, usize) {
+    let slab = page >> slab_log;
+    let in_slab = page & !(u32::MAX << slab_log);
+    (slab as usize, in_slab as usize * page_bytes)
+}
+
+/// The room that must be left in a page for another key.
+fn entry_bytes(shape: KeyShape) -> usize {
+    ORDINAL_BYTES + 8 * shape.n_words
+}
+
+fn prev_power_of_two(n: usize) -> usize {
+    n.checked_ilog2().map_or(1, |log| 1 << log)
+}
+
+/// Keys as they come back from piles.
+#[derive(Default)]
+pub(super) struct Taken {
+    pub(super) keys: Vec<u64>,
+    pub(super) ordinals: Vec<u64>,
+}
+
+impl Taken {
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+        self.ordinals.clear();
+    }
+
+    /// Appends the keys in the first `n_bytes` of `bytes`, behind which there is [`PADDING`]. The
+    /// key before had the ordinal `last`; returns that of the last one, or `None` if these are no
+    /// keys.
+    pub(super) fn append(
+        &mut self,
+        bytes: &[u8],
+        n_bytes: usize,
+        shape: KeyShape,
+        last: u64,
+    ) -> Option<u64> {
+        match shape.n_words {
+            1 => self.append_words::<1>(bytes, n_bytes, shape, last),
+            2 => self.append_words::<2>(bytes, n_bytes, shape, last),
+            3 => self.append_words::<3>(bytes, n_bytes, shape, last),
+            4 => self.append_words::<4>(bytes, n_bytes, shape, last),
+            _ => self.append_words::<0>(bytes, n_bytes, shape, last),
+        }
+    }
+
+    fn append_words<const W: usize>(
+        &mut self,
+        bytes: &[u8],
+        n_bytes: usize,
+        shape: KeyShape,
+        mut last: u64,
+    ) -> Option<u64> {
+        let n_words = if W == 0 { shape.n_words } else { W };
+        let key_bytes = record_len(shape);
+        // What of the last word belongs to the key.
+        let n_rest = 8 * (key_bytes - 8 * (n_words - 1)) as u32;
+        let mask = !u64::MAX.unbounded_shr(n_rest);
+        let mut at = 0;
+        while at < n_bytes {
+            let (mut distance, mut shift) = (0, 0);
+            loop {
+                let byte = *bytes.get(at)?;
+                at += 1;
+                distance |= u64::from(byte & 0x7f).checked_shl(shift)?;
+                shift += 7;
+                if byte < 0x80 {
+                    break;
+                }
+            }
+            last = last.checked_add(distance)?;
+            let words = bytes.get(at..at + 8 * n_words)?.as_chunks::<8>().0;
+            let (rest, whole) = words.split_last()?;
+            self.keys
+                .extend(whole.iter().map(|&word| u64::from_be_bytes(word)));
+            self.keys.push(u64::from_be_bytes(*rest) & mask);
+            self.ordinals.push(last);
+            at += key_bytes;
+        }
+        (at == n_bytes).then_some(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hadal_store::codec::KeyShape;
+    use hadal_store::run::Splitters;
+
+    use super::{Hands, Taken};
+
+    /// Keys of some lengths, dealt out by two hands in turn, lie in their buckets with their
+    /// ordinals, before and after the hands were emptied.
+    #[test]
+    fn keys_come_back_from_their_buckets() {
+        for n_bits in [1, 7, 40, 64, 72, 104, 128, 500, 1024] {
+            let shape = KeyShape {
+                version: 3,
+                n_bits,
+                n_words: n_bits.div_ceil(64),
+            };
+            let n_words = shape.n_words;
+            let keys: Vec<u64> = (0..2000 * n_words)
+                .map(|at| {
+                    let word = (at as u64)
+                        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                        .rotate_left(17);
+                    let n_here = (n_bits - at % n_words * 64) as u32;
+                    word & !u64::MAX.unbounded_shr(n_here)
+                })
+                .collect();
+            let splitters = Splitters::sample(n_words, &[&keys], 20);
+            let mut hands = Hands::default();
+            hands.begin(splitters.clone(), shape, 2, 10_000);
+            for first in [0, 1 << 40] {
+                for (task, keys) in keys.chunks(70 * n_words).enumerate() {
+                    hands.deal(task % 2, keys, first + 70 * task as u64);
+                }
+                assert!(hands.memory_bytes() > 2000 * n_bits as u64 / 8);
+                let mut found = vec![None; 2000];
+                for bucket in 0..splitters.n_parts() {
+                    let mut taken = Taken::default();
+                    let piles = hands.each_pile(bucket, |hand| {
+                        let mut last = 0;
+                        for (page, n_bytes) in hand.pages(bucket) {
+                            last = taken.append(page, n_bytes, shape, last).expect("keys");
+                        }
+                        Ok(())
+                    });
+                    piles.expect("nothing fails");
+                    assert_eq!(taken.ordinals.len() as u64, hands.n_keys(bucket));
+                    let range = splitters.range(bucket);
+                    for (key, ordinal) in taken.keys.chunks(n_words).zip(&taken.ordinals) {
+                        assert!(!range.starts_after(key) && !range.ends_before(key));
+                        found[(ordinal - first) as usize] = Some(key.to_vec());
+                    }
+                }
+                let found: Vec<u64> = found.into_iter().flatten().flatten().collect();
+                assert_eq!(found, keys);
+                hands.clear();
+                assert_eq!(hands.bytes_with(0), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        let shape = KeyShape {
+            version: 0,
+            n_bits: 16,
+            n_words: 1,
+        };
+        let bytes = [5, 1, 2, 0x80, 1, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0];
+        let mut taken = Taken::default();
+        assert_eq!(taken.append(&bytes, 7, shape, 1), Some(1 + 5 + 128));
+        assert_eq!(taken.keys, [0x0102 << 48, 0x0304 << 48]);
+        for n_bytes in [1, 2, 4, 5, 6] {
+            assert_eq!(taken.append(&bytes, n_bytes, shape, 1), None);
+        }
+        assert_eq!(taken.append(&[0xff; 40], 32, shape, 1), None);
+    }
+}
