@@ -167,13 +167,7 @@ fn coordinate(
     layers: SyncSender<Progress>,
 ) -> Result<Outcome, Error> {
     let sizes = Sizes::new(options, model.shape(), &visited);
-    let shared = Shared::new(
-        model.shape(),
-        &limits.stop,
-        gauge,
-        visited,
-        sizes.window_blocks,
-    );
+    let shared = Shared::new(model.shape(), &limits.stop, gauge, visited, &sizes);
     let crew = Crew::new(sizes.n_threads - 1);
     let (on_disk, content) = taken.unzip();
     std::thread::scope(|scope| {

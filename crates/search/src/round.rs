@@ -526,7 +526,7 @@ impl<'a> Rounds<'a> {
             + keyed.codec.data_bytes()
             + folder.data_bytes();
         let left = sizes.memory_bytes.saturating_sub(fixed);
-        let scratch = sizes.window_blocks as u64 * Settling::BYTES
+        let scratch = sizes.window_pieces as u64 * Settling::BYTES
             + sizes.n_threads as u64 * SORT_SCRATCH_BYTES;
         // Where there is little, scratch is small too, for so are chunks and pieces.
         Shares::of(left - scratch.min(left / 4))
@@ -671,12 +671,9 @@ impl<'a> Rounds<'a> {
                 let remarks = std::mem::take(&mut piece.remarks);
                 self.take_remarks(remarks)?;
                 each(self.n_states(), &piece);
-                let n = piece.parents.len();
                 let records = Arc::clone(&piece.records);
-                lock(&keyed.log).append(records, n, piece.version)?;
-                for &parent in &piece.parents {
-                    self.parents.push(parent)?;
-                }
+                lock(&keyed.log).append(records, piece.n_new, piece.version)?;
+                self.parents.append(&piece.parents)?;
             }
             n_pieces = n_next?;
             std::mem::swap(&mut judged, &mut read_next);

@@ -13,6 +13,7 @@ use hadal_store::{Cell, hash_state};
 use crate::external::{Bitmap, Hands, Settling};
 use crate::liveness::Edges;
 use crate::progress::Gauge;
+use crate::sizes::Sizes;
 use crate::task::Task;
 use crate::visited::{Keyed, Numbers, Visited};
 use crate::worker::Worker;
@@ -101,8 +102,13 @@ impl<'a> Shared<'a> {
         stop: &'a Stop,
         gauge: &'a Gauge,
         visited: Visited,
-        window_blocks: usize,
+        sizes: &Sizes,
     ) -> Self {
+        let Sizes {
+            window_blocks,
+            window_pieces,
+            ..
+        } = *sizes;
         Shared {
             shape,
             stop,
@@ -113,8 +119,7 @@ impl<'a> Shared<'a> {
                 .collect(),
             edges: (0..window_blocks).map(|_| RwLock::default()).collect(),
             round: RwLock::default(),
-            // Some are worked on while others are read.
-            settling: (0..window_blocks.max(2))
+            settling: (0..window_pieces)
                 .map(|_| RwLock::new(Settling::new(shape)))
                 .collect(),
             is_new: RwLock::default(),

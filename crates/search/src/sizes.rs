@@ -18,6 +18,8 @@ pub(crate) struct Sizes {
     pub(crate) block_len: usize,
     /// Blocks in a round.
     pub(crate) window_blocks: usize,
+    /// Pieces of candidates that are looked at again at once: some are worked on, others read.
+    pub(crate) window_pieces: usize,
     /// Candidates that a task's buffer takes.
     pub(crate) buffer_len: usize,
     /// What a task holds.
@@ -55,6 +57,7 @@ impl Sizes {
             memory_bytes: options.memory_bytes,
             block_len,
             window_blocks,
+            window_pieces: 4 * options.threads.max(1),
             buffer_len,
             buffer_bytes: bytes_for(buffer_len),
         }

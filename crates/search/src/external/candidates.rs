@@ -326,15 +326,14 @@ pub(crate) fn write_parents(parents: impl Iterator<Item = Parent>, piece: &mut V
     }
 }
 
-/// Reads `n` parents; `None` where there are none.
-pub(crate) fn read_parents(mut bytes: &[u8], n: usize) -> Option<Vec<Parent>> {
+/// Reads parents one after the other, while there are some.
+pub(crate) fn read_parents(mut bytes: &[u8]) -> impl Iterator<Item = Parent> {
     let mut last = 0;
-    let parents = (0..n).map(|_| {
+    std::iter::from_fn(move || {
         let parent = decode_parent(&mut bytes, last)?;
         last = parent.ordinal;
         Some(parent)
-    });
-    parents.collect()
+    })
 }
 
 #[cfg(test)]
@@ -350,7 +349,8 @@ mod tests {
             .collect();
         let mut piece = Vec::new();
         write_parents(parents.iter().copied(), &mut piece);
-        assert_eq!(read_parents(&piece, parents.len()), Some(parents));
-        assert_eq!(read_parents(&piece[..3], 5), None);
+        let found: Vec<Parent> = read_parents(&piece).collect();
+        assert_eq!(found, parents);
+        assert_eq!(read_parents(&piece[..3]).count(), 1);
     }
 }

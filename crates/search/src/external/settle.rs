@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hadal_model::{Flow, PAD_BYTES, Remark, Shape, States};
-use hadal_store::{Parent, Slice, read_records, record_len};
+use hadal_store::disk::Parents;
+use hadal_store::{Slice, read_records, record_len};
 
 use super::{Bitmap, parcels, read_parents};
 use crate::kernel::Verdicts;
@@ -20,7 +21,8 @@ pub(crate) struct Settling {
     /// The records of those that are new, the version of their layout, and their parents.
     pub(crate) records: Arc<[u8]>,
     pub(crate) version: u32,
-    pub(crate) parents: Vec<Parent>,
+    pub(crate) parents: Parents,
+    pub(crate) n_new: usize,
     pub(crate) verdicts: Verdicts,
     pub(crate) remarks: Vec<Remark>,
     pub(crate) flow: Flow,
@@ -40,7 +42,8 @@ impl Settling {
             states: Vec::new(),
             records: Arc::default(),
             version: 0,
-            parents: Vec::new(),
+            parents: Parents::default(),
+            n_new: 0,
             verdicts: Verdicts::new(shape),
             remarks: Vec::new(),
             flow: Flow::Done,
@@ -71,25 +74,29 @@ impl Settling {
         let len = record_len(key_shape);
         let mut records = Vec::new();
         self.parents.clear();
+        self.n_new = 0;
         let mut ordinal = self.first;
         for parcel in parcels(piece.bytes()) {
-            let parcel = parcel.and_then(|(n, bytes)| {
+            let taken = parcel.and_then(|(n, bytes)| {
                 let (bytes, parents) = bytes.split_at_checked(n * len)?;
-                Some((bytes, read_parents(parents, n)?))
+                let mut parents = read_parents(parents);
+                for at in 0..n {
+                    let parent = parents.next()?;
+                    if is_new.get(ordinal) {
+                        records.extend_from_slice(&bytes[at * len..(at + 1) * len]);
+                        self.parents.push(parent);
+                        self.n_new += 1;
+                    }
+                    ordinal += 1;
+                }
+                Some(())
             });
-            let Some((bytes, parents)) = parcel else {
+            if taken.is_none() {
                 self.is_whole = false;
                 return;
-            };
-            for (at, parent) in parents.into_iter().enumerate() {
-                if is_new.get(ordinal) {
-                    records.extend_from_slice(&bytes[at * len..(at + 1) * len]);
-                    self.parents.push(parent);
-                }
-                ordinal += 1;
             }
         }
-        let n = self.parents.len();
+        let n = self.n_new;
         self.words.clear();
         read_records(&records, n, key_shape, &mut self.words);
         self.states.clear();
