@@ -484,6 +484,7 @@ mod tests {
             assert!(shelf.written_bytes() > 0 && shelf.read_bytes() > 0);
             if let Some(folder) = &shelf.folder {
                 // Every file is gone.
+                folder.settle().unwrap();
                 assert_eq!(folder.statistics().disk_bytes, 0);
             }
         }

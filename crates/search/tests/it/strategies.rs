@@ -786,6 +786,7 @@ fn a_folder_changes_nothing() {
             (expected.states, expected.visited, expected.reason),
             "{strategy:?}"
         );
+        folder.settle().expect("files go");
         let files = std::fs::read_dir(&path).map_or(0, |entries| {
             let is_file = |name: &str| name.ends_with(".blk") || name.contains("recs");
             let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

@@ -3,17 +3,18 @@
 //! Nothing that a manifest lists is changed or deleted before the next manifest is in its place, so
 //! at any moment the folder holds all that the last manifest needs. What no manifest lists is left
 //! over from a run that was cut short, and is swept away when the folder is next used.
+//! Files are deleted in the background (see [`removal`](super::removal)).
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::buffers::{Aligned, Pool};
 use super::frame::Kind;
 use super::manifest::{self, Manifest};
 use super::medium::{Disk, DiskFile, Medium};
+use super::removal::{Doomed, Remover};
 use super::threads::IoThreads;
 use super::usage::{Statistics, Usage};
 use crate::Error;
@@ -27,7 +28,7 @@ pub struct FolderOptions {
     pub reserve_bytes: u64,
     /// Memory for buffers: 16 MiB are enough for full speed, and two blocks for any speed at all.
     pub buffer_bytes: usize,
-    /// Whether reading and writing have threads of their own.
+    /// Whether reading, writing and deleting have threads of their own.
     pub threads: bool,
 }
 
@@ -52,9 +53,10 @@ struct Inner {
     disk: Arc<dyn Disk>,
     search_id: u64,
     reserve_bytes: u64,
-    usage: Usage,
+    usage: Arc<Usage>,
     pool: Arc<Pool>,
     threads: IoThreads,
+    remover: Remover,
     files: Mutex<Files>,
     /// Held while a manifest is written. It is the number of those before.
     commits: Mutex<u64>,
@@ -63,12 +65,28 @@ struct Inner {
 #[derive(Default)]
 struct Files {
     next_number: u64,
-    /// Length of each, as far as it is claimed.
-    lens: HashMap<String, Arc<AtomicU64>>,
+    /// All that are there, but for those that are about to go.
+    known: HashMap<String, Known>,
     /// Made since the last manifest, so no manifest lists them.
     fresh: HashSet<String>,
     /// To be deleted when the next manifest is in its place.
     retired: Vec<String>,
+}
+
+struct Known {
+    /// Length, as far as it is claimed.
+    len: Arc<AtomicU64>,
+    /// The file as it was last opened, if it was.
+    file: Option<Weak<dyn DiskFile>>,
+}
+
+impl Known {
+    fn unopened(len: u64) -> Self {
+        Self {
+            len: Arc::new(len.into()),
+            file: None,
+        }
+    }
 }
 
 impl Folder {
@@ -89,11 +107,11 @@ impl Folder {
             }
             if number.is_some() || [manifest::NAME, manifest::NEW_NAME].contains(&&*entry.name) {
                 disk_bytes += entry.len;
-                files.lens.insert(entry.name, Arc::new(entry.len.into()));
+                files.known.insert(entry.name, Known::unopened(entry.len));
             }
         }
-        let last = match files.lens.get(manifest::NAME) {
-            Some(len) => Some(read_manifest(&*disk, len.load(Relaxed))?),
+        let last = match files.known.get(manifest::NAME) {
+            Some(known) => Some(read_manifest(&*disk, known.len.load(Relaxed))?),
             None => None,
         };
         let (search_id, sequence, payload) = match last {
@@ -104,18 +122,28 @@ impl Folder {
             }) => (search_id, sequence, Some(payload)),
             None => (random_id(), 0, None),
         };
-        let threads = if options.threads {
-            IoThreads::start().map_err(|e| Error::from_io("the folder", 0, e))?
+        let usage = Arc::new(Usage::new(disk_bytes, options.limit_bytes));
+        let (for_removal, usage_of_removal) = (Arc::clone(&disk), Arc::clone(&usage));
+        let (threads, remover) = if options.threads {
+            let failed = |e| Error::from_io("the folder", 0, e);
+            (
+                IoThreads::start().map_err(failed)?,
+                Remover::start(for_removal, usage_of_removal).map_err(failed)?,
+            )
         } else {
-            IoThreads::none()
+            (
+                IoThreads::none(),
+                Remover::none(for_removal, usage_of_removal),
+            )
         };
         let inner = Inner {
             disk,
             search_id,
             reserve_bytes: options.reserve_bytes,
-            usage: Usage::new(disk_bytes, options.limit_bytes),
+            usage,
             pool: Pool::new(options.buffer_bytes),
             threads,
+            remover,
             files: Mutex::new(files),
             commits: Mutex::new(sequence),
         };
@@ -123,27 +151,29 @@ impl Folder {
         Ok((Self { inner }, payload))
     }
 
-    /// Deletes all files of searches but those `listed`, which must be there.
+    /// Deletes all files of searches but those `listed`, which must be there. They are gone when
+    /// this returns.
     pub fn sweep<'a>(&self, listed: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
         let listed: HashSet<&str> = listed.into_iter().collect();
         let mut unlisted = Vec::new();
         {
             let files = self.files();
-            if let Some(missing) = listed.iter().find(|&&name| !files.lens.contains_key(name)) {
+            if let Some(missing) = listed.iter().find(|&&name| !files.known.contains_key(name)) {
                 return Err(Error::damaged(
                     missing,
                     0,
                     "the manifest lists this file, but there is none",
                 ));
             }
-            for name in files.lens.keys() {
+            for name in files.known.keys() {
                 if name != manifest::NAME && !listed.contains(name.as_str()) {
                     unlisted.push(name.clone());
                 }
             }
         }
         unlisted.sort();
-        unlisted.iter().try_for_each(|name| self.delete(name))
+        self.delete(unlisted)?;
+        self.settle()
     }
 
     /// Makes `payload` the manifest, durably; then deletes what was retired before.
@@ -156,20 +186,22 @@ impl Folder {
         let failed =
             |e| Error::from_io(manifest::NAME, manifest::file_len(payload.len()) as u64, e);
         let retired = self.files().retired.clone();
-        if self.files().lens.contains_key(manifest::NEW_NAME) {
-            self.delete(manifest::NEW_NAME)?;
+        if self.files().known.contains_key(manifest::NEW_NAME) {
+            self.delete([manifest::NEW_NAME.to_owned()])?;
+            self.settle()?;
         }
         let bytes = manifest::encode(inner.search_id, *commits + 1, payload);
         let len = bytes.bytes().len();
         // The reserve is there for this.
-        inner.usage.grow(len as u64, &*inner.disk, 0)?;
-        let entry = Arc::new(AtomicU64::new(len as u64));
+        self.with_room(|| inner.usage.grow(len as u64, &*inner.disk, 0))?;
+        let known = Known::unopened(len as u64);
         self.files()
-            .lens
-            .insert(manifest::NEW_NAME.to_owned(), entry);
+            .known
+            .insert(manifest::NEW_NAME.to_owned(), known);
         inner.usage.waiting(|| {
-            let file = inner.disk.create(manifest::NEW_NAME).map_err(failed)?;
-            file.write_at(bytes.bytes(), 0).map_err(failed)?;
+            let create = || inner.disk.create(manifest::NEW_NAME).map_err(failed);
+            let file = self.with_room(create)?;
+            self.with_room(|| file.write_at(bytes.bytes(), 0).map_err(failed))?;
             file.sync().map_err(failed)?;
             // The names of all that is listed must be safe before the manifest that lists them.
             inner.disk.sync_folder().map_err(failed)?;
@@ -180,10 +212,10 @@ impl Folder {
                 .rename(manifest::NEW_NAME, manifest::NAME)
                 .map_err(failed)?;
             let mut files = self.files();
-            if let Some(entry) = files.lens.remove(manifest::NEW_NAME)
-                && let Some(old) = files.lens.insert(manifest::NAME.to_owned(), entry)
+            if let Some(new) = files.known.remove(manifest::NEW_NAME)
+                && let Some(old) = files.known.insert(manifest::NAME.to_owned(), new)
             {
-                inner.usage.shrink(old.load(Relaxed));
+                inner.usage.shrink(old.len.load(Relaxed));
             }
             drop(files);
             inner.disk.sync_folder().map_err(failed)
@@ -193,34 +225,54 @@ impl Folder {
         drop(commits);
         let is_gone: HashSet<&String> = retired.iter().collect();
         self.files().retired.retain(|name| !is_gone.contains(name));
-        retired.iter().try_for_each(|name| self.delete(name))
+        self.delete(retired)
     }
 
-    /// Deletes a file as soon as no manifest needs it: at once if none can list it, else after the
-    /// next one. Nobody may be reading or writing it then.
+    /// Deletes a file as soon as no manifest needs it: now if none can list it, else after the next
+    /// one. Nobody may be reading or writing it then.
+    ///
+    /// The file goes in the background. An error may be that of another file that was to go before.
     pub fn retire(&self, name: &str) -> Result<(), Error> {
         let mut files = self.files();
         if files.fresh.remove(name) {
             drop(files);
-            return self.delete(name);
+            return self.delete([name.to_owned()]);
         }
-        if files.lens.contains_key(name) && !files.retired.iter().any(|old| old == name) {
+        if files.known.contains_key(name) && !files.retired.iter().any(|old| old == name) {
             files.retired.push(name.to_owned());
         }
-        Ok(())
+        drop(files);
+        self.take_failures()
+    }
+
+    /// Deletes a file that nobody has any use for, unless a manifest may list it. An error is told
+    /// by the next call that deletes something.
+    pub(crate) fn abandon(&self, name: &str) {
+        let is_fresh = self.files().fresh.remove(name);
+        if is_fresh {
+            self.doom([name.to_owned()]);
+        }
+    }
+
+    /// Returns when all that could be deleted so far is gone.
+    pub fn settle(&self) -> Result<(), Error> {
+        self.inner.usage.waiting(|| self.inner.remover.wait());
+        self.take_failures()
     }
 
     /// Length of the files that are deleted after the next manifest.
     pub fn retired_bytes(&self) -> u64 {
         let files = self.files();
-        let lens = files.retired.iter().filter_map(|name| files.lens.get(name));
-        lens.map(|len| len.load(Relaxed)).sum()
+        let retired = files.retired.iter();
+        let known = retired.filter_map(|name| files.known.get(name));
+        known.map(|known| known.len.load(Relaxed)).sum()
     }
 
     /// Deletes the manifest and all files of searches: there is nothing to go on with any more.
     pub fn clear(&self) -> Result<(), Error> {
         // First the manifest, for good, so that there is none that lists what is gone.
-        self.delete(manifest::NAME)?;
+        self.delete([manifest::NAME.to_owned()])?;
+        self.settle()?;
         self.inner
             .disk
             .sync_folder()
@@ -249,15 +301,29 @@ impl Folder {
         self.inner.disk.medium()
     }
 
-    /// Bytes that can still be written, by the limit and by the device.
+    /// Bytes that can still be written, by the limit and by the device, when all that could be
+    /// deleted is gone.
     pub fn free_bytes(&self) -> Result<u64, Error> {
-        let free = self
-            .inner
-            .disk
-            .free_bytes()
-            .map_err(|e| Error::from_io("the folder", 0, e))?;
-        let allowed = self.inner.usage.allowed_bytes();
-        Ok(allowed.min(free.saturating_sub(self.inner.reserve_bytes)))
+        let inner = &*self.inner;
+        inner.usage.waiting(|| inner.remover.wait());
+        let free = inner.usage.ask_free(&*inner.disk);
+        let free = free.map_err(|e| Error::from_io("the folder", 0, e))?;
+        let allowed = inner.usage.allowed_bytes();
+        Ok(allowed.min(free.saturating_sub(inner.reserve_bytes)))
+    }
+
+    /// Whether so many bytes can still be written, as far as is known.
+    ///
+    /// The device is asked for every piece that is written. Nothing that happens here makes less of
+    /// what was free then, so it is asked again only where that was too little.
+    pub fn has_free(&self, bytes: u64) -> bool {
+        let inner = &*self.inner;
+        let least = inner
+            .usage
+            .noted_free()
+            .saturating_sub(inner.reserve_bytes)
+            .min(inner.usage.allowed_bytes());
+        least >= bytes || self.free_bytes().map_or(true, |free| free >= bytes)
     }
 
     pub(crate) fn search_id(&self) -> u64 {
@@ -276,58 +342,105 @@ impl Folder {
         &self.inner.usage
     }
 
+    /// Files deleted so far.
+    pub(crate) fn n_gone(&self) -> u64 {
+        self.inner.remover.n_gone()
+    }
+
+    /// Waits for what is to go. Says whether anything has gone since [`n_gone`](Self::n_gone) was
+    /// what is given here.
+    pub(crate) fn has_made_room(&self, n_gone: u64) -> bool {
+        self.inner.usage.waiting(|| self.inner.remover.wait());
+        self.n_gone() > n_gone
+    }
+
+    /// Does something that needs room. If there is none, does it again when all is gone that is to.
+    pub(crate) fn with_room<T>(&self, attempt: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        let n_gone = self.n_gone();
+        match attempt() {
+            Err(Error::Full { .. }) if self.has_made_room(n_gone) => attempt(),
+            outcome => outcome,
+        }
+    }
+
     /// A new file with a name that no other has.
     pub(crate) fn create(&self, kind: Kind) -> Result<OpenFile, Error> {
+        let name = {
+            let mut files = self.files();
+            files.next_number += 1;
+            format!("{}-{:08}.{SUFFIX}", kind.letters(), files.next_number - 1)
+        };
+        let create = || {
+            let created = self.inner.disk.create(&name);
+            created.map_err(|e| Error::from_io(&name, 0, e))
+        };
+        let file = self.with_room(create)?;
         let len = Arc::new(AtomicU64::new(0));
+        let known = Known {
+            len: Arc::clone(&len),
+            file: Some(Arc::downgrade(&file)),
+        };
         let mut files = self.files();
-        let name = format!("{}-{:08}.{SUFFIX}", kind.letters(), files.next_number);
-        files.next_number += 1;
-        files.lens.insert(name.clone(), Arc::clone(&len));
+        files.known.insert(name.clone(), known);
         files.fresh.insert(name.clone());
         drop(files);
-        match self.inner.disk.create(&name) {
-            Ok(file) => Ok(OpenFile {
-                name,
-                file,
-                len,
-                folder: self.clone(),
-            }),
-            Err(error) => {
-                let mut files = self.files();
-                files.lens.remove(&name);
-                files.fresh.remove(&name);
-                Err(Error::from_io(&name, 0, error))
-            }
-        }
+        Ok(OpenFile {
+            name,
+            file,
+            len,
+            folder: self.clone(),
+        })
     }
 
     /// A file that is there.
     pub(crate) fn open_file(&self, name: &str) -> Result<OpenFile, Error> {
-        let Some(len) = self.files().lens.get(name).map(Arc::clone) else {
-            return Err(Error::damaged(name, 0, "the file is missing"));
-        };
-        match self.inner.disk.open(name) {
-            Ok(file) => Ok(OpenFile {
-                name: name.to_owned(),
-                file,
-                len,
-                folder: self.clone(),
-            }),
-            Err(error) => Err(Error::from_io(name, 0, error)),
+        let missing = || Error::damaged(name, 0, "the file is missing");
+        if !self.files().known.contains_key(name) {
+            return Err(missing());
         }
+        let opened = self.inner.disk.open(name);
+        let file = opened.map_err(|e| Error::from_io(name, 0, e))?;
+        let mut files = self.files();
+        let known = files.known.get_mut(name).ok_or_else(missing)?;
+        known.file = Some(Arc::downgrade(&file));
+        Ok(OpenFile {
+            name: name.to_owned(),
+            file,
+            len: Arc::clone(&known.len),
+            folder: self.clone(),
+        })
     }
 
-    fn delete(&self, name: &str) -> Result<(), Error> {
-        match self.inner.disk.remove(name) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::from_io(name, 0, error));
+    /// Has files deleted, in this order.
+    fn delete(&self, names: impl IntoIterator<Item = String>) -> Result<(), Error> {
+        self.doom(names);
+        self.take_failures()
+    }
+
+    fn doom(&self, names: impl IntoIterator<Item = String>) {
+        let mut files = self.files();
+        let doom = |name: String| {
+            let known = files.known.remove(&name);
+            let Known { len, file } = known.unwrap_or_else(|| Known::unopened(0));
+            let file = file.and_then(|file| file.upgrade());
+            Doomed { name, len, file }
+        };
+        let doomed = names.into_iter().map(doom).collect();
+        drop(files);
+        self.inner.remover.remove(doomed);
+    }
+
+    /// The first error of those that deleting has met since it was last asked. The files are still
+    /// there, so they are known again.
+    fn take_failures(&self) -> Result<(), Error> {
+        let mut first = Ok(());
+        for (Doomed { name, len, .. }, error) in self.inner.remover.take_failures() {
+            if first.is_ok() {
+                first = Err(Error::from_io(&name, 0, error));
             }
-            _ => {}
+            self.files().known.insert(name, Known { len, file: None });
         }
-        if let Some(len) = self.files().lens.remove(name) {
-            self.inner.usage.shrink(len.load(Relaxed));
-        }
-        Ok(())
+        first
     }
 
     fn files(&self) -> MutexGuard<'_, Files> {
@@ -357,7 +470,8 @@ impl OpenFile {
     pub(crate) fn grow_to(&self, end: u64) -> Result<(), Error> {
         let more = end.saturating_sub(self.len());
         let inner = &*self.folder.inner;
-        inner.usage.grow(more, &*inner.disk, inner.reserve_bytes)?;
+        let grow = || inner.usage.grow(more, &*inner.disk, inner.reserve_bytes);
+        self.folder.with_room(grow)?;
         self.len.fetch_add(more, Relaxed);
         Ok(())
     }

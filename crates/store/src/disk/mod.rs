@@ -17,6 +17,7 @@ mod native;
 mod parent_code;
 mod parent_log;
 mod reader;
+mod removal;
 mod threads;
 mod usage;
 mod writer;

@@ -233,11 +233,8 @@ impl ParentLog {
             return Ok(());
         };
         let mut writer = BlockWriter::create(folder, Kind::PARENTS)?;
-        if let Err(error) = blocks.iter().try_for_each(|block| writer.put(block)) {
-            // The blocks are still in memory; the first error is the one to tell.
-            let _ = folder.retire(writer.name());
-            return Err(error);
-        }
+        // Should this fail, the blocks are still in memory, and the file goes with its writer.
+        blocks.iter().try_for_each(|block| writer.put(block))?;
         self.blocks = Blocks::Disk(Box::new(Mutex::new(writer)));
         Ok(())
     }

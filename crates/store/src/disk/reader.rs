@@ -75,6 +75,11 @@ impl BlockFile {
         self.file.len()
     }
 
+    /// Deletes the file, unless a manifest may list it: nobody has any use for it.
+    pub fn abandon(&self) {
+        self.file.folder.abandon(&self.file.name);
+    }
+
     /// Reads one block into `payload`, in place of what is there.
     pub fn get(&self, number: u32, payload: &mut Vec<u8>) -> Result<(), Error> {
         let (offset, len) = self.place(number)?;

@@ -222,11 +222,12 @@ fn the_limit_is_never_passed() {
     let statistics = folder.statistics();
     assert!(statistics.peak_disk_bytes <= limit_bytes);
     assert!(statistics.peak_disk_bytes > limit_bytes - (64 << 10));
-    drop(writer);
     let on_disk = fs::metadata(path.path().join(&name)).unwrap().len();
     assert!(on_disk <= statistics.disk_bytes);
-    // What is deleted makes room again.
-    folder.retire(&name).unwrap();
+    drop(writer);
+    // It is of no use, so it goes, and makes room again.
+    folder.settle().unwrap();
+    assert!(!path.path().join(&name).exists());
     assert_eq!(folder.statistics().disk_bytes, 0);
     write(&folder, 10);
 }
@@ -244,11 +245,13 @@ fn retired_files_go_with_the_next_manifest_and_unlisted_ones_at_opening() {
         unreachable!("four files were written");
     };
     folder.retire(fresh).unwrap();
+    folder.settle().unwrap();
     assert!(!exists(fresh));
     folder.commit(b"first").unwrap();
     folder.retire(old).unwrap();
     assert!(exists(old));
     folder.commit(b"second").unwrap();
+    folder.settle().unwrap();
     assert!(!exists(old));
     let before = folder.statistics().disk_bytes;
     drop(folder);

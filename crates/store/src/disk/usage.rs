@@ -1,5 +1,6 @@
 //! What a folder has cost so far, and what it may cost.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,9 @@ pub(crate) struct Usage {
     disk_bytes: AtomicU64,
     peak_disk_bytes: AtomicU64,
     waited_nanos: AtomicU64,
+    /// What is free on the device, by its last answer and what was claimed with it. At first
+    /// nothing is known to be.
+    noted_free: AtomicU64,
     limit_bytes: u64,
 }
 
@@ -52,10 +56,12 @@ impl Usage {
         let full = Error::Full { needed: bytes };
         // A disk that cannot say what is free will say when it is full.
         if bytes > 0
-            && let Ok(free) = disk.free_bytes()
-            && free < bytes.saturating_add(reserve_bytes)
+            && let Ok(free) = self.ask_free(disk)
         {
-            return Err(full);
+            if free < bytes.saturating_add(reserve_bytes) {
+                return Err(full);
+            }
+            self.noted_free.fetch_min(free - bytes, Relaxed);
         }
         let claim = |now: u64| {
             now.checked_add(bytes)
@@ -68,6 +74,18 @@ impl Usage {
             }
             Err(_) => Err(full),
         }
+    }
+
+    /// Bytes that are free on the device, by its own account.
+    pub(crate) fn ask_free(&self, disk: &dyn Disk) -> io::Result<u64> {
+        let free = disk.free_bytes()?;
+        self.noted_free.store(free, Relaxed);
+        Ok(free)
+    }
+
+    /// Bytes that were free on the device when it was last asked, without those claimed then.
+    pub(crate) fn noted_free(&self) -> u64 {
+        self.noted_free.load(Relaxed)
     }
 
     /// Bytes that the limit still allows.

@@ -3,6 +3,7 @@
 //! Blocks are framed into a chunk where they will lie side by side on disk; a full chunk is handed
 //! to the writing thread, and filling goes on in another one. An error of that thread is seen when
 //! its chunk is used again, some blocks later, or at the next flush.
+//! A file that was begun and is given up before anyone could read it goes with its writer.
 
 use std::collections::VecDeque;
 use std::io;
@@ -23,8 +24,19 @@ pub struct BlockWriter {
     n_blocks: u32,
     /// The chunk being filled.
     filling: Option<Filling>,
-    in_flight: VecDeque<(Pending, u64)>,
+    in_flight: VecDeque<(Pending, Piece)>,
     failed: Option<Failure>,
+    /// Whether someone may want what is in the file, though nothing more is appended to it.
+    is_of_use: bool,
+}
+
+/// What is being written from a chunk.
+#[derive(Clone, Copy)]
+struct Piece {
+    offset: u64,
+    len: usize,
+    /// Files that were gone when it was handed in.
+    n_gone: u64,
 }
 
 struct Filling {
@@ -54,19 +66,18 @@ impl BlockWriter {
         };
         let mut sector = Aligned::new(SECTOR_BYTES);
         frame::write_header(sector.bytes_mut(), &identity);
-        let written = file.grow_to(SECTOR_BYTES as u64).and_then(|()| {
+        // Should this fail, the file goes with the writer.
+        let writer = Self::at_end(file, identity, 0, false);
+        let file = &writer.file;
+        file.grow_to(SECTOR_BYTES as u64)?;
+        folder.with_room(|| {
             folder
                 .usage()
                 .waiting(|| file.file.write_at(sector.bytes(), 0))
                 .map_err(|e| Error::from_io(&file.name, SECTOR_BYTES as u64, e))
-        });
-        if let Err(error) = written {
-            // The first error is the one to tell.
-            let _ = folder.retire(&file.name);
-            return Err(error);
-        }
+        })?;
         folder.usage().count_written(SECTOR_BYTES);
-        Ok(Self::at_end(file, identity, 0))
+        Ok(writer)
     }
 
     /// Goes on behind the first `n_blocks` blocks of a file that is there; what it has besides is
@@ -76,10 +87,10 @@ impl BlockWriter {
         let end = file.end()?;
         let (file, identity) = file.into_parts();
         file.cut_to(end)?;
-        Ok(Self::at_end(file, identity, n_blocks))
+        Ok(Self::at_end(file, identity, n_blocks, true))
     }
 
-    fn at_end(file: OpenFile, identity: Identity, n_blocks: u32) -> Self {
+    fn at_end(file: OpenFile, identity: Identity, n_blocks: u32, is_of_use: bool) -> Self {
         Self {
             stream: Stream::new(file.folder.pool()),
             file,
@@ -88,6 +99,7 @@ impl BlockWriter {
             filling: None,
             in_flight: VecDeque::new(),
             failed: None,
+            is_of_use,
         }
     }
 
@@ -123,12 +135,15 @@ impl BlockWriter {
             .waiting(|| self.file.file.sync())
             .map_err(|e| Error::from_io(&self.file.name, 0, e));
         // What a failed sync has lost is unknown, and another one may not tell.
-        self.note(synced)
+        self.note(synced)?;
+        self.is_of_use = true;
+        Ok(())
     }
 
     /// The blocks so far, for reading, while the file goes on.
     pub fn written(&mut self) -> Result<BlockFile, Error> {
         self.flush()?;
+        self.is_of_use = true;
         Ok(BlockFile::new(
             self.file.clone(),
             self.identity.clone(),
@@ -168,13 +183,13 @@ impl BlockWriter {
     /// Memory for the next blocks: what was just written from, for it is warm; else free memory
     /// within this writer's share; else what is written next.
     fn next_chunk(&mut self) -> Result<Chunk, Error> {
-        let Some((pending, len)) = self.in_flight.front() else {
+        let Some((pending, piece)) = self.in_flight.front() else {
             return Ok(self.stream.take_any());
         };
         if let Some(done) = pending.poll() {
-            let len = *len;
+            let piece = *piece;
             self.in_flight.pop_front();
-            return self.written_from(done, len);
+            return self.written_from(done, piece);
         }
         if self.in_flight.len() < self.stream.share()
             && let Some(chunk) = self.stream.take()
@@ -190,31 +205,47 @@ impl BlockWriter {
             return Ok(());
         };
         let offset = frame::offset_of(filling.first);
-        let len = filling.len as u64;
-        self.file.grow_to(offset + len)?;
-        self.file.folder.usage().count_written(filling.len);
-        let pending = self.file.folder.threads().submit(Job {
+        let len = filling.len;
+        let folder = &self.file.folder;
+        let n_gone = folder.n_gone();
+        self.file.grow_to(offset + len as u64)?;
+        folder.usage().count_written(len);
+        let pending = folder.threads().submit(Job {
             file: self.file.file.clone(),
             chunk: filling.chunk,
-            work: Work::Write(offset, filling.len),
+            work: Work::Write(offset, len),
         });
-        self.in_flight.push_back((pending, len));
+        let piece = Piece {
+            offset,
+            len,
+            n_gone,
+        };
+        self.in_flight.push_back((pending, piece));
         Ok(())
     }
 
     /// The chunk of the oldest write, when that is done.
     fn take_done(&mut self) -> Result<Chunk, Error> {
-        let Some((pending, len)) = self.in_flight.pop_front() else {
+        let Some((pending, piece)) = self.in_flight.pop_front() else {
             return Ok(self.stream.take_any());
         };
         let done = self.file.folder.usage().waiting(|| pending.wait());
-        self.written_from(done, len)
+        self.written_from(done, piece)
     }
 
-    fn written_from(&self, done: Result<Done, io::Error>, len: u64) -> Result<Chunk, Error> {
-        let failed = |e| Error::from_io(&self.file.name, len, e);
+    /// The chunk of a write that is done.
+    fn written_from(&self, done: Result<Done, io::Error>, piece: Piece) -> Result<Chunk, Error> {
+        let failed = |e| Error::from_io(&self.file.name, piece.len as u64, e);
         let (chunk, outcome) = done.map_err(failed)?;
-        outcome.map_err(failed)?;
+        match outcome.map_err(failed) {
+            // A disk that had not said so before may be full of what was about to go.
+            Err(Error::Full { .. }) if self.file.folder.has_made_room(piece.n_gone) => {
+                let bytes = &chunk.bytes()[..piece.len];
+                let again = self.file.file.write_at(bytes, piece.offset);
+                again.map_err(failed)?;
+            }
+            outcome => outcome?,
+        }
         Ok(chunk)
     }
 
@@ -256,5 +287,18 @@ impl BlockSink for BlockWriter {
         self.check()?;
         let outcome = self.append(payload);
         self.note(outcome)
+    }
+}
+
+impl Drop for BlockWriter {
+    fn drop(&mut self) {
+        if self.is_of_use && self.failed.is_none() {
+            return;
+        }
+        // What is still being written would take room after the file is gone.
+        for (pending, _) in self.in_flight.drain(..) {
+            let _ = pending.wait();
+        }
+        self.file.folder.abandon(&self.file.name);
     }
 }
