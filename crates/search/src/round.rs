@@ -117,11 +117,16 @@ impl<'a> Rounds<'a> {
     /// Memory for what goes to the disk and comes back, once something does.
     fn disk_buffer_bytes(&self) -> u64 {
         match &self.on_disk {
-            Some(on_disk) if on_disk.resumable || self.external.is_some() => {
+            Some(on_disk) if on_disk.resumable || has_written(&on_disk.folder) => {
                 on_disk.folder.data_bytes()
             }
             _ => 0,
         }
+    }
+
+    /// Memory held when a preparation has begun, in bytes.
+    fn bytes_with_disk_buffers(&self, folder: &Folder) -> u64 {
+        self.data_bytes() - self.disk_buffer_bytes() + folder.data_bytes()
     }
 
     /// What went to the disk and came back.
@@ -420,10 +425,11 @@ impl<'a> Rounds<'a> {
     /// While memory fills up, goes on with what shall be done when it ends.
     fn prepare(&mut self) -> Result<(), Error> {
         let memory_bytes = self.sizes.memory_bytes;
-        let held_bytes = self.data_bytes();
         let (Some(on_disk), Visited::Keys(keyed)) = (&self.on_disk, &self.shared.visited) else {
             return Ok(());
         };
+        // So that what is held does not leap when it begins.
+        let held_bytes = self.bytes_with_disk_buffers(&on_disk.folder);
         if self.external.is_some() || !Preparation::is_due(held_bytes, memory_bytes) {
             return Ok(());
         }
@@ -486,10 +492,17 @@ impl<'a> Rounds<'a> {
     }
 
     /// The search has come to its end. What it has prepared for another end is of no use any more.
-    pub(crate) fn end(&mut self) {
-        // If files stay, nobody is the worse for it: they are deleted with the folder, or when it
-        // is next opened.
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
+        let settle = |rounds: &Self| match &rounds.on_disk {
+            Some(on_disk) => on_disk.folder.settle(),
+            None => Ok(()),
+        };
+        let settled = settle(self);
+        // If these files stay, nobody is the worse for it: they are deleted with the folder, or
+        // when it is next opened.
         let _ = self.discard_preparation(Preparing::Never);
+        let _ = settle(self);
+        Ok(settled?)
     }
 
     /// From now on the set is a cache, for `tiers` have all it had.
@@ -907,9 +920,12 @@ const FREE_SHARE: u64 = 8;
 /// Whether the disk, or what may be used of it, will soon be full.
 fn is_nearly_full(folder: &Folder) -> bool {
     let used = folder.statistics().disk_bytes;
-    folder
-        .free_bytes()
-        .is_ok_and(|free| free < used / FREE_SHARE)
+    !folder.has_free(used / FREE_SHARE)
+}
+
+/// Whether anything was written, so that there are buffers for it.
+fn has_written(folder: &Folder) -> bool {
+    folder.statistics().written_bytes > 0
 }
 
 /// How far the search is with what it does before memory ends.

@@ -55,10 +55,7 @@ impl Commits {
     fn keeps_too_much(&self) -> bool {
         let folder = &self.on_disk.folder;
         let retired = folder.retired_bytes();
-        let is_free = || {
-            let wanted = retired.saturating_mul(FREE_FOR_RETIRED);
-            folder.free_bytes().map_or(true, |free| free >= wanted)
-        };
+        let is_free = || folder.has_free(retired.saturating_mul(FREE_FOR_RETIRED));
         retired > self.most_retired || (retired > 0 && !is_free())
     }
 

@@ -1,4 +1,7 @@
 //! One sorted run: a stretch of a tier's key space, in a file or in memory.
+//!
+//! A file that no manifest lists goes with its run, for nobody else knows it: where a disk runs
+//! full or a search is stopped, runs are given up that nobody comes to retire.
 
 use std::sync::Arc;
 
@@ -16,8 +19,8 @@ pub(crate) struct Segment {
     pub(super) run: Run,
     /// Version of the layout of its keys.
     pub(super) version: u32,
-    /// Name and number of blocks; `None` where it is in memory.
-    file: Option<(String, u32)>,
+    /// `None` where it is in memory.
+    file: Option<Arc<BlockFile>>,
     pub(super) data_bytes: u64,
 }
 
@@ -32,13 +35,13 @@ impl Segment {
         if durable {
             sink.sync()?;
         }
-        let file = sink.finish()?;
+        let file = Arc::new(sink.finish()?);
         let name = file.name().to_owned();
         Ok(Segment {
             version,
-            file: Some((name.clone(), written.n_blocks)),
             data_bytes: written.data_bytes,
-            run: Run::new(Arc::new(file), written, &name),
+            run: Run::new(Arc::clone(&file) as _, written, &name),
+            file: Some(file),
         })
     }
 
@@ -55,22 +58,21 @@ impl Segment {
 
     /// Opens a run again.
     pub(super) fn open(folder: &Folder, entry: &RunEntry) -> Result<Self, Error> {
-        let file = BlockFile::open(folder, &entry.name, RUN, entry.n_blocks)?;
-        let data_bytes = file.disk_bytes();
+        let file = Arc::new(BlockFile::open(folder, &entry.name, RUN, entry.n_blocks)?);
         Ok(Segment {
-            run: Run::open(Arc::new(file), entry.n_blocks, &entry.name)?,
+            run: Run::open(Arc::clone(&file) as _, entry.n_blocks, &entry.name)?,
             version: entry.version,
-            file: Some((entry.name.clone(), entry.n_blocks)),
-            data_bytes,
+            data_bytes: file.disk_bytes(),
+            file: Some(file),
         })
     }
 
     /// How a manifest lists it; it must be on disk.
     pub(super) fn entry(&self) -> RunEntry {
-        let (name, n_blocks) = self.file.clone().expect("only files are listed");
+        let file = self.file.as_ref().expect("only files are listed");
         RunEntry {
-            name,
-            n_blocks,
+            name: file.name().to_owned(),
+            n_blocks: file.n_blocks(),
             version: self.version,
         }
     }
@@ -94,10 +96,18 @@ impl Segment {
     }
 
     /// Gives up the file, once nothing refers to it any more.
-    pub(super) fn retire(self, folder: &Folder) -> Result<(), Error> {
-        match self.file {
-            Some((name, _)) => folder.retire(&name),
+    pub(super) fn retire(mut self, folder: &Folder) -> Result<(), Error> {
+        match self.file.take() {
+            Some(file) => folder.retire(file.name()),
             None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            file.abandon();
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Preparations of a set that grows, on a disk in memory.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use hadal_store::{Keys, N_PARTITIONS};
+use hadal_store::disk::{Folder, FolderOptions};
+use hadal_store::{Error, Keys, N_PARTITIONS};
+use hadal_testkit::disk::CrashDisk;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -120,4 +123,39 @@ fn what_was_in_vain_leaves_nothing() {
     assert!(bench.folder.statistics().disk_bytes > 0);
     begun.discard(&bench.folder).expect("files go");
     assert_eq!(bench.folder.statistics().disk_bytes, 0);
+}
+
+/// Some runs of a group are whole when another finds no room; nobody knows them by then.
+#[test]
+fn a_disk_that_is_full_is_left_empty() {
+    for (n_threads, is_told) in [(1, true), (2, true), (2, false)] {
+        let disk = CrashDisk::new();
+        let options = FolderOptions {
+            buffer_bytes: 0,
+            reserve_bytes: 0,
+            ..FolderOptions::default()
+        };
+        let mut bench = Bench::new();
+        (bench.folder, _) = Folder::open(Arc::new(disk.clone()), options).expect("a folder");
+        let means = bench.means(n_threads, false);
+        let mut rng = Pcg64Mcg::seed_from_u64(13);
+        let keys: Vec<u64> = (0..120_000).map(|_| rng.random()).collect();
+        add(&bench, &keys, 0);
+        let set = read(&bench.keyed.set);
+        let mut begun = Preparation::new(&set, MEMORY_BYTES, &means);
+        let keep_up =
+            |begun: &mut Preparation| begun.keep_up(&set, MEMORY_BYTES, MEMORY_BYTES, &means);
+        keep_up(&mut begun).expect("a run");
+        // The next group gets half as much as it needs.
+        let used = disk.used_bytes();
+        disk.set_capacity(used + used / 2, is_told);
+        assert!(matches!(keep_up(&mut begun), Err(Error::Full { .. })));
+        bench.folder.settle().expect("files go");
+        assert_eq!(disk.used_bytes(), used);
+        assert_eq!(bench.folder.statistics().disk_bytes, used);
+        begun.discard(&bench.folder).expect("files go");
+        bench.folder.settle().expect("files go");
+        assert_eq!(disk.used_bytes(), 0);
+        assert_eq!(bench.folder.statistics().disk_bytes, 0);
+    }
 }
