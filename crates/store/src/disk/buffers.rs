@@ -173,6 +173,11 @@ impl Chunk {
         self.memory.as_mut().map_or(&mut [], Aligned::bytes_mut)
     }
 
+    /// Whether it is its stream's own, which has no other then.
+    pub(crate) fn is_own(&self) -> bool {
+        self.is_own
+    }
+
     /// Blocks that fit.
     pub(crate) fn n_frames(&self) -> usize {
         self.bytes().len() / FRAME_BYTES

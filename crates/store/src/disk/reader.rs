@@ -12,7 +12,7 @@ use super::buffers::{Aligned, Chunk, Stream};
 use super::folder::{Folder, OpenFile};
 use super::frame::{self, FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, Identity, Kind};
 use super::medium::SECTOR_BYTES;
-use super::threads::{Job, Pending, Work};
+use super::threads::{Job, Pending, Work, do_now};
 use crate::{BlockReader, BlockSource, Error};
 
 /// A file of blocks; clones are the same file.
@@ -181,14 +181,14 @@ impl Reader {
                 return;
             };
             // An impossible block is left for when its turn comes.
-            if self.ask(chunk).is_err() {
+            if self.ask(chunk, false).is_err() {
                 return;
             }
         }
     }
 
-    /// Asks for as many blocks as fit into `chunk`.
-    fn ask(&mut self, chunk: Chunk) -> Result<(), Error> {
+    /// Asks for as many blocks as fit into `chunk`; reads them here if they are wanted `now`.
+    fn ask(&mut self, chunk: Chunk, now: bool) -> Result<(), Error> {
         let mut pieces: Vec<(u64, Range<usize>)> = Vec::new();
         let mut slots = Vec::with_capacity(chunk.n_frames());
         let mut filled = 0;
@@ -231,11 +231,16 @@ impl Reader {
         }
         let folder = &self.file.file.folder;
         folder.usage().count_read(filled);
-        let pending = folder.threads().submit(Job {
+        let job = Job {
             file: self.file.file.file.clone(),
             chunk,
             work: Work::Read(pieces),
-        });
+        };
+        let pending = if now {
+            folder.usage().waiting(|| do_now(job))
+        } else {
+            folder.threads().submit(job)
+        };
         self.pending.push_back((pending, slots));
         Ok(())
     }
@@ -251,7 +256,10 @@ impl Reader {
                 return Ok(false);
             }
             let chunk = self.stream.take_any();
-            self.ask(chunk)?;
+            // With a block of its own a stream could only wait for the thread.
+            let is_own = chunk.is_own();
+            self.ask(chunk, is_own)?;
+            self.read_ahead();
         }
         let Some((pending, slots)) = self.pending.pop_front() else {
             return Ok(false);

@@ -3,6 +3,7 @@
 //! Blocks are framed into a chunk where they will lie side by side on disk; a full chunk is handed
 //! to the writing thread, and filling goes on in another one. An error of that thread is seen when
 //! its chunk is used again, some blocks later, or at the next flush.
+//! The header goes with the first chunk, so that nobody waits for a new file.
 //! A file that was begun and is given up before anyone could read it goes with its writer.
 
 use std::collections::VecDeque;
@@ -10,8 +11,7 @@ use std::io;
 
 use super::buffers::{Aligned, Chunk, Stream};
 use super::folder::{Folder, OpenFile, random_id};
-use super::frame::{self, FRAME_BYTES, Identity, Kind};
-use super::medium::SECTOR_BYTES;
+use super::frame::{self, FRAME_BYTES, HEADER_BYTES, Identity, Kind};
 use super::reader::BlockFile;
 use super::threads::{Done, Job, Pending, Work};
 use crate::{BLOCK_BYTES, BlockSink, Error};
@@ -22,6 +22,8 @@ pub struct BlockWriter {
     identity: Identity,
     stream: Stream,
     n_blocks: u32,
+    /// Whether the header is in the file, or on its way there.
+    has_header: bool,
     /// The chunk being filled.
     filling: Option<Filling>,
     in_flight: VecDeque<(Pending, Piece)>,
@@ -35,6 +37,8 @@ pub struct BlockWriter {
 struct Piece {
     offset: u64,
     len: usize,
+    /// Whether the header goes before it.
+    with_header: bool,
     /// Files that were gone when it was handed in.
     n_gone: u64,
 }
@@ -64,20 +68,7 @@ impl BlockWriter {
             search_id: folder.search_id(),
             file_id: random_id(),
         };
-        let mut sector = Aligned::new(SECTOR_BYTES);
-        frame::write_header(sector.bytes_mut(), &identity);
-        // Should this fail, the file goes with the writer.
-        let writer = Self::at_end(file, identity, 0, false);
-        let file = &writer.file;
-        file.grow_to(SECTOR_BYTES as u64)?;
-        folder.with_room(|| {
-            folder
-                .usage()
-                .waiting(|| file.file.write_at(sector.bytes(), 0))
-                .map_err(|e| Error::from_io(&file.name, SECTOR_BYTES as u64, e))
-        })?;
-        folder.usage().count_written(SECTOR_BYTES);
-        Ok(writer)
+        Ok(Self::at_end(file, identity, 0, false))
     }
 
     /// Goes on behind the first `n_blocks` blocks of a file that is there; what it has besides is
@@ -90,7 +81,7 @@ impl BlockWriter {
         Ok(Self::at_end(file, identity, n_blocks, true))
     }
 
-    fn at_end(file: OpenFile, identity: Identity, n_blocks: u32, is_of_use: bool) -> Self {
+    fn at_end(file: OpenFile, identity: Identity, n_blocks: u32, is_old: bool) -> Self {
         Self {
             stream: Stream::new(file.folder.pool()),
             file,
@@ -99,7 +90,8 @@ impl BlockWriter {
             filling: None,
             in_flight: VecDeque::new(),
             failed: None,
-            is_of_use,
+            has_header: is_old,
+            is_of_use: is_old,
         }
     }
 
@@ -117,6 +109,7 @@ impl BlockWriter {
     pub fn flush(&mut self) -> Result<(), Error> {
         self.check()?;
         let outcome = self.submit().and_then(|()| {
+            self.write_header()?;
             while !self.in_flight.is_empty() {
                 self.wait_for_one()?;
             }
@@ -199,6 +192,29 @@ impl BlockWriter {
         self.take_done()
     }
 
+    fn header(&self) -> Aligned {
+        let mut sector = Aligned::new(HEADER_BYTES);
+        frame::write_header(sector.bytes_mut(), &self.identity);
+        sector
+    }
+
+    /// Writes the header, if it did not go with a block.
+    fn write_header(&mut self) -> Result<(), Error> {
+        if self.has_header {
+            return Ok(());
+        }
+        self.has_header = true;
+        let file = &self.file;
+        file.grow_to(HEADER_BYTES as u64)?;
+        file.folder.usage().count_written(HEADER_BYTES);
+        let header = self.header();
+        file.folder.with_room(|| {
+            let usage = file.folder.usage();
+            let written = usage.waiting(|| file.file.write_at(header.bytes(), 0));
+            written.map_err(|e| Error::from_io(&file.name, HEADER_BYTES as u64, e))
+        })
+    }
+
     /// Hands what is filled to the writing thread.
     fn submit(&mut self) -> Result<(), Error> {
         let Some(filling) = self.filling.take() else {
@@ -209,15 +225,20 @@ impl BlockWriter {
         let folder = &self.file.folder;
         let n_gone = folder.n_gone();
         self.file.grow_to(offset + len as u64)?;
-        folder.usage().count_written(len);
+        let header = (!self.has_header).then(|| self.header());
+        let with_header = header.is_some();
+        let header_len = if with_header { HEADER_BYTES } else { 0 };
+        self.has_header = true;
+        folder.usage().count_written(header_len + len);
         let pending = folder.threads().submit(Job {
             file: self.file.file.clone(),
             chunk: filling.chunk,
-            work: Work::Write(offset, len),
+            work: Work::Write(offset, len, header),
         });
         let piece = Piece {
             offset,
             len,
+            with_header,
             n_gone,
         };
         self.in_flight.push_back((pending, piece));
@@ -240,9 +261,14 @@ impl BlockWriter {
         match outcome.map_err(failed) {
             // A disk that had not said so before may be full of what was about to go.
             Err(Error::Full { .. }) if self.file.folder.has_made_room(piece.n_gone) => {
+                let file = &self.file.file;
+                // The header may have been what found no room.
+                if piece.with_header {
+                    let header = self.header();
+                    file.write_at(header.bytes(), 0).map_err(failed)?;
+                }
                 let bytes = &chunk.bytes()[..piece.len];
-                let again = self.file.file.write_at(bytes, piece.offset);
-                again.map_err(failed)?;
+                file.write_at(bytes, piece.offset).map_err(failed)?;
             }
             outcome => outcome?,
         }
