@@ -17,10 +17,8 @@ const LOOK_AHEAD: usize = 1 << MAX_SIZE_LOG;
 /// A block in the making.
 pub(crate) struct BlockBuilder {
     n_words: usize,
-    with_ordinals: bool,
     /// Keys of the block and those that still wait for a group.
     keys: Vec<u64>,
-    ordinals: Vec<u64>,
     /// The groups so far, with the masks of each in whole words.
     groups: Vec<PlannedGroup>,
     group_masks: Vec<u64>,
@@ -30,8 +28,6 @@ pub(crate) struct BlockBuilder {
     /// Bytes of all packed numbers, and how many groups have any.
     packed_bytes: usize,
     n_masks: usize,
-    least_ordinal: u64,
-    greatest_ordinal: u64,
     /// Bytes of a reduced key in the block before: a first guess for this one.
     last_reduced_bytes: usize,
     block: Vec<u8>,
@@ -45,34 +41,29 @@ struct PlannedGroup {
 }
 
 impl BlockBuilder {
-    pub(crate) fn new(n_words: usize, with_ordinals: bool) -> Self {
+    pub(crate) fn new(n_words: usize) -> Self {
         assert!(
             (1..=MAX_WORDS).contains(&n_words),
             "keys have 1 to 16 words"
         );
         BlockBuilder {
             n_words,
-            with_ordinals,
             keys: Vec::new(),
-            ordinals: Vec::new(),
             groups: Vec::new(),
             group_masks: Vec::new(),
             n_grouped: 0,
             mask: [0; MAX_WORDS],
             packed_bytes: 0,
             n_masks: 0,
-            least_ordinal: u64::MAX,
-            greatest_ordinal: 0,
             last_reduced_bytes: 0,
             block: Vec::with_capacity(BLOCK_BYTES),
         }
     }
 
-    /// Takes keys, ascending and behind all before, and their ordinals, if they have some.
+    /// Takes keys, ascending and behind all before.
     /// Call [`BlockBuilder::next_block`] until it has none before the next call.
-    pub(crate) fn push(&mut self, keys: &[u64], ordinals: &[u64]) {
+    pub(crate) fn push(&mut self, keys: &[u64]) {
         self.keys.extend_from_slice(keys);
-        self.ordinals.extend_from_slice(ordinals);
     }
 
     /// The next block, if there are keys enough to fill one, or keys at all and no more `to_come`.
@@ -93,7 +84,7 @@ impl BlockBuilder {
 
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let n_words = self.keys.capacity() + self.ordinals.capacity() + self.group_masks.capacity();
+        let n_words = self.keys.capacity() + self.group_masks.capacity();
         let groups = self.groups.capacity() * size_of::<PlannedGroup>();
         (8 * n_words + groups + self.block.capacity()) as u64
     }
@@ -162,25 +153,16 @@ impl BlockBuilder {
                 mask[i] |= differ[i] | (first[i] ^ block_first[i]);
             }
             let n_grouped = self.n_grouped + (1 << size_log);
-            let (mut least, mut greatest) = (self.least_ordinal, self.greatest_ordinal);
-            if self.with_ordinals {
-                for &ordinal in &self.ordinals[self.n_grouped..n_grouped] {
-                    least = least.min(ordinal);
-                    greatest = greatest.max(ordinal);
-                }
-            }
             let packed_bytes = self.packed_bytes + packed_len(size_log, width);
             let n_masks = self.n_masks + usize::from(size_log > 0);
             let n_groups = self.groups.len() + 1;
             let reduced_bits: u32 = mask[..n_words].iter().map(|word| word.count_ones()).sum();
             let reduced_bytes = reduced_bits.div_ceil(8) as usize;
             let data_bytes = packed_bytes + n_masks * reduced_bytes;
-            let ordinal_bytes = (n_grouped * ordinal_bits(least, greatest) as usize).div_ceil(8);
             let len = HEADER_BYTES
                 + 16 * n_words
                 + n_groups * (reduced_bytes + 3)
                 + data_bytes
-                + ordinal_bytes
                 + PADDING_BYTES;
             if len > BLOCK_BYTES || n_grouped > MAX_KEYS {
                 return true;
@@ -192,7 +174,6 @@ impl BlockBuilder {
             });
             self.group_masks.extend_from_slice(&differ[..n_words]);
             self.mask = mask;
-            (self.least_ordinal, self.greatest_ordinal) = (least, greatest);
             self.packed_bytes = packed_bytes;
             self.n_masks = n_masks;
             self.n_grouped = n_grouped;
@@ -205,30 +186,14 @@ impl BlockBuilder {
         let reduction = Reduction::new(&self.keys[..n_words], &self.mask[..n_words])
             .expect("the number of words was checked");
         let reduced_bytes = reduction.n_bytes();
-        let ordinal_bits = if self.with_ordinals {
-            ordinal_bits(self.least_ordinal, self.greatest_ordinal)
-        } else {
-            0
-        };
         let data_len = self.packed_bytes + self.n_masks * reduced_bytes;
-        let least = if self.with_ordinals {
-            self.least_ordinal
-        } else {
-            0
-        };
 
         let block = &mut self.block;
         block.clear();
-        block.extend([
-            VERSION,
-            n_words as u8,
-            u8::from(self.with_ordinals),
-            ordinal_bits as u8,
-        ]);
+        block.extend([VERSION, n_words as u8, 0, 0]);
         for number in [self.n_grouped, self.groups.len(), data_len] {
             block.extend((number as u32).to_le_bytes());
         }
-        block.extend(least.to_le_bytes());
         for word in self.keys[..n_words].iter().chain(&self.mask[..n_words]) {
             block.extend(word.to_le_bytes());
         }
@@ -239,25 +204,14 @@ impl BlockBuilder {
             group_masks: &self.group_masks,
             block,
         });
-        if self.with_ordinals {
-            let mut packer = Packer::new(block);
-            for ordinal in &self.ordinals[..self.n_grouped] {
-                packer.put(ordinal - least, ordinal_bits);
-            }
-            packer.finish();
-        }
         block.extend([0; PADDING_BYTES]);
 
         self.keys.drain(..self.n_grouped * n_words);
-        if self.with_ordinals {
-            self.ordinals.drain(..self.n_grouped);
-        }
         self.groups.clear();
         self.group_masks.clear();
         self.n_grouped = 0;
         self.mask = [0; MAX_WORDS];
         (self.packed_bytes, self.n_masks) = (0, 0);
-        (self.least_ordinal, self.greatest_ordinal) = (u64::MAX, 0);
         self.last_reduced_bytes = reduced_bytes;
     }
 }
@@ -274,14 +228,6 @@ fn copied<const W: usize>(keys: &[u64], n_words: usize) -> [u64; MAX_WORDS] {
 /// Bytes of a group's packed numbers.
 fn packed_len(size_log: usize, width: u32) -> usize {
     (((1 << size_log) - 1) * width as usize).div_ceil(8)
-}
-
-/// Bits of the ordinals between two.
-fn ordinal_bits(least: u64, greatest: u64) -> u32 {
-    match 64 - greatest.saturating_sub(least).leading_zeros() {
-        bits @ 0..=MAX_PACKED_BITS => bits,
-        _ => 64,
-    }
 }
 
 /// Writes first keys, offsets, sizes and data of all groups.

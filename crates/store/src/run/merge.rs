@@ -1,26 +1,25 @@
 //! Many sorted inputs as one.
 
-use super::batch::{Batch, Sorted, key};
+use super::RunKeys;
+use super::batch::key;
 use crate::Error;
 
 /// Keys given at once.
 const BATCH_KEYS: usize = 1024;
 
-/// The keys of several inputs, ascending and distinct, each with the least of its ordinals. If some
-/// inputs have ordinals and others not, keys of the latter count as having ordinal 0.
-pub struct Merge<'a> {
+/// The keys of several runs, ascending and distinct.
+pub(crate) struct Merge<'a> {
     inputs: Vec<Input<'a>>,
     n_words: usize,
-    has_ordinals: bool,
     /// Inputs that are not at their end: a heap by their next keys. Empty before the first batch.
     heap: Vec<u32>,
     is_started: bool,
 }
 
 struct Input<'a> {
-    keys: Box<dyn Sorted + 'a>,
-    batch: Batch,
-    /// The next key in the batch, and the end of the batch.
+    run: RunKeys<'a>,
+    keys: Vec<u64>,
+    /// The next of the keys, and their number.
     at: usize,
     end: usize,
 }
@@ -30,21 +29,20 @@ impl<'a> Merge<'a> {
     ///
     /// # Panics
     /// If an input has keys of another length.
-    pub fn new(n_words: usize, inputs: Vec<Box<dyn Sorted + 'a>>) -> Self {
+    pub(crate) fn new(n_words: usize, inputs: Vec<RunKeys<'a>>) -> Self {
         assert!(
             inputs.iter().all(|input| input.n_words() == n_words),
             "keys that are merged have one length"
         );
         Merge {
             n_words,
-            has_ordinals: inputs.iter().any(|input| input.has_ordinals()),
             heap: Vec::with_capacity(inputs.len()),
             is_started: false,
             inputs: inputs
                 .into_iter()
-                .map(|keys| Input {
-                    keys,
-                    batch: Batch::default(),
+                .map(|run| Input {
+                    run,
+                    keys: Vec::new(),
                     at: 0,
                     end: 0,
                 })
@@ -70,7 +68,7 @@ impl<'a> Merge<'a> {
     fn head<const W: usize>(&self, at: usize) -> &[u64] {
         let n_words = if W == 0 { self.n_words } else { W };
         let input = &self.inputs[self.heap[at] as usize];
-        key(&input.batch.keys, n_words, input.at)
+        key(&input.keys, n_words, input.at)
     }
 
     #[inline(always)]
@@ -105,19 +103,12 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// The ordinal that comes with the next key of the input at the top.
-    #[inline(always)]
-    fn ordinal(&self) -> u64 {
-        let input = &self.inputs[self.heap[0] as usize];
-        input.batch.ordinals.get(input.at).copied().unwrap_or(0)
-    }
-
-    fn fill<const W: usize>(&mut self, out: &mut Batch) -> Result<(), Error> {
+    fn fill<const W: usize>(&mut self, out: &mut Vec<u64>) -> Result<(), Error> {
         let n_words = if W == 0 { self.n_words } else { W };
         if !self.is_started {
             self.start::<W>()?;
         }
-        while out.keys.len() < BATCH_KEYS * n_words {
+        while out.len() < BATCH_KEYS * n_words {
             match self.heap.len() {
                 0 => return Ok(()),
                 1 => return self.take_last_input(out),
@@ -127,16 +118,11 @@ impl<'a> Merge<'a> {
                 }
                 _ => {}
             }
-            let from = out.keys.len();
-            out.keys.extend_from_slice(self.head::<W>(0));
-            let mut least = self.ordinal();
+            let from = out.len();
+            out.extend_from_slice(self.head::<W>(0));
             self.advance::<W>()?;
-            while !self.heap.is_empty() && is_equal::<W>(self.head::<W>(0), &out.keys[from..]) {
-                least = least.min(self.ordinal());
+            while !self.heap.is_empty() && is_equal::<W>(self.head::<W>(0), &out[from..]) {
                 self.advance::<W>()?;
-            }
-            if self.has_ordinals {
-                out.ordinals.push(least);
             }
         }
         Ok(())
@@ -144,33 +130,20 @@ impl<'a> Merge<'a> {
 
     /// Appends keys of the two inputs that are left until one has no more at hand, or there are
     /// enough. Most merges are of two, and this takes a branch for each key that can be foretold.
-    fn fill_from_two<const W: usize>(&mut self, out: &mut Batch) -> Result<(), Error> {
+    fn fill_from_two<const W: usize>(&mut self, out: &mut Vec<u64>) -> Result<(), Error> {
         let n_words = if W == 0 { self.n_words } else { W };
         let [first, second] = [self.heap[0], self.heap[1]].map(|input| input as usize);
         let (a, b) = (&self.inputs[first], &self.inputs[second]);
         let (mut at_a, mut at_b) = (a.at, b.at);
         let n_most = (a.end - at_a).min(b.end - at_b);
         let n_most = n_most.min(BATCH_KEYS);
-        out.keys.reserve(n_most * n_words);
-        let ordinal = |input: &Input<'_>, at: usize| input.batch.ordinals.get(at).copied();
+        out.reserve(n_most * n_words);
         // No input comes to its end within so many steps.
         for _ in 0..n_most {
-            let (key_a, key_b) = (
-                key(&a.batch.keys, n_words, at_a),
-                key(&b.batch.keys, n_words, at_b),
-            );
+            let (key_a, key_b) = (key(&a.keys, n_words, at_a), key(&b.keys, n_words, at_b));
             let takes_a = !is_less::<W>(key_b, key_a);
             let takes_b = !is_less::<W>(key_a, key_b);
-            out.keys
-                .extend_from_slice(if takes_a { key_a } else { key_b });
-            if self.has_ordinals {
-                let (of_a, of_b) = (ordinal(a, at_a).unwrap_or(0), ordinal(b, at_b).unwrap_or(0));
-                out.ordinals.push(match (takes_a, takes_b) {
-                    (true, false) => of_a,
-                    (false, _) => of_b,
-                    (true, true) => of_a.min(of_b),
-                });
-            }
+            out.extend_from_slice(if takes_a { key_a } else { key_b });
             at_a += usize::from(takes_a);
             at_b += usize::from(takes_b);
         }
@@ -192,17 +165,9 @@ impl<'a> Merge<'a> {
     }
 
     /// Appends what the only input left has at hand.
-    fn take_last_input(&mut self, out: &mut Batch) -> Result<(), Error> {
+    fn take_last_input(&mut self, out: &mut Vec<u64>) -> Result<(), Error> {
         let input = &mut self.inputs[self.heap[0] as usize];
-        out.keys
-            .extend_from_slice(&input.batch.keys[input.at * self.n_words..]);
-        if input.batch.ordinals.is_empty() && self.has_ordinals {
-            out.ordinals.resize(out.keys.len() / self.n_words, 0);
-        } else {
-            out.ordinals.extend_from_slice(
-                &input.batch.ordinals[input.at.min(input.batch.ordinals.len())..],
-            );
-        }
+        out.extend_from_slice(&input.keys[input.at * self.n_words..]);
         if !input.refill(self.n_words)? {
             self.heap.clear();
         }
@@ -212,31 +177,24 @@ impl<'a> Merge<'a> {
 
 impl Input<'_> {
     fn refill(&mut self, n_words: usize) -> Result<bool, Error> {
-        let more = self.keys.next_batch(&mut self.batch)?;
-        (self.at, self.end) = (0, self.batch.keys.len() / n_words);
+        let more = self.run.next(&mut self.keys)?;
+        (self.at, self.end) = (0, self.keys.len() / n_words);
         Ok(more && self.end > 0)
     }
 }
 
-impl Sorted for Merge<'_> {
-    fn n_words(&self) -> usize {
-        self.n_words
-    }
-
-    fn has_ordinals(&self) -> bool {
-        self.has_ordinals
-    }
-
-    fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
-        batch.clear();
+impl Merge<'_> {
+    /// Replaces what is in `keys` by the next keys; false, and no keys, at the end.
+    pub(crate) fn next(&mut self, keys: &mut Vec<u64>) -> Result<bool, Error> {
+        keys.clear();
         match self.n_words {
-            1 => self.fill::<1>(batch)?,
-            2 => self.fill::<2>(batch)?,
-            3 => self.fill::<3>(batch)?,
-            4 => self.fill::<4>(batch)?,
-            _ => self.fill::<0>(batch)?,
+            1 => self.fill::<1>(keys)?,
+            2 => self.fill::<2>(keys)?,
+            3 => self.fill::<3>(keys)?,
+            4 => self.fill::<4>(keys)?,
+            _ => self.fill::<0>(keys)?,
         }
-        Ok(!batch.keys.is_empty())
+        Ok(!keys.is_empty())
     }
 }
 

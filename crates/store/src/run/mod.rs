@@ -17,8 +17,8 @@
 //! use std::sync::Arc;
 //! use hadal_store::run::{KeyRange, MemoryBlocks, Run, RunWriter};
 //!
-//! let mut writer = RunWriter::new(MemoryBlocks::default(), 2, false);
-//! writer.push(&[0, 5, 0, 7, 1, 0], &[])?; // three keys of two words
+//! let mut writer = RunWriter::new(MemoryBlocks::default(), 2);
+//! writer.push(&[0, 5, 0, 7, 1, 0])?; // three keys of two words
 //! let (blocks, written) = writer.finish()?;
 //! let run = Run::open(Arc::new(blocks), written.n_blocks, "example")?;
 //!
@@ -58,7 +58,6 @@ pub use compact::compact;
 pub use cursor::RunKeys;
 pub use file::Run;
 pub use memory::MemoryBlocks;
-pub use merge::Merge;
 pub use range::KeyRange;
 pub use recode::{Older, Recode, Versioned};
 pub use sort::{SortScratch, Split, sort_keys, sort_part};
