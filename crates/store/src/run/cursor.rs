@@ -44,11 +44,6 @@ impl<'a> RunKeys<'a> {
         }
     }
 
-    /// Words of a key.
-    pub fn n_words(&self) -> usize {
-        self.run.n_words()
-    }
-
     /// Replaces what is in `keys` by the next keys; false, and no keys, at the end.
     pub fn next(&mut self, keys: &mut Vec<u64>) -> Result<bool, Error> {
         keys.clear();
@@ -139,13 +134,21 @@ impl<'a> Versioned<'a> {
         newest: &'b mut [u64; MAX_WORDS],
     ) -> &'b [u64] {
         let fence = self.run.fence(block);
+        let zero = &[0; MAX_WORDS][..self.n_words()];
+        self.newest(fence, newest).unwrap_or(zero)
+    }
+
+    /// The last key in the newest layout, if there is one that it can express.
+    pub(crate) fn newest_last<'b>(&'b self, newest: &'b mut [u64; MAX_WORDS]) -> Option<&'b [u64]> {
+        self.newest(self.run.last_key()?, newest)
+    }
+
+    /// A key of the run in the newest layout, if that can express it.
+    fn newest<'b>(&self, key: &'b [u64], newest: &'b mut [u64; MAX_WORDS]) -> Option<&'b [u64]> {
         let Some(older) = self.older else {
-            return fence;
+            return Some(key);
         };
         let newest = &mut newest[..older.n_words];
-        if !older.to_newest.recode(fence, newest) {
-            newest.fill(0);
-        }
-        newest
+        older.to_newest.recode(key, newest).then_some(newest)
     }
 }

@@ -46,6 +46,7 @@ mod probe;
 mod range;
 mod recode;
 mod reduced;
+mod row;
 mod sort;
 mod splitters;
 mod subtract;

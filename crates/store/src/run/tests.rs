@@ -10,6 +10,7 @@ use super::batch::{Batch, Sorted};
 use super::bits::{Kernel, Portable};
 use super::finder::Finder;
 use super::merge::Merge;
+use super::row::Row;
 use super::*;
 use crate::{BLOCK_BYTES, Error};
 
@@ -109,10 +110,11 @@ fn written_blocks(random: &mut Pcg64, n_words: usize, keys: &[u64]) -> (MemoryBl
     writer.finish().expect("memory takes all blocks")
 }
 
-/// All keys that `next` gives, some at a time.
-fn all_keys(mut next: impl FnMut(&mut Vec<u64>) -> Result<bool, Error>) -> Result<Vec<u64>, Error> {
+/// All keys of a run in `range`.
+fn listed(run: &Run, range: KeyRange) -> Result<Vec<u64>, Error> {
+    let mut cursor = run.keys(range);
     let (mut all, mut keys) = (Vec::new(), Vec::new());
-    while next(&mut keys)? {
+    while cursor.next(&mut keys)? {
         assert!(!keys.is_empty(), "if there are more, some are given");
         all.extend_from_slice(&keys);
     }
@@ -120,10 +122,16 @@ fn all_keys(mut next: impl FnMut(&mut Vec<u64>) -> Result<bool, Error>) -> Resul
     Ok(all)
 }
 
-/// All keys of a run in `range`.
-fn listed(run: &Run, range: KeyRange) -> Result<Vec<u64>, Error> {
-    let mut keys = run.keys(range);
-    all_keys(|some| keys.next(some))
+/// All keys of several runs in `range`.
+fn merged(runs: &[Versioned], n_words: usize, range: KeyRange) -> Result<Vec<u64>, Error> {
+    let mut merge = Merge::new(n_words, Row::of_runs(runs, range));
+    let mut all = Vec::new();
+    while let Some(keys) = merge.next()? {
+        assert!(!keys.is_empty(), "if there are more, some are given");
+        all.extend_from_slice(keys);
+    }
+    assert!(merge.next()?.is_none(), "the end is the end");
+    Ok(all)
 }
 
 /// Candidates in order, some at a time.
@@ -423,12 +431,26 @@ fn a_merge_is_the_union() {
                 .filter(|_| random.random_range(0..share) == 0)
                 .collect();
             expected.extend(some.iter().map(|key| (*key).clone()));
-            runs.push(written(random, n_words, &flat(some)));
+            // Runs of a tier follow each other.
+            let n_runs = random.random_range(1..5);
+            for keys in some.chunks(some.len().div_ceil(n_runs).max(1)) {
+                runs.push(written(random, n_words, &flat(keys.iter().copied())));
+            }
         }
-        let inputs = runs.iter().map(|run| run.keys(KeyRange::ALL)).collect();
-        let mut merge = Merge::new(n_words, inputs);
-        let merged = all_keys(|keys| merge.next(keys)).expect("runs are whole");
-        assert_eq!(merged, flat(&expected));
+        let runs: Vec<Versioned> = runs.iter().map(Versioned::from).collect();
+        assert!(Row::of_runs(&runs, KeyRange::ALL).len() <= n_inputs);
+        let all = merged(&runs, n_words, KeyRange::ALL).expect("runs are whole");
+        assert_eq!(all, flat(&expected));
+
+        let from = random_bound(random, set, n_words);
+        let to = random_bound(random, set, n_words);
+        let range = KeyRange {
+            from: from.as_deref(),
+            to: to.as_deref(),
+        };
+        let some = merged(&runs, n_words, range).expect("runs are whole");
+        let expected = expected.iter().filter(|key| in_range(key, &from, &to));
+        assert_eq!(some, flat(expected));
     });
 }
 
@@ -563,13 +585,10 @@ fn runs_of_an_older_layout_are_probed_and_merged() {
 
         let runs = [versioned, Versioned::from(&new_run)];
         let splitters = fence_splitters(2, &runs, 3);
-        let mut merged = Vec::new();
+        let mut all = Vec::new();
         for part in 0..splitters.n_parts() {
-            let range = splitters.range(part);
-            let inputs = (runs.iter()).map(|run| RunKeys::new(*run, range)).collect();
-            let mut merge = Merge::new(2, inputs);
-            merged.extend(all_keys(|keys| merge.next(keys)).expect("whole"));
+            all.extend(merged(&runs, 2, splitters.range(part)).expect("whole"));
         }
-        assert_eq!(merged, flat(old.union(&new)));
+        assert_eq!(all, flat(old.union(&new)));
     }
 }
