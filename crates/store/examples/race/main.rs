@@ -86,7 +86,7 @@ fn speeds(data: &Data) {
     let run = sorted(&old, n_words);
     let members: HashSet<&[u64]> = run.chunks(n_words).collect();
     let n_run = run.len() / n_words;
-    let ratios = [1, 10, 50, 100, 1000];
+    let ratios = [1, 2, 3, 4, 6, 10, 50, 100, 1000];
     let candidates: Vec<Vec<u64>> = ratios
         .iter()
         .map(|ratio| {
@@ -147,7 +147,7 @@ fn speeds(data: &Data) {
     print!("{:30}", "");
     ratios
         .iter()
-        .for_each(|ratio| print!("{:>15}", format!("1:{ratio}")));
+        .for_each(|ratio| print!("{:>14}", format!("1:{ratio}")));
     println!();
     for (coding, times) in codings.iter().zip(&times) {
         print!("  {:12}", coding.name());
@@ -159,7 +159,7 @@ fn speeds(data: &Data) {
         for (candidates, time) in candidates.iter().zip(&times[2..]) {
             let n_candidates = (candidates.len() / n_words) as f64;
             print!(
-                "{:>15}",
+                "{:>14}",
                 format!("{:.1} ({:.2})", time / n_candidates, time / n_run as f64)
             );
         }

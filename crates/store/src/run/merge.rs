@@ -173,19 +173,31 @@ fn merge<const W: usize>(
     (at_a, at_b)
 }
 
-/// Whether key `a` comes before `b`: by subtraction, for a branch on the first words would be
-/// unpredictable as often as not.
+/// Whether key `a` comes before `b`: two words at once and without a branch, for one on the first
+/// words would be foretold wrongly as often as not.
 #[inline(always)]
 pub(crate) fn is_less<const W: usize>(a: &[u64], b: &[u64]) -> bool {
     if W == 0 {
         return a < b;
     }
     let (a, b) = (&a[..W], &b[..W]);
-    let mut borrow = false;
-    for i in (0..W).rev() {
-        (_, borrow) = a[i].borrowing_sub(b[i], borrow);
+    let mut is_less = false;
+    for (a, b) in a.rchunks(2).zip(b.rchunks(2)) {
+        let (a, b) = (number(a), number(b));
+        is_less = (a < b) | ((a == b) & is_less);
     }
-    borrow
+    is_less
+}
+
+/// Up to two words as one number.
+#[inline(always)]
+fn number(words: &[u64]) -> u128 {
+    let (high, low) = match *words {
+        [low] => (0, low),
+        [high, low] => (high, low),
+        _ => unreachable!("words come in chunks of one or two"),
+    };
+    u128::from(high) << 64 | u128::from(low)
 }
 
 /// Whether two keys are the same.

@@ -37,6 +37,7 @@ mod compact;
 mod cursor;
 mod damage;
 mod decode;
+mod dense;
 mod encode;
 mod file;
 mod finder;
