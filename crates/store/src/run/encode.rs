@@ -68,13 +68,10 @@ impl BlockBuilder {
 
     /// The next block, if there are keys enough to fill one, or keys at all and no more `to_come`.
     pub(crate) fn next_block(&mut self, to_come: bool) -> Option<&[u8]> {
-        let full = match self.n_words {
-            1 => self.plan::<1>(to_come),
-            2 => self.plan::<2>(to_come),
-            3 => self.plan::<3>(to_come),
-            4 => self.plan::<4>(to_come),
-            _ => self.plan::<0>(to_come),
-        };
+        let full = bits::run(Plan {
+            builder: self,
+            to_come,
+        });
         if self.n_grouped == 0 || (!full && to_come) {
             return None;
         }
@@ -98,21 +95,36 @@ impl BlockBuilder {
         key
     }
 
-    /// Puts keys in groups until the block is full (true) or keys are lacking.
+    /// Puts keys in groups until the block is full (true) or keys are lacking. Keys have `W` words,
+    /// or at most so many where that is [`MAX_WORDS`].
+    #[inline(always)]
     fn plan<const W: usize>(&mut self, to_come: bool) -> bool {
-        let n_words = if W == 0 { self.n_words } else { W };
+        let n_words = if W == MAX_WORDS { self.n_words } else { W };
         loop {
             let keys = &self.keys[self.n_grouped * n_words..];
             let n_waiting = (keys.len() / n_words).min(LOOK_AHEAD);
             if n_waiting == 0 || (to_come && n_waiting < LOOK_AHEAD) {
                 return false;
             }
-            let first: [u64; MAX_WORDS] = copied::<W>(keys, n_words);
-            let block_first: [u64; MAX_WORDS] = copied::<W>(&self.keys, n_words);
+            let first: [u64; W] = copied(keys, n_words);
+            let block_first: [u64; W] = copied(&self.keys, n_words);
+            let mut reduced_bits = 0;
+            for i in 0..n_words {
+                reduced_bits += (self.mask[i] | (first[i] ^ block_first[i])).count_ones();
+            }
+            let reduced_bytes = (reduced_bits.div_ceil(8) as usize).max(self.last_reduced_bytes);
+            // What a size costs for a key, and how far the size is from the largest: of equal costs
+            // the larger size is taken, for fewer groups are walked over.
+            let cost = |size_log: usize, width: u32| {
+                let n_masks = if size_log == 0 { 1 } else { 2 };
+                let n_bytes = n_masks * reduced_bytes + 3 + packed_len(size_log, width);
+                let to_largest = MAX_SIZE_LOG as usize - size_log;
+                n_bytes << to_largest << 8 | to_largest
+            };
             // Bits that differ from the group's first key, among the first 1, 2, 4, … keys.
-            let mut differ = [[0; MAX_WORDS]; MAX_SIZE_LOG as usize + 1];
+            let mut differ = [[0; W]; MAX_SIZE_LOG as usize + 1];
             let mut widths = [0; MAX_SIZE_LOG as usize + 1];
-            let mut largest = 0;
+            let mut least = cost(0, 0);
             for size_log in 1..=MAX_SIZE_LOG as usize {
                 if 1 << size_log > n_waiting {
                     break;
@@ -128,27 +140,13 @@ impl BlockBuilder {
                 if width > MAX_PACKED_BITS {
                     break;
                 }
-                (differ[size_log], widths[size_log], largest) = (acc, width, size_log);
+                (differ[size_log], widths[size_log]) = (acc, width);
+                least = least.min(cost(size_log, width));
             }
-            let mut reduced_bits = 0;
-            for i in 0..n_words {
-                reduced_bits += (self.mask[i] | (first[i] ^ block_first[i])).count_ones();
-            }
-            let reduced_bytes = (reduced_bits.div_ceil(8) as usize).max(self.last_reduced_bytes);
-            let size_log = (0..=largest)
-                .min_by_key(|&size_log| {
-                    let masks = if size_log == 0 { 1 } else { 2 };
-                    let bytes = masks * reduced_bytes + 3 + packed_len(size_log, widths[size_log]);
-                    // Of equal costs the larger size: fewer groups are walked over.
-                    (
-                        bytes << (MAX_SIZE_LOG as usize - size_log),
-                        MAX_SIZE_LOG as usize - size_log,
-                    )
-                })
-                .expect("a group of one key is always possible");
+            let size_log = MAX_SIZE_LOG as usize - (least & 0xFF);
 
             let (differ, width) = (differ[size_log], widths[size_log]);
-            let mut mask = self.mask;
+            let mut mask: [u64; W] = copied(&self.mask, n_words);
             for i in 0..n_words {
                 mask[i] |= differ[i] | (first[i] ^ block_first[i]);
             }
@@ -173,7 +171,7 @@ impl BlockBuilder {
                 width,
             });
             self.group_masks.extend_from_slice(&differ[..n_words]);
-            self.mask = mask;
+            self.mask[..n_words].copy_from_slice(&mask[..n_words]);
             self.packed_bytes = packed_bytes;
             self.n_masks = n_masks;
             self.n_grouped = n_grouped;
@@ -197,14 +195,16 @@ impl BlockBuilder {
         for word in self.keys[..n_words].iter().chain(&self.mask[..n_words]) {
             block.extend(word.to_le_bytes());
         }
+        let groups_at = block.len();
+        let groups_len = self.groups.len() * (reduced_bytes + 3) + data_len;
+        block.resize(groups_at + groups_len + PADDING_BYTES, 0);
         bits::run(WriteGroups {
             reduction: &reduction,
             keys: &self.keys,
             groups: &self.groups,
             group_masks: &self.group_masks,
-            block,
+            out: &mut block[groups_at..],
         });
-        block.extend([0; PADDING_BYTES]);
 
         self.keys.drain(..self.n_grouped * n_words);
         self.groups.clear();
@@ -216,11 +216,31 @@ impl BlockBuilder {
     }
 }
 
+/// Planning, as a loop that is compiled for several processors: it counts bits all the time.
+struct Plan<'a> {
+    builder: &'a mut BlockBuilder,
+    to_come: bool,
+}
+
+impl Kernel for Plan<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<B: Bits>(self, _: B) -> bool {
+        match self.builder.n_words {
+            1 => self.builder.plan::<1>(self.to_come),
+            2 => self.builder.plan::<2>(self.to_come),
+            3 => self.builder.plan::<3>(self.to_come),
+            4 => self.builder.plan::<4>(self.to_come),
+            _ => self.builder.plan::<MAX_WORDS>(self.to_come),
+        }
+    }
+}
+
 /// The first key of `keys`.
 #[inline(always)]
-fn copied<const W: usize>(keys: &[u64], n_words: usize) -> [u64; MAX_WORDS] {
-    let n_words = if W == 0 { n_words } else { W };
-    let mut key = [0; MAX_WORDS];
+fn copied<const W: usize>(keys: &[u64], n_words: usize) -> [u64; W] {
+    let mut key = [0; W];
     key[..n_words].copy_from_slice(&keys[..n_words]);
     key
 }
@@ -230,13 +250,15 @@ fn packed_len(size_log: usize, width: u32) -> usize {
     (((1 << size_log) - 1) * width as usize).div_ceil(8)
 }
 
-/// Writes first keys, offsets, sizes and data of all groups.
+/// Writes first keys, offsets, sizes and data of all groups. Everything is written in order and by
+/// whole words, of which what is too much is zero: the next one is written over it, or it falls
+/// into the padding.
 struct WriteGroups<'a> {
     reduction: &'a Reduction,
     keys: &'a [u64],
     groups: &'a [PlannedGroup],
     group_masks: &'a [u64],
-    block: &'a mut Vec<u8>,
+    out: &'a mut [u8],
 }
 
 impl Kernel for WriteGroups<'_> {
@@ -268,20 +290,25 @@ impl WriteGroups<'_> {
     fn write_as<B: Bits, R: Reduced, const W: usize>(self, bits: B) {
         let n_words = if W == 0 { self.reduction.n_words } else { W };
         let reduced_bytes = self.reduction.n_bytes();
-        let block = self.block;
+        let out = self.out;
+        let mut at = 0;
         for group in self.groups {
             let key = &self.keys[group.first as usize * n_words..];
             let (reduced, _) = self.reduction.reduce::<B, R, W>(bits, key);
-            store(&reduced, reduced_bytes, block);
+            at = put(&reduced, reduced_bytes, out, at);
         }
         let mut offset = 0;
         for group in self.groups {
-            block.extend((offset as u16).to_le_bytes());
+            out[at..at + 2].copy_from_slice(&(offset as u16).to_le_bytes());
+            at += 2;
             if group.size_log > 0 {
                 offset += reduced_bytes + packed_len(group.size_log as usize, group.width);
             }
         }
-        block.extend(self.groups.iter().map(|group| group.size_log as u8));
+        for group in self.groups {
+            out[at] = group.size_log as u8;
+            at += 1;
+        }
         for (group, mask) in self
             .groups
             .iter()
@@ -291,7 +318,7 @@ impl WriteGroups<'_> {
                 continue;
             }
             let (reduced, _) = self.reduction.reduce::<B, R, W>(bits, mask);
-            store(&reduced, reduced_bytes, block);
+            at = put(&reduced, reduced_bytes, out, at);
             let mut shift = [0; MAX_WORDS];
             let mut n_bits = 0;
             for i in (0..n_words).rev() {
@@ -300,7 +327,7 @@ impl WriteGroups<'_> {
             }
             let (from, n_keys) = (group.first as usize, 1 << group.size_log);
             let keys = &self.keys[(from + 1) * n_words..(from + n_keys) * n_words];
-            let mut packer = Packer::new(block);
+            let mut packer = Packer::new(out, at);
             for key in keys.chunks_exact(n_words) {
                 let mut number = 0;
                 for i in 0..n_words {
@@ -308,53 +335,56 @@ impl WriteGroups<'_> {
                 }
                 packer.put(number, group.width);
             }
-            packer.finish();
+            at = packer.end();
         }
     }
 }
 
-/// Appends the low `len` bytes of a reduced key.
+/// Writes the low `len` bytes of a reduced key, at `at` in `out`; where the next thing begins.
 #[inline(always)]
-fn store<R: Reduced>(reduced: &R, len: usize, out: &mut Vec<u8>) {
-    for at in (0..len).step_by(8) {
-        let word = reduced.part(8 * at as u32).to_le_bytes();
-        out.extend_from_slice(&word[..(len - at).min(8)]);
+fn put<R: Reduced>(reduced: &R, len: usize, out: &mut [u8], at: usize) -> usize {
+    for from in (0..len).step_by(8) {
+        let word = reduced.part(8 * from as u32).to_le_bytes();
+        out[at + from..at + from + 8].copy_from_slice(&word);
     }
+    at + len
 }
 
-/// Appends numbers of few bits, without gaps.
+/// Writes numbers of few bits, at most [`MAX_PACKED_BITS`], without gaps.
 struct Packer<'a> {
-    out: &'a mut Vec<u8>,
-    word: u64,
+    out: &'a mut [u8],
+    /// The byte in which the next number begins, what is in it already, and how many bits these are.
+    at: usize,
+    begun: u64,
     n_bits: u32,
 }
 
 impl<'a> Packer<'a> {
     #[inline(always)]
-    fn new(out: &'a mut Vec<u8>) -> Self {
+    fn new(out: &'a mut [u8], at: usize) -> Self {
         Packer {
             out,
-            word: 0,
+            at,
+            begun: 0,
             n_bits: 0,
         }
     }
 
+    /// Up to 7 bits are there, so all of the number is in the word that is written.
     #[inline(always)]
     fn put(&mut self, number: u64, width: u32) {
-        self.word |= number << self.n_bits;
-        self.n_bits += width;
-        if self.n_bits >= 64 {
-            self.out.extend_from_slice(&self.word.to_le_bytes());
-            self.n_bits -= 64;
-            // What did not fit; nothing if all did.
-            self.word = number.checked_shr(width - self.n_bits).unwrap_or(0);
-        }
+        let word = self.begun | number << self.n_bits;
+        self.out[self.at..self.at + 8].copy_from_slice(&word.to_le_bytes());
+        let n_bits = self.n_bits + width;
+        self.at += (n_bits / 8) as usize;
+        self.n_bits = n_bits % 8;
+        // The shift may be by 64, which would be none: so by a part of it first.
+        self.begun = word >> (n_bits / 16 * 8) >> ((n_bits / 8).div_ceil(2) * 8);
     }
 
+    /// The first byte behind all numbers.
     #[inline(always)]
-    fn finish(self) {
-        let n_bytes = self.n_bits.div_ceil(8) as usize;
-        self.out
-            .extend_from_slice(&self.word.to_le_bytes()[..n_bytes]);
+    fn end(self) -> usize {
+        self.at + usize::from(self.n_bits > 0)
     }
 }
