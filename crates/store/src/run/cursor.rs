@@ -15,14 +15,13 @@ use crate::{BlockReader, Error};
 const BATCH_KEYS: usize = 1024;
 
 /// The keys of a run in a range, ascending, in the newest layout.
-/// It holds one block and what its reader reads ahead.
+/// It holds no more than its reader, which has the block and what is read ahead.
 pub struct RunKeys<'a> {
     run: Versioned<'a>,
     range: KeyRange<'a>,
     reader: Box<dyn BlockReader + 'a>,
-    block: Vec<u8>,
-    number: u32,
-    progress: Progress,
+    /// How far the reader's last block is decoded; `None` if it is done with, or there is none yet.
+    progress: Option<Progress>,
     is_done: bool,
     old_keys: Vec<u64>,
 }
@@ -37,9 +36,7 @@ impl<'a> RunKeys<'a> {
             range,
             is_done: wanted.is_none(),
             reader: run.run.source().read(wanted.into_iter().collect()),
-            block: Vec::new(),
-            number: 0,
-            progress: Progress::default(),
+            progress: None,
             old_keys: Vec::new(),
         }
     }
@@ -60,21 +57,21 @@ impl<'a> RunKeys<'a> {
     /// Appends the next keys; false at the end. They may lie outside the range.
     fn decode_some(&mut self, keys: &mut Vec<u64>) -> Result<bool, Error> {
         let run: &Run = self.run.run;
-        if self.block.is_empty() {
-            let Some((number, payload)) = self.reader.next()? else {
-                return Ok(false);
-            };
-            self.block.extend_from_slice(payload);
-            self.number = number;
-            self.progress = Progress::default();
-        }
-        let view: View = run.view(self.number, &self.block)?;
-        let damage = |what: Damage| what.in_block(run.name(), self.number);
+        let (read, progress) = match self.progress {
+            Some(progress) => (self.reader.last(), progress),
+            None => (self.reader.next()?, Progress::default()),
+        };
+        let Some((number, payload)) = read else {
+            return Ok(false);
+        };
+        let view: View = run.view(number, payload)?;
+        let damage = |what: Damage| what.in_block(run.name(), number);
         let decoded = match self.run.older {
             None => &mut *keys,
             Some(_) => &mut self.old_keys,
         };
-        self.progress = decode(&view, self.progress, BATCH_KEYS, decoded).map_err(damage)?;
+        let progress = decode(&view, progress, BATCH_KEYS, decoded).map_err(damage)?;
+        self.progress = Some(progress).filter(|progress| progress.n_groups < view.n_groups);
         if let Some(older) = self.run.older {
             let mut newest = [0; MAX_WORDS];
             let newest = &mut newest[..older.n_words];
@@ -87,9 +84,6 @@ impl<'a> RunKeys<'a> {
                 keys.extend_from_slice(newest);
             }
             self.old_keys.clear();
-        }
-        if self.progress.n_groups == view.n_groups {
-            self.block.clear();
         }
         Ok(true)
     }

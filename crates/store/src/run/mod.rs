@@ -4,7 +4,7 @@
 //! distinct keys in blocks, each of which can be read by itself (see `block`), with the first key
 //! of every block in memory, its *fences*. A [`RunWriter`] makes one and [`Run`] reads it: all keys
 //! of a range in order ([`Run::keys`]), or only those blocks that a sorted list of candidates falls
-//! into ([`Run::probe`]), which are then not even decoded.
+//! into ([`Run::probe`]), which are then decoded only where these are dense.
 //!
 //! A layer of a search goes through here: its candidates, dealt out to parts of the key space
 //! ([`Splitters::classify`]), are put in order ([`sort_keys`], [`sort_part`]), what older

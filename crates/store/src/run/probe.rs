@@ -1,4 +1,4 @@
-//! Looking for many keys in a block, without decoding it.
+//! Looking for many keys in a block, without decoding it unless they are dense.
 
 use super::bits::{self, Bits, Kernel};
 use super::block::{Group, View, unpack};
