@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use hadal_model::Stop;
 use hadal_store::codec::Codec;
 use hadal_store::disk::{BlockWriter, Folder, FolderOptions};
-use hadal_store::run::{KeyRange, RunWriter, Sorted};
+use hadal_store::run::{KeyRange, RunWriter};
 use hadal_store::{Log, Placing, Set};
 use hadal_testkit::disk::CrashDisk;
 
@@ -72,8 +72,8 @@ impl Bench {
         let keys: Vec<u64> = keys.iter().copied().collect();
         let runs = keys.chunks(keys.len().div_ceil(4).max(1)).map(|keys| {
             let sink = BlockWriter::create(&self.folder, RUN).expect("a file");
-            let mut writer = RunWriter::new(sink, 1, false);
-            writer.push(keys, &[]).expect("a run");
+            let mut writer = RunWriter::new(sink, 1);
+            writer.push(keys).expect("a run");
             Segment::finish(writer, self.keyed.key_shape().version, true).expect("a run")
         });
         Tier {
@@ -90,9 +90,9 @@ pub(super) fn keys_of(tiers: &Tiers) -> BTreeSet<u64> {
     let mut all = BTreeSet::new();
     for segment in tiers.segments() {
         let mut keys = segment.run.keys(KeyRange::ALL);
-        let mut batch = Default::default();
-        while keys.next_batch(&mut batch).expect("a run") {
-            all.extend(&batch.keys);
+        let mut some = Vec::new();
+        while keys.next(&mut some).expect("a run") {
+            all.extend(&some);
         }
     }
     all

@@ -240,7 +240,7 @@ impl Tiers {
             let overlapping = segments.iter().zip(&bounds).filter(|(_, b)| is_in(b));
             let runs: Vec<_> = overlapping.map(|(segment, _)| views.of(segment)).collect();
             let sink = BlockWriter::create(means.folder, RUN)?;
-            let mut writer = RunWriter::new(sink, newest.n_words, false);
+            let mut writer = RunWriter::new(sink, newest.n_words);
             let is_whole = compact(&runs, range, &mut writer, || {
                 means.gauge.note_worked(BATCH_KEYS);
                 means.stop.is_raised()

@@ -119,14 +119,14 @@ impl Resolving<'_> {
             sample: Vec::new(),
         };
         let segment = if self.is_small {
-            let writer = RunWriter::new(MemoryBlocks::default(), n_words, false);
+            let writer = RunWriter::new(MemoryBlocks::default(), n_words);
             Segment::keep(
                 self.write_new(&mut distinct, n_about, range, writer)?,
                 version,
             )?
         } else {
             let sink = BlockWriter::create(self.means.folder, RUN)?;
-            let writer = RunWriter::new(sink, n_words, false);
+            let writer = RunWriter::new(sink, n_words);
             let writer = self.write_new(&mut distinct, n_about, range, writer)?;
             Segment::finish(writer, version, self.means.durable)?
         };
@@ -148,7 +148,7 @@ impl Resolving<'_> {
         let Resolving { older, is_new, .. } = self;
         let write = |keys: &[u64], ordinals: &[u64]| {
             ordinals.iter().for_each(|&ordinal| is_new.set(ordinal));
-            writer.push(keys, &[])
+            writer.push(keys)
         };
         subtract(candidates, n_about, range, older, self.batch_keys, write)?;
         Ok(writer)

@@ -88,11 +88,11 @@ pub(super) fn write_sorted(chunks: &[&[u64]], means: &Means<'_>) -> Result<Tier,
         .min(n_parts);
     let segments = in_parallel(means.n_threads, n_segments, |segment| {
         let sink = BlockWriter::create(means.folder, RUN)?;
-        let mut writer = RunWriter::new(sink, shape.n_words, false);
+        let mut writer = RunWriter::new(sink, shape.n_words);
         let (mut scratch, mut batch) = Default::default();
         for part in segment * n_parts / n_segments..(segment + 1) * n_parts / n_segments {
             sort_part(&splits, part, &mut scratch, &mut batch);
-            writer.push(&batch.keys, &[])?;
+            writer.push(&batch.keys)?;
             means
                 .gauge
                 .note_worked((batch.keys.len() / shape.n_words) as u64);

@@ -240,7 +240,7 @@ fn merge_in_memory(segments: &[&Segment], means: &Means<'_>) -> Result<Tier, Err
     let newest = means.keyed.key_shape();
     let views = Views::new(segments.iter().copied(), means.keyed);
     let runs: Vec<Versioned<'_>> = segments.iter().map(|segment| views.of(segment)).collect();
-    let mut writer = RunWriter::new(MemoryBlocks::default(), newest.n_words, false);
+    let mut writer = RunWriter::new(MemoryBlocks::default(), newest.n_words);
     compact(&runs, KeyRange::ALL, &mut writer, || false)?;
     let segments = vec![Segment::keep(writer, newest.version)?];
     Ok(Tier { segments })
@@ -256,7 +256,7 @@ fn write_merged(segments: &[&Segment], means: &Means<'_>) -> Result<Tier, Error>
     let splitters = fence_splitters(newest.n_words, &runs, n_parts);
     let segments = in_parallel(means.n_threads, splitters.n_parts(), |part| {
         let sink = BlockWriter::create(means.folder, RUN)?;
-        let mut writer = RunWriter::new(sink, newest.n_words, false);
+        let mut writer = RunWriter::new(sink, newest.n_words);
         compact(&runs, splitters.range(part), &mut writer, || false)?;
         Segment::finish(writer, newest.version, means.durable)
     })?;

@@ -1,12 +1,14 @@
 //! Ways to keep sorted states, raced on states of a real search (docs/external-memory.md).
 //!
-//! `cargo run --release -p hadal-store --example race -- FILE...`
+//! `cargo run --release -p hadal-store --example race -- [merging] FILE...`
 //!
+//! With `merging` only that part is run.
 //! FILE has packed states one after the other, layer by layer; FILE.sizes the length of a state and
 //! the number of states in each layer, as text. Every encoding is decoded and compared, every probe
 //! is checked; times are of the processor, the least of several interleaved rounds, on one thread, in memory.
 
 mod data;
+mod merging;
 mod rivals;
 mod sorting;
 mod watch;
@@ -20,12 +22,17 @@ use watch::Watch;
 const N_ROUNDS: usize = 7;
 
 fn main() {
-    for path in std::env::args().skip(1) {
+    let mut paths = std::env::args().skip(1).peekable();
+    let is_part = paths.next_if(|part| part == "merging").is_some();
+    for path in paths {
         let data = Data::load(&path);
         println!("\n{path}: {} keys of {} bits", data.n_keys(), data.n_bits);
-        bytes_per_key(&data);
-        speeds(&data);
-        sorting::race(&data);
+        if !is_part {
+            bytes_per_key(&data);
+            speeds(&data);
+            sorting::race(&data);
+        }
+        merging::race(&data);
     }
 }
 
@@ -79,7 +86,7 @@ fn speeds(data: &Data) {
     let run = sorted(&old, n_words);
     let members: HashSet<&[u64]> = run.chunks(n_words).collect();
     let n_run = run.len() / n_words;
-    let ratios = [1, 10, 50, 100, 1000];
+    let ratios = [1, 2, 3, 4, 6, 10, 50, 100, 1000];
     let candidates: Vec<Vec<u64>> = ratios
         .iter()
         .map(|ratio| {
@@ -140,7 +147,7 @@ fn speeds(data: &Data) {
     print!("{:30}", "");
     ratios
         .iter()
-        .for_each(|ratio| print!("{:>15}", format!("1:{ratio}")));
+        .for_each(|ratio| print!("{:>14}", format!("1:{ratio}")));
     println!();
     for (coding, times) in codings.iter().zip(&times) {
         print!("  {:12}", coding.name());
@@ -152,7 +159,7 @@ fn speeds(data: &Data) {
         for (candidates, time) in candidates.iter().zip(&times[2..]) {
             let n_candidates = (candidates.len() / n_words) as f64;
             print!(
-                "{:>15}",
+                "{:>14}",
                 format!("{:.1} ({:.2})", time / n_candidates, time / n_run as f64)
             );
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hadal_store::hash_state;
-use hadal_store::run::{Batch, KeyRange, MemoryBlocks, Run, RunWriter, Sorted};
+use hadal_store::run::{KeyRange, MemoryBlocks, Run, RunWriter};
 
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -50,8 +50,8 @@ impl Coding for Runs {
     }
 
     fn encode(&mut self, keys: &[u64]) -> usize {
-        let mut writer = RunWriter::new(MemoryBlocks::default(), self.n_words, false);
-        writer.push(keys, &[]).expect("memory takes all");
+        let mut writer = RunWriter::new(MemoryBlocks::default(), self.n_words);
+        writer.push(keys).expect("memory takes all");
         let (blocks, written) = writer.finish().expect("memory takes all");
         let run = Run::open(Arc::new(blocks), written.n_blocks, "race");
         self.run = Some(run.expect("the run is whole"));
@@ -62,9 +62,9 @@ impl Coding for Runs {
         let run = self.run.as_ref().expect("encoded before");
         let mut cursor = run.keys(KeyRange::ALL);
         let mut all = Vec::with_capacity(run.n_keys() as usize * self.n_words);
-        let mut batch = Batch::default();
-        while cursor.next_batch(&mut batch).expect("the run is whole") {
-            all.extend_from_slice(&batch.keys);
+        let mut some = Vec::new();
+        while cursor.next(&mut some).expect("the run is whole") {
+            all.extend_from_slice(&some);
         }
         all
     }

@@ -1,7 +1,5 @@
 //! Ascending keys, some at a time.
 
-use super::file::partition_point;
-use super::range::KeyRange;
 use crate::Error;
 
 /// Ascending distinct keys and, where they have some, their ordinals.
@@ -35,29 +33,6 @@ impl Batch {
     pub fn clear(&mut self) {
         self.keys.clear();
         self.ordinals.clear();
-    }
-
-    /// Drops what is not in `range`; whether something came after it.
-    pub(crate) fn cut(&mut self, n_words: usize, range: KeyRange) -> bool {
-        let n_keys = self.keys.len() / n_words;
-        let ends = n_keys > 0 && range.ends_before(&self.keys[(n_keys - 1) * n_words..]);
-        // Of most batches nothing is dropped.
-        if ends {
-            let end = partition_point(0, n_keys, |i| {
-                !range.ends_before(key(&self.keys, n_words, i))
-            });
-            self.keys.truncate(end * n_words);
-            self.ordinals.truncate(end);
-        }
-        if !self.keys.is_empty() && range.starts_after(&self.keys[..n_words]) {
-            let n_keys = self.keys.len() / n_words;
-            let start = partition_point(0, n_keys, |i| {
-                range.starts_after(key(&self.keys, n_words, i))
-            });
-            self.keys.drain(..start * n_words);
-            self.ordinals.drain(..start.min(self.ordinals.len()));
-        }
-        ends
     }
 }
 

@@ -2,21 +2,18 @@
 //!
 //! ```text
 //! offset  bytes           what (numbers are little-endian)
-//! 0       1               1: version of this layout
+//! 0       1               2: version of this layout
 //! 1       1               words of a key, W: 1 to 16
-//! 2       1               1 if keys have ordinals, else 0
-//! 3       1               bits of an ordinal, o: 0 to 57, or 64
+//! 2       2               zero
 //! 4       4               number of keys
 //! 8       4               number of groups, g
 //! 12      4               bytes of the groups' data, d
-//! 16      8               least ordinal (0 without ordinals)
-//! 24      8 W             first key, most significant word first
-//! 24+8W   8 W             mask: bits in which keys of the block differ; b bytes hold them
+//! 16      8 W             first key, most significant word first
+//! 16+8W   8 W             mask: bits in which keys of the block differ; b bytes hold them
 //! then    b g             first key of each group, reduced by the mask
 //!         2 g             where each group's data begin
 //!         g               size of each group: its binary logarithm, 0 to 5
 //!         d               data of the groups
-//!         (n o + 7) / 8   for each key its ordinal less the least
 //!         16              zero, so that whole words can be loaded anywhere before
 //! ```
 //!
@@ -31,9 +28,9 @@ use super::damage::Damage;
 use super::reduced::{Reduction, load_u64};
 
 /// Version of the layout above.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 /// Bytes before the first key.
-pub(crate) const HEADER_BYTES: usize = 24;
+pub(crate) const HEADER_BYTES: usize = 16;
 /// Zero bytes at the end.
 pub(crate) const PADDING_BYTES: usize = 16;
 /// Most bits a packed number can have so that one unaligned load of 8 bytes has them all.
@@ -62,14 +59,8 @@ pub(crate) struct View<'a> {
     pub(crate) sizes_at: usize,
     /// Where the groups' data are.
     pub(crate) data_at: usize,
-    /// Where the groups' data end and the ordinals are.
-    pub(crate) ordinals_at: usize,
-    /// Whether there are ordinals.
-    pub(crate) has_ordinals: bool,
-    /// Least ordinal.
-    pub(crate) least_ordinal: u64,
-    /// Bits of an ordinal.
-    pub(crate) ordinal_bits: u32,
+    /// Where the groups' data end.
+    pub(crate) data_end: usize,
 }
 
 /// Where a group's packed numbers are, how many bits each has, and its mask's place.
@@ -91,14 +82,8 @@ impl<'a> View<'a> {
         if n_words == 0 || n_words > MAX_WORDS {
             return Err(Damage("number of words"));
         }
-        let has_ordinals = match header[2] {
-            0 => false,
-            1 => true,
-            _ => return Err(Damage("unknown kind")),
-        };
-        let ordinal_bits = u32::from(header[3]);
-        if ordinal_bits > MAX_PACKED_BITS && ordinal_bits != 64 {
-            return Err(Damage("bits of an ordinal"));
+        if header[2..4] != [0; 2] {
+            return Err(Damage("reserved bytes"));
         }
         let number = |at: usize| (load_u64(bytes, at) & u64::from(u32::MAX)) as usize;
         let (n_keys, n_groups, data_len) = (number(4), number(8), number(12));
@@ -117,9 +102,8 @@ impl<'a> View<'a> {
         let offsets_at = bases_at + n_groups * reduction.n_bytes();
         let sizes_at = offsets_at + 2 * n_groups;
         let data_at = sizes_at + n_groups;
-        let ordinals_at = data_at + data_len;
-        let ordinals_len = (n_keys * ordinal_bits as usize).div_ceil(8);
-        if bytes.len() != ordinals_at + ordinals_len + PADDING_BYTES {
+        let data_end = data_at + data_len;
+        if bytes.len() != data_end + PADDING_BYTES {
             return Err(Damage("length"));
         }
         Ok(View {
@@ -131,10 +115,7 @@ impl<'a> View<'a> {
             offsets_at,
             sizes_at,
             data_at,
-            ordinals_at,
-            has_ordinals,
-            least_ordinal: load_u64(bytes, 16),
-            ordinal_bits,
+            data_end,
         })
     }
 
@@ -148,7 +129,7 @@ impl<'a> View<'a> {
         if size_log > MAX_SIZE_LOG {
             return Err(Damage("size of a group"));
         }
-        if size_log > 0 && mask_at + self.reduction.n_bytes() > self.ordinals_at {
+        if size_log > 0 && mask_at + self.reduction.n_bytes() > self.data_end {
             return Err(Damage("data of a group"));
         }
         Ok(Group { size_log, mask_at })
@@ -162,27 +143,17 @@ impl<'a> View<'a> {
         }
         let at = group.mask_at + self.reduction.n_bytes();
         let n_bits = ((1 << group.size_log) - 1) * width;
-        if width > MAX_PACKED_BITS || at + n_bits.div_ceil(8) as usize > self.ordinals_at {
+        if width > MAX_PACKED_BITS || at + n_bits.div_ceil(8) as usize > self.data_end {
             return Err(Damage("data of a group"));
         }
         Ok(at)
     }
-
-    /// The ordinals of keys `from` to `to`, appended to `out`.
-    pub(crate) fn ordinals(&self, from: usize, to: usize, out: &mut Vec<u64>) {
-        let width = self.ordinal_bits;
-        out.extend((from..to.min(self.n_keys)).map(|i| {
-            self.least_ordinal
-                .wrapping_add(unpack(self.bytes, self.ordinals_at, i, width))
-        }));
-    }
 }
 
-/// The `i`-th of the numbers of `width` bits packed from `at` on.
+/// The `i`-th of the numbers of `width` bits, at most [`MAX_PACKED_BITS`], packed from `at` on.
 #[inline(always)]
 pub(crate) fn unpack(bytes: &[u8], at: usize, i: usize, width: u32) -> u64 {
     let bit = i * width as usize;
     let word = load_u64(bytes, at + bit / 8) >> (bit % 8);
-    // A width of 64 comes with whole bytes only.
-    word & !u64::MAX.checked_shl(width).unwrap_or(0)
+    word & !(u64::MAX << (width & 63))
 }

@@ -1,32 +1,33 @@
 //! Making one run of several.
 
-use super::batch::{Batch, Sorted};
-use super::{KeyRange, Merge, RunKeys, RunWriter, Versioned};
+use super::merge::Merge;
+use super::row::Row;
+use super::{KeyRange, RunWriter, Versioned};
 use crate::{BlockSink, Error};
 
-/// Appends to `writer` all keys of `runs` in `range`, in the newest layout, equal ones once; least
-/// ordinals are kept if the writer has them. `stop` is asked now and then, and true ends it early.
-/// Whether it came to the end.
+/// Appends to `writer` all keys of `runs` in `range`, in the newest layout, equal ones once.
+/// Runs of a tier should come one after the other. `stop` is asked now and then, and true ends it
+/// early. Whether it came to the end.
+///
+/// # Panics
+/// If keys of the writer and of the newest layout do not have the same number of words.
 pub fn compact<S: BlockSink>(
     runs: &[Versioned],
     range: KeyRange,
     writer: &mut RunWriter<S>,
     mut stop: impl FnMut() -> bool,
 ) -> Result<bool, Error> {
-    let inputs = runs
-        .iter()
-        .map(|run| Box::new(RunKeys::new(*run, range)) as Box<dyn Sorted>)
-        .collect();
-    let mut merge = Merge::new(writer.n_words(), inputs);
-    let mut batch = Batch::default();
-    while merge.next_batch(&mut batch)? {
+    let n_words = writer.n_words();
+    assert!(
+        runs.iter().all(|run| run.n_words() == n_words),
+        "keys that are merged have one length"
+    );
+    let mut merge = Merge::new(n_words, Row::of_runs(runs, range));
+    while let Some(keys) = merge.next()? {
         if stop() {
             return Ok(false);
         }
-        if !writer.with_ordinals() {
-            batch.ordinals.clear();
-        }
-        writer.push(&batch.keys, &batch.ordinals)?;
+        writer.push(keys)?;
     }
     Ok(true)
 }

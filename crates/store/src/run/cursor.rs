@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::batch::{Batch, Sorted};
+use super::batch::key;
 use super::block::View;
 use super::damage::Damage;
 use super::decode::{Progress, decode};
+use super::file::partition_point;
 use super::range::KeyRange;
 use super::{MAX_WORDS, Run, Versioned};
 use crate::{BlockReader, Error};
@@ -14,14 +15,13 @@ use crate::{BlockReader, Error};
 const BATCH_KEYS: usize = 1024;
 
 /// The keys of a run in a range, ascending, in the newest layout.
-/// It holds one block, a batch of keys, and what its reader reads ahead.
+/// It holds no more than its reader, which has the block and what is read ahead.
 pub struct RunKeys<'a> {
     run: Versioned<'a>,
     range: KeyRange<'a>,
     reader: Box<dyn BlockReader + 'a>,
-    block: Vec<u8>,
-    number: u32,
-    progress: Progress,
+    /// How far the reader's last block is decoded; `None` if it is done with, or there is none yet.
+    progress: Option<Progress>,
     is_done: bool,
     old_keys: Vec<u64>,
 }
@@ -36,35 +36,42 @@ impl<'a> RunKeys<'a> {
             range,
             is_done: wanted.is_none(),
             reader: run.run.source().read(wanted.into_iter().collect()),
-            block: Vec::new(),
-            number: 0,
-            progress: Progress::default(),
+            progress: None,
             old_keys: Vec::new(),
         }
     }
 
-    /// Decodes the next keys; false at the end. They may lie before the range.
-    fn decode_some(&mut self, batch: &mut Batch) -> Result<bool, Error> {
-        let run: &Run = self.run.run;
-        if self.block.is_empty() {
-            let Some((number, payload)) = self.reader.next()? else {
+    /// Replaces what is in `keys` by the next keys; false, and no keys, at the end.
+    pub fn next(&mut self, keys: &mut Vec<u64>) -> Result<bool, Error> {
+        keys.clear();
+        while keys.is_empty() {
+            if self.is_done || !self.decode_some(keys)? {
+                self.is_done = true;
                 return Ok(false);
-            };
-            self.block.extend_from_slice(payload);
-            self.number = number;
-            self.progress = Progress::default();
+            }
+            self.is_done = cut(keys, self.run.n_words(), self.range);
         }
-        let view: View = run.view(self.number, &self.block)?;
-        let damage = |what: Damage| what.in_block(run.name(), self.number);
-        let before = self.progress;
-        let keys = match self.run.older {
-            None => &mut batch.keys,
+        Ok(true)
+    }
+
+    /// Appends the next keys; false at the end. They may lie outside the range.
+    fn decode_some(&mut self, keys: &mut Vec<u64>) -> Result<bool, Error> {
+        let run: &Run = self.run.run;
+        let (read, progress) = match self.progress {
+            Some(progress) => (self.reader.last(), progress),
+            None => (self.reader.next()?, Progress::default()),
+        };
+        let Some((number, payload)) = read else {
+            return Ok(false);
+        };
+        let view: View = run.view(number, payload)?;
+        let damage = |what: Damage| what.in_block(run.name(), number);
+        let decoded = match self.run.older {
+            None => &mut *keys,
             Some(_) => &mut self.old_keys,
         };
-        self.progress = decode(&view, before, BATCH_KEYS, keys).map_err(damage)?;
-        if view.has_ordinals {
-            view.ordinals(before.n_keys, self.progress.n_keys, &mut batch.ordinals);
-        }
+        let progress = decode(&view, progress, BATCH_KEYS, decoded).map_err(damage)?;
+        self.progress = Some(progress).filter(|progress| progress.n_groups < view.n_groups);
         if let Some(older) = self.run.older {
             let mut newest = [0; MAX_WORDS];
             let newest = &mut newest[..older.n_words];
@@ -74,43 +81,31 @@ impl<'a> RunKeys<'a> {
                         "a key that the newest layout cannot express",
                     )));
                 }
-                batch.keys.extend_from_slice(newest);
+                keys.extend_from_slice(newest);
             }
             self.old_keys.clear();
-        }
-        if self.progress.n_groups == view.n_groups {
-            self.block.clear();
         }
         Ok(true)
     }
 }
 
-impl Sorted for RunKeys<'_> {
-    fn n_words(&self) -> usize {
-        self.run.n_words()
+/// Drops what is not in `range`; whether something came after it.
+fn cut(keys: &mut Vec<u64>, n_words: usize, range: KeyRange) -> bool {
+    let ends = keys.len() >= n_words && range.ends_before(&keys[keys.len() - n_words..]);
+    // Of most keys nothing is dropped.
+    if ends {
+        let end = partition_point(0, keys.len() / n_words, |i| {
+            !range.ends_before(key(keys, n_words, i))
+        });
+        keys.truncate(end * n_words);
     }
-
-    fn has_ordinals(&self) -> bool {
-        self.run.run.has_ordinals()
+    if keys.len() >= n_words && range.starts_after(&keys[..n_words]) {
+        let start = partition_point(0, keys.len() / n_words, |i| {
+            range.starts_after(key(keys, n_words, i))
+        });
+        keys.drain(..start * n_words);
     }
-
-    fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
-        let n_words = self.n_words();
-        loop {
-            batch.clear();
-            if self.is_done {
-                return Ok(false);
-            }
-            if !self.decode_some(batch)? {
-                self.is_done = true;
-                return Ok(false);
-            }
-            self.is_done = batch.cut(n_words, self.range);
-            if !batch.keys.is_empty() {
-                return Ok(true);
-            }
-        }
-    }
+    ends
 }
 
 impl<'a> Versioned<'a> {
@@ -133,13 +128,21 @@ impl<'a> Versioned<'a> {
         newest: &'b mut [u64; MAX_WORDS],
     ) -> &'b [u64] {
         let fence = self.run.fence(block);
+        let zero = &[0; MAX_WORDS][..self.n_words()];
+        self.newest(fence, newest).unwrap_or(zero)
+    }
+
+    /// The last key in the newest layout, if there is one that it can express.
+    pub(crate) fn newest_last<'b>(&'b self, newest: &'b mut [u64; MAX_WORDS]) -> Option<&'b [u64]> {
+        self.newest(self.run.last_key()?, newest)
+    }
+
+    /// A key of the run in the newest layout, if that can express it.
+    fn newest<'b>(&self, key: &'b [u64], newest: &'b mut [u64; MAX_WORDS]) -> Option<&'b [u64]> {
         let Some(older) = self.older else {
-            return fence;
+            return Some(key);
         };
         let newest = &mut newest[..older.n_words];
-        if !older.to_newest.recode(fence, newest) {
-            newest.fill(0);
-        }
-        newest
+        older.to_newest.recode(key, newest).then_some(newest)
     }
 }

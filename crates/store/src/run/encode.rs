@@ -17,10 +17,8 @@ const LOOK_AHEAD: usize = 1 << MAX_SIZE_LOG;
 /// A block in the making.
 pub(crate) struct BlockBuilder {
     n_words: usize,
-    with_ordinals: bool,
     /// Keys of the block and those that still wait for a group.
     keys: Vec<u64>,
-    ordinals: Vec<u64>,
     /// The groups so far, with the masks of each in whole words.
     groups: Vec<PlannedGroup>,
     group_masks: Vec<u64>,
@@ -30,8 +28,6 @@ pub(crate) struct BlockBuilder {
     /// Bytes of all packed numbers, and how many groups have any.
     packed_bytes: usize,
     n_masks: usize,
-    least_ordinal: u64,
-    greatest_ordinal: u64,
     /// Bytes of a reduced key in the block before: a first guess for this one.
     last_reduced_bytes: usize,
     block: Vec<u8>,
@@ -45,45 +41,37 @@ struct PlannedGroup {
 }
 
 impl BlockBuilder {
-    pub(crate) fn new(n_words: usize, with_ordinals: bool) -> Self {
+    pub(crate) fn new(n_words: usize) -> Self {
         assert!(
             (1..=MAX_WORDS).contains(&n_words),
             "keys have 1 to 16 words"
         );
         BlockBuilder {
             n_words,
-            with_ordinals,
             keys: Vec::new(),
-            ordinals: Vec::new(),
             groups: Vec::new(),
             group_masks: Vec::new(),
             n_grouped: 0,
             mask: [0; MAX_WORDS],
             packed_bytes: 0,
             n_masks: 0,
-            least_ordinal: u64::MAX,
-            greatest_ordinal: 0,
             last_reduced_bytes: 0,
             block: Vec::with_capacity(BLOCK_BYTES),
         }
     }
 
-    /// Takes keys, ascending and behind all before, and their ordinals, if they have some.
+    /// Takes keys, ascending and behind all before.
     /// Call [`BlockBuilder::next_block`] until it has none before the next call.
-    pub(crate) fn push(&mut self, keys: &[u64], ordinals: &[u64]) {
+    pub(crate) fn push(&mut self, keys: &[u64]) {
         self.keys.extend_from_slice(keys);
-        self.ordinals.extend_from_slice(ordinals);
     }
 
     /// The next block, if there are keys enough to fill one, or keys at all and no more `to_come`.
     pub(crate) fn next_block(&mut self, to_come: bool) -> Option<&[u8]> {
-        let full = match self.n_words {
-            1 => self.plan::<1>(to_come),
-            2 => self.plan::<2>(to_come),
-            3 => self.plan::<3>(to_come),
-            4 => self.plan::<4>(to_come),
-            _ => self.plan::<0>(to_come),
-        };
+        let full = bits::run(Plan {
+            builder: self,
+            to_come,
+        });
         if self.n_grouped == 0 || (!full && to_come) {
             return None;
         }
@@ -93,7 +81,7 @@ impl BlockBuilder {
 
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let n_words = self.keys.capacity() + self.ordinals.capacity() + self.group_masks.capacity();
+        let n_words = self.keys.capacity() + self.group_masks.capacity();
         let groups = self.groups.capacity() * size_of::<PlannedGroup>();
         (8 * n_words + groups + self.block.capacity()) as u64
     }
@@ -107,21 +95,36 @@ impl BlockBuilder {
         key
     }
 
-    /// Puts keys in groups until the block is full (true) or keys are lacking.
+    /// Puts keys in groups until the block is full (true) or keys are lacking. Keys have `W` words,
+    /// or at most so many where that is [`MAX_WORDS`].
+    #[inline(always)]
     fn plan<const W: usize>(&mut self, to_come: bool) -> bool {
-        let n_words = if W == 0 { self.n_words } else { W };
+        let n_words = if W == MAX_WORDS { self.n_words } else { W };
         loop {
             let keys = &self.keys[self.n_grouped * n_words..];
             let n_waiting = (keys.len() / n_words).min(LOOK_AHEAD);
             if n_waiting == 0 || (to_come && n_waiting < LOOK_AHEAD) {
                 return false;
             }
-            let first: [u64; MAX_WORDS] = copied::<W>(keys, n_words);
-            let block_first: [u64; MAX_WORDS] = copied::<W>(&self.keys, n_words);
+            let first: [u64; W] = copied(keys, n_words);
+            let block_first: [u64; W] = copied(&self.keys, n_words);
+            let mut reduced_bits = 0;
+            for i in 0..n_words {
+                reduced_bits += (self.mask[i] | (first[i] ^ block_first[i])).count_ones();
+            }
+            let reduced_bytes = (reduced_bits.div_ceil(8) as usize).max(self.last_reduced_bytes);
+            // What a size costs for a key, and how far the size is from the largest: of equal costs
+            // the larger size is taken, for fewer groups are walked over.
+            let cost = |size_log: usize, width: u32| {
+                let n_masks = if size_log == 0 { 1 } else { 2 };
+                let n_bytes = n_masks * reduced_bytes + 3 + packed_len(size_log, width);
+                let to_largest = MAX_SIZE_LOG as usize - size_log;
+                n_bytes << to_largest << 8 | to_largest
+            };
             // Bits that differ from the group's first key, among the first 1, 2, 4, … keys.
-            let mut differ = [[0; MAX_WORDS]; MAX_SIZE_LOG as usize + 1];
+            let mut differ = [[0; W]; MAX_SIZE_LOG as usize + 1];
             let mut widths = [0; MAX_SIZE_LOG as usize + 1];
-            let mut largest = 0;
+            let mut least = cost(0, 0);
             for size_log in 1..=MAX_SIZE_LOG as usize {
                 if 1 << size_log > n_waiting {
                     break;
@@ -137,50 +140,27 @@ impl BlockBuilder {
                 if width > MAX_PACKED_BITS {
                     break;
                 }
-                (differ[size_log], widths[size_log], largest) = (acc, width, size_log);
+                (differ[size_log], widths[size_log]) = (acc, width);
+                least = least.min(cost(size_log, width));
             }
-            let mut reduced_bits = 0;
-            for i in 0..n_words {
-                reduced_bits += (self.mask[i] | (first[i] ^ block_first[i])).count_ones();
-            }
-            let reduced_bytes = (reduced_bits.div_ceil(8) as usize).max(self.last_reduced_bytes);
-            let size_log = (0..=largest)
-                .min_by_key(|&size_log| {
-                    let masks = if size_log == 0 { 1 } else { 2 };
-                    let bytes = masks * reduced_bytes + 3 + packed_len(size_log, widths[size_log]);
-                    // Of equal costs the larger size: fewer groups are walked over.
-                    (
-                        bytes << (MAX_SIZE_LOG as usize - size_log),
-                        MAX_SIZE_LOG as usize - size_log,
-                    )
-                })
-                .expect("a group of one key is always possible");
+            let size_log = MAX_SIZE_LOG as usize - (least & 0xFF);
 
             let (differ, width) = (differ[size_log], widths[size_log]);
-            let mut mask = self.mask;
+            let mut mask: [u64; W] = copied(&self.mask, n_words);
             for i in 0..n_words {
                 mask[i] |= differ[i] | (first[i] ^ block_first[i]);
             }
             let n_grouped = self.n_grouped + (1 << size_log);
-            let (mut least, mut greatest) = (self.least_ordinal, self.greatest_ordinal);
-            if self.with_ordinals {
-                for &ordinal in &self.ordinals[self.n_grouped..n_grouped] {
-                    least = least.min(ordinal);
-                    greatest = greatest.max(ordinal);
-                }
-            }
             let packed_bytes = self.packed_bytes + packed_len(size_log, width);
             let n_masks = self.n_masks + usize::from(size_log > 0);
             let n_groups = self.groups.len() + 1;
             let reduced_bits: u32 = mask[..n_words].iter().map(|word| word.count_ones()).sum();
             let reduced_bytes = reduced_bits.div_ceil(8) as usize;
             let data_bytes = packed_bytes + n_masks * reduced_bytes;
-            let ordinal_bytes = (n_grouped * ordinal_bits(least, greatest) as usize).div_ceil(8);
             let len = HEADER_BYTES
                 + 16 * n_words
                 + n_groups * (reduced_bytes + 3)
                 + data_bytes
-                + ordinal_bytes
                 + PADDING_BYTES;
             if len > BLOCK_BYTES || n_grouped > MAX_KEYS {
                 return true;
@@ -191,8 +171,7 @@ impl BlockBuilder {
                 width,
             });
             self.group_masks.extend_from_slice(&differ[..n_words]);
-            self.mask = mask;
-            (self.least_ordinal, self.greatest_ordinal) = (least, greatest);
+            self.mask[..n_words].copy_from_slice(&mask[..n_words]);
             self.packed_bytes = packed_bytes;
             self.n_masks = n_masks;
             self.n_grouped = n_grouped;
@@ -205,68 +184,63 @@ impl BlockBuilder {
         let reduction = Reduction::new(&self.keys[..n_words], &self.mask[..n_words])
             .expect("the number of words was checked");
         let reduced_bytes = reduction.n_bytes();
-        let ordinal_bits = if self.with_ordinals {
-            ordinal_bits(self.least_ordinal, self.greatest_ordinal)
-        } else {
-            0
-        };
         let data_len = self.packed_bytes + self.n_masks * reduced_bytes;
-        let least = if self.with_ordinals {
-            self.least_ordinal
-        } else {
-            0
-        };
 
         let block = &mut self.block;
         block.clear();
-        block.extend([
-            VERSION,
-            n_words as u8,
-            u8::from(self.with_ordinals),
-            ordinal_bits as u8,
-        ]);
+        block.extend([VERSION, n_words as u8, 0, 0]);
         for number in [self.n_grouped, self.groups.len(), data_len] {
             block.extend((number as u32).to_le_bytes());
         }
-        block.extend(least.to_le_bytes());
         for word in self.keys[..n_words].iter().chain(&self.mask[..n_words]) {
             block.extend(word.to_le_bytes());
         }
+        let groups_at = block.len();
+        let groups_len = self.groups.len() * (reduced_bytes + 3) + data_len;
+        block.resize(groups_at + groups_len + PADDING_BYTES, 0);
         bits::run(WriteGroups {
             reduction: &reduction,
             keys: &self.keys,
             groups: &self.groups,
             group_masks: &self.group_masks,
-            block,
+            out: &mut block[groups_at..],
         });
-        if self.with_ordinals {
-            let mut packer = Packer::new(block);
-            for ordinal in &self.ordinals[..self.n_grouped] {
-                packer.put(ordinal - least, ordinal_bits);
-            }
-            packer.finish();
-        }
-        block.extend([0; PADDING_BYTES]);
 
         self.keys.drain(..self.n_grouped * n_words);
-        if self.with_ordinals {
-            self.ordinals.drain(..self.n_grouped);
-        }
         self.groups.clear();
         self.group_masks.clear();
         self.n_grouped = 0;
         self.mask = [0; MAX_WORDS];
         (self.packed_bytes, self.n_masks) = (0, 0);
-        (self.least_ordinal, self.greatest_ordinal) = (u64::MAX, 0);
         self.last_reduced_bytes = reduced_bytes;
+    }
+}
+
+/// Planning, as a loop that is compiled for several processors: it counts bits all the time.
+struct Plan<'a> {
+    builder: &'a mut BlockBuilder,
+    to_come: bool,
+}
+
+impl Kernel for Plan<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<B: Bits>(self, _: B) -> bool {
+        match self.builder.n_words {
+            1 => self.builder.plan::<1>(self.to_come),
+            2 => self.builder.plan::<2>(self.to_come),
+            3 => self.builder.plan::<3>(self.to_come),
+            4 => self.builder.plan::<4>(self.to_come),
+            _ => self.builder.plan::<MAX_WORDS>(self.to_come),
+        }
     }
 }
 
 /// The first key of `keys`.
 #[inline(always)]
-fn copied<const W: usize>(keys: &[u64], n_words: usize) -> [u64; MAX_WORDS] {
-    let n_words = if W == 0 { n_words } else { W };
-    let mut key = [0; MAX_WORDS];
+fn copied<const W: usize>(keys: &[u64], n_words: usize) -> [u64; W] {
+    let mut key = [0; W];
     key[..n_words].copy_from_slice(&keys[..n_words]);
     key
 }
@@ -276,21 +250,15 @@ fn packed_len(size_log: usize, width: u32) -> usize {
     (((1 << size_log) - 1) * width as usize).div_ceil(8)
 }
 
-/// Bits of the ordinals between two.
-fn ordinal_bits(least: u64, greatest: u64) -> u32 {
-    match 64 - greatest.saturating_sub(least).leading_zeros() {
-        bits @ 0..=MAX_PACKED_BITS => bits,
-        _ => 64,
-    }
-}
-
-/// Writes first keys, offsets, sizes and data of all groups.
+/// Writes first keys, offsets, sizes and data of all groups. Everything is written in order and by
+/// whole words, of which what is too much is zero: the next one is written over it, or it falls
+/// into the padding.
 struct WriteGroups<'a> {
     reduction: &'a Reduction,
     keys: &'a [u64],
     groups: &'a [PlannedGroup],
     group_masks: &'a [u64],
-    block: &'a mut Vec<u8>,
+    out: &'a mut [u8],
 }
 
 impl Kernel for WriteGroups<'_> {
@@ -322,20 +290,25 @@ impl WriteGroups<'_> {
     fn write_as<B: Bits, R: Reduced, const W: usize>(self, bits: B) {
         let n_words = if W == 0 { self.reduction.n_words } else { W };
         let reduced_bytes = self.reduction.n_bytes();
-        let block = self.block;
+        let out = self.out;
+        let mut at = 0;
         for group in self.groups {
             let key = &self.keys[group.first as usize * n_words..];
             let (reduced, _) = self.reduction.reduce::<B, R, W>(bits, key);
-            store(&reduced, reduced_bytes, block);
+            at = put(&reduced, reduced_bytes, out, at);
         }
         let mut offset = 0;
         for group in self.groups {
-            block.extend((offset as u16).to_le_bytes());
+            out[at..at + 2].copy_from_slice(&(offset as u16).to_le_bytes());
+            at += 2;
             if group.size_log > 0 {
                 offset += reduced_bytes + packed_len(group.size_log as usize, group.width);
             }
         }
-        block.extend(self.groups.iter().map(|group| group.size_log as u8));
+        for group in self.groups {
+            out[at] = group.size_log as u8;
+            at += 1;
+        }
         for (group, mask) in self
             .groups
             .iter()
@@ -345,7 +318,7 @@ impl WriteGroups<'_> {
                 continue;
             }
             let (reduced, _) = self.reduction.reduce::<B, R, W>(bits, mask);
-            store(&reduced, reduced_bytes, block);
+            at = put(&reduced, reduced_bytes, out, at);
             let mut shift = [0; MAX_WORDS];
             let mut n_bits = 0;
             for i in (0..n_words).rev() {
@@ -354,7 +327,7 @@ impl WriteGroups<'_> {
             }
             let (from, n_keys) = (group.first as usize, 1 << group.size_log);
             let keys = &self.keys[(from + 1) * n_words..(from + n_keys) * n_words];
-            let mut packer = Packer::new(block);
+            let mut packer = Packer::new(out, at);
             for key in keys.chunks_exact(n_words) {
                 let mut number = 0;
                 for i in 0..n_words {
@@ -362,53 +335,56 @@ impl WriteGroups<'_> {
                 }
                 packer.put(number, group.width);
             }
-            packer.finish();
+            at = packer.end();
         }
     }
 }
 
-/// Appends the low `len` bytes of a reduced key.
+/// Writes the low `len` bytes of a reduced key, at `at` in `out`; where the next thing begins.
 #[inline(always)]
-fn store<R: Reduced>(reduced: &R, len: usize, out: &mut Vec<u8>) {
-    for at in (0..len).step_by(8) {
-        let word = reduced.part(8 * at as u32).to_le_bytes();
-        out.extend_from_slice(&word[..(len - at).min(8)]);
+fn put<R: Reduced>(reduced: &R, len: usize, out: &mut [u8], at: usize) -> usize {
+    for from in (0..len).step_by(8) {
+        let word = reduced.part(8 * from as u32).to_le_bytes();
+        out[at + from..at + from + 8].copy_from_slice(&word);
     }
+    at + len
 }
 
-/// Appends numbers of few bits, without gaps.
+/// Writes numbers of few bits, at most [`MAX_PACKED_BITS`], without gaps.
 struct Packer<'a> {
-    out: &'a mut Vec<u8>,
-    word: u64,
+    out: &'a mut [u8],
+    /// The byte in which the next number begins, what is in it already, and how many bits these are.
+    at: usize,
+    begun: u64,
     n_bits: u32,
 }
 
 impl<'a> Packer<'a> {
     #[inline(always)]
-    fn new(out: &'a mut Vec<u8>) -> Self {
+    fn new(out: &'a mut [u8], at: usize) -> Self {
         Packer {
             out,
-            word: 0,
+            at,
+            begun: 0,
             n_bits: 0,
         }
     }
 
+    /// Up to 7 bits are there, so all of the number is in the word that is written.
     #[inline(always)]
     fn put(&mut self, number: u64, width: u32) {
-        self.word |= number << self.n_bits;
-        self.n_bits += width;
-        if self.n_bits >= 64 {
-            self.out.extend_from_slice(&self.word.to_le_bytes());
-            self.n_bits -= 64;
-            // What did not fit; nothing if all did.
-            self.word = number.checked_shr(width - self.n_bits).unwrap_or(0);
-        }
+        let word = self.begun | number << self.n_bits;
+        self.out[self.at..self.at + 8].copy_from_slice(&word.to_le_bytes());
+        let n_bits = self.n_bits + width;
+        self.at += (n_bits / 8) as usize;
+        self.n_bits = n_bits % 8;
+        // The shift may be by 64, which would be none: so by a part of it first.
+        self.begun = word >> (n_bits / 16 * 8) >> ((n_bits / 8).div_ceil(2) * 8);
     }
 
+    /// The first byte behind all numbers.
     #[inline(always)]
-    fn finish(self) {
-        let n_bytes = self.n_bits.div_ceil(8) as usize;
-        self.out
-            .extend_from_slice(&self.word.to_le_bytes()[..n_bytes]);
+    fn end(self) -> usize {
+        self.at + usize::from(self.n_bits > 0)
     }
 }

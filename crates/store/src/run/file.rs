@@ -1,8 +1,8 @@
 //! A run that was written: its fences, and how its blocks are found.
 //!
-//! The footer, the last block, in little-endian numbers: `"HDLRUN1\0"`; words of a key (4 bytes);
-//! 1 if keys have ordinals, else 0 (4); number of data blocks (8); number of keys (8); the last
-//! key, unless there are none. Before it are the fences.
+//! The footer, the last block, in little-endian numbers: `"HDLRUN2\0"`; words of a key (8 bytes);
+//! number of data blocks (8); number of keys (8); the last key, unless there are none. Before it are
+//! the fences.
 
 use std::fmt;
 use std::iter;
@@ -21,7 +21,7 @@ use crate::{BLOCK_BYTES, BlockSource, Error};
 /// Words of fences in a block.
 pub(crate) const FENCE_WORDS: usize = BLOCK_BYTES / 8;
 
-const MAGIC: &[u8; 8] = b"HDLRUN1\0";
+const MAGIC: &[u8; 8] = b"HDLRUN2\0";
 const FOOTER_BYTES: usize = 32;
 
 /// A sorted run: ascending distinct keys on disk, the first of each block in memory.
@@ -29,7 +29,6 @@ pub struct Run {
     source: Arc<dyn BlockSource>,
     name: String,
     n_words: usize,
-    has_ordinals: bool,
     n_keys: u64,
     fences: Vec<u64>,
     last_key: Vec<u64>,
@@ -80,7 +79,6 @@ impl Run {
             source,
             name: name.to_owned(),
             n_words: footer.n_words,
-            has_ordinals: footer.has_ordinals,
             n_keys: footer.n_keys,
             fences,
             last_key: footer.last_key,
@@ -93,7 +91,6 @@ impl Run {
             source,
             name: name.to_owned(),
             n_words: written.n_words,
-            has_ordinals: written.has_ordinals,
             n_keys: written.n_keys,
             fences: written.fences,
             last_key: written.last_key,
@@ -103,11 +100,6 @@ impl Run {
     /// Words of a key.
     pub fn n_words(&self) -> usize {
         self.n_words
-    }
-
-    /// Whether keys have ordinals.
-    pub fn has_ordinals(&self) -> bool {
-        self.has_ordinals
     }
 
     /// Number of keys.
@@ -200,8 +192,8 @@ impl Run {
     /// The data block in `payload`, if it belongs here.
     pub(crate) fn view<'p>(&self, block: u32, payload: &'p [u8]) -> Result<View<'p>, Error> {
         let view = View::new(payload).map_err(|what| what.in_block(&self.name, block))?;
-        if view.reduction.n_words != self.n_words || view.has_ordinals != self.has_ordinals {
-            return Err(Damage("kind of keys").in_block(&self.name, block));
+        if view.reduction.n_words != self.n_words {
+            return Err(Damage("number of words").in_block(&self.name, block));
         }
         Ok(view)
     }
@@ -247,7 +239,6 @@ pub(crate) fn partition_point(
 /// What the last block says.
 pub(crate) struct Footer {
     pub(crate) n_words: usize,
-    pub(crate) has_ordinals: bool,
     pub(crate) n_data_blocks: u32,
     pub(crate) n_keys: u64,
     pub(crate) last_key: Vec<u64>,
@@ -256,8 +247,7 @@ pub(crate) struct Footer {
 impl Footer {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        bytes.extend((self.n_words as u32).to_le_bytes());
-        bytes.extend(u32::from(self.has_ordinals).to_le_bytes());
+        bytes.extend((self.n_words as u64).to_le_bytes());
         bytes.extend(u64::from(self.n_data_blocks).to_le_bytes());
         bytes.extend(self.n_keys.to_le_bytes());
         bytes.extend(self.last_key.iter().flat_map(|word| word.to_le_bytes()));
@@ -268,16 +258,10 @@ impl Footer {
         if bytes.len() < FOOTER_BYTES || &bytes[..8] != MAGIC {
             return Err(Damage("not a footer"));
         }
-        let words_and_kind = load_u64(bytes, 8);
-        let n_words = (words_and_kind & u64::from(u32::MAX)) as usize;
-        let has_ordinals = match words_and_kind >> 32 {
-            0 => false,
-            1 => true,
-            _ => return Err(Damage("unknown kind")),
-        };
-        if n_words == 0 || n_words > MAX_WORDS {
-            return Err(Damage("number of words"));
-        }
+        let n_words = usize::try_from(load_u64(bytes, 8))
+            .ok()
+            .filter(|n_words| (1..=MAX_WORDS).contains(n_words))
+            .ok_or(Damage("number of words"))?;
         let n_data_blocks =
             u32::try_from(load_u64(bytes, 16)).map_err(|_| Damage("number of blocks"))?;
         let n_keys = load_u64(bytes, 24);
@@ -288,7 +272,6 @@ impl Footer {
         let word = |i| load_u64(bytes, FOOTER_BYTES + 8 * i);
         Ok(Footer {
             n_words,
-            has_ordinals,
             n_data_blocks,
             n_keys,
             last_key: (0..n_key_words).map(word).collect(),

@@ -2,8 +2,8 @@
 //!
 //! Where candidates are dense, nearly every block of the run is wanted: then the run is *scanned*,
 //! from the block of the first candidate on, each block read once and well ahead. Where they are
-//! sparse, blocks are *looked up*, those of each batch alone. Either way a block is not decoded
-//! (see `probe`).
+//! sparse, blocks are *looked up*, those of each batch alone. How a block is then searched depends on
+//! its own candidates (see `probe`).
 
 use std::cmp::Ordering;
 use std::ops::Range;

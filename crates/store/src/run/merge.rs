@@ -1,258 +1,203 @@
-//! Many sorted inputs as one.
+//! Several sorted rows of runs as one.
+//!
+//! Rows are merged two by two, the two shortest first, and what comes of it with the next: each key
+//! goes through few merges, and most keys, which are in the largest row, through one. A merge of
+//! two is a loop without a branch that could be foretold wrongly, and a stretch of one that lies
+//! before all of the other is copied as it is.
 
-use super::batch::{Batch, Sorted, key};
+use std::cmp::Reverse;
+use std::hint::select_unpredictable;
+use std::mem;
+
+use super::batch::key;
+use super::row::Row;
 use crate::Error;
 
 /// Keys given at once.
 const BATCH_KEYS: usize = 1024;
+/// Keys that are copied or merged before it is looked which of the two is better.
+const STRETCH: usize = 16;
 
-/// The keys of several inputs, ascending and distinct, each with the least of its ordinals. If some
-/// inputs have ordinals and others not, keys of the latter count as having ordinal 0.
-pub struct Merge<'a> {
-    inputs: Vec<Input<'a>>,
+/// The keys of several rows, ascending and distinct.
+pub(crate) struct Merge<'a> {
     n_words: usize,
-    has_ordinals: bool,
-    /// Inputs that are not at their end: a heap by their next keys. Empty before the first batch.
-    heap: Vec<u32>,
-    is_started: bool,
+    all: Stream<'a>,
 }
 
-struct Input<'a> {
-    keys: Box<dyn Sorted + 'a>,
-    batch: Batch,
-    /// The next key in the batch, and the end of the batch.
+/// Ascending keys, some of which are at hand.
+#[derive(Default)]
+struct Stream<'a> {
+    source: Source<'a>,
+    keys: Vec<u64>,
+    /// The first of the keys' words that is not taken yet.
     at: usize,
-    end: usize,
+}
+
+/// Where the keys of a stream come from.
+enum Source<'a> {
+    Row(Box<Row<'a>>),
+    Two(Box<[Stream<'a>; 2]>),
+}
+
+impl Default for Source<'_> {
+    fn default() -> Self {
+        Source::Row(Box::default())
+    }
 }
 
 impl<'a> Merge<'a> {
-    /// Merges `inputs`, whose keys all have `n_words` words.
-    ///
-    /// # Panics
-    /// If an input has keys of another length.
-    pub fn new(n_words: usize, inputs: Vec<Box<dyn Sorted + 'a>>) -> Self {
-        assert!(
-            inputs.iter().all(|input| input.n_words() == n_words),
-            "keys that are merged have one length"
-        );
-        Merge {
-            n_words,
-            has_ordinals: inputs.iter().any(|input| input.has_ordinals()),
-            heap: Vec::with_capacity(inputs.len()),
-            is_started: false,
-            inputs: inputs
-                .into_iter()
-                .map(|keys| Input {
-                    keys,
-                    batch: Batch::default(),
-                    at: 0,
-                    end: 0,
-                })
-                .collect(),
+    /// Merges `rows`, whose keys all have `n_words` words.
+    pub(crate) fn new(n_words: usize, rows: Vec<Row<'a>>) -> Self {
+        let mut streams: Vec<(u64, Stream<'a>)> = rows
+            .into_iter()
+            .map(|row| (row.n_blocks(), Stream::new(Source::Row(Box::new(row)))))
+            .collect();
+        let all = loop {
+            streams.sort_by_key(|(n_blocks, _)| Reverse(*n_blocks));
+            let Some((n_shortest, shortest)) = streams.pop() else {
+                break Stream::default();
+            };
+            let Some((n_next, next)) = streams.pop() else {
+                break shortest;
+            };
+            let two = Stream::new(Source::Two(Box::new([next, shortest])));
+            streams.push((n_shortest + n_next, two));
+        };
+        Merge { n_words, all }
+    }
+
+    /// The next keys, up to some thousand; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u64]>, Error> {
+        self.all.at = self.all.keys.len();
+        let more = match self.n_words {
+            1 => self.all.fill::<1>(1)?,
+            2 => self.all.fill::<2>(2)?,
+            3 => self.all.fill::<3>(3)?,
+            4 => self.all.fill::<4>(4)?,
+            n_words => self.all.fill::<0>(n_words)?,
+        };
+        Ok(more.then(|| self.all.at_hand()))
+    }
+}
+
+impl<'a> Stream<'a> {
+    fn new(source: Source<'a>) -> Self {
+        Stream {
+            source,
+            keys: Vec::new(),
+            at: 0,
         }
     }
 
-    fn start<const W: usize>(&mut self) -> Result<(), Error> {
-        self.is_started = true;
-        for number in 0..self.inputs.len() {
-            if self.inputs[number].refill(self.n_words)? {
-                self.heap.push(number as u32);
-            }
-        }
-        for at in (0..self.heap.len() / 2).rev() {
-            self.sift_down::<W>(at);
-        }
-        Ok(())
+    fn at_hand(&self) -> &[u64] {
+        &self.keys[self.at..]
     }
 
-    /// The next key of the input at `at` in the heap.
-    #[inline(always)]
-    fn head<const W: usize>(&self, at: usize) -> &[u64] {
-        let n_words = if W == 0 { self.n_words } else { W };
-        let input = &self.inputs[self.heap[at] as usize];
-        key(&input.batch.keys, n_words, input.at)
+    /// Sees to it that keys are at hand; false at the end.
+    fn fill<const W: usize>(&mut self, n_words: usize) -> Result<bool, Error> {
+        if self.at < self.keys.len() {
+            return Ok(true);
+        }
+        self.keys.clear();
+        self.at = 0;
+        let two = match &mut self.source {
+            Source::Row(row) => return row.next(&mut self.keys),
+            Source::Two(two) => two,
+        };
+        while self.keys.len() < BATCH_KEYS * n_words {
+            let [a, b] = &mut **two;
+            let (more_a, more_b) = (a.fill::<W>(n_words)?, b.fill::<W>(n_words)?);
+            if more_a && more_b {
+                let n_most = BATCH_KEYS - self.keys.len() / n_words;
+                let (a_keys, b_keys) = (a.at_hand(), b.at_hand());
+                let taken = merge::<W>(n_words, a_keys, b_keys, n_most, &mut self.keys);
+                a.at += taken.0 * n_words;
+                b.at += taken.1 * n_words;
+            } else if self.keys.is_empty() {
+                // One has come to its end: from now on this is the other.
+                *self = mem::take(if more_a { a } else { b });
+                return Ok(more_a || more_b);
+            } else {
+                break;
+            }
+        }
+        Ok(true)
     }
+}
 
-    #[inline(always)]
-    fn sift_down<const W: usize>(&mut self, mut at: usize) {
-        loop {
-            let mut least = 2 * at + 1;
-            if least >= self.heap.len() {
-                return;
-            }
-            if least + 1 < self.heap.len()
-                && is_less::<W>(self.head::<W>(least + 1), self.head::<W>(least))
-            {
-                least += 1;
-            }
-            if !is_less::<W>(self.head::<W>(least), self.head::<W>(at)) {
-                return;
-            }
-            self.heap.swap(at, least);
-            at = least;
+/// Appends the union of `a` and `b` to `out`, until one is at its end or `n_most` keys are
+/// appended; how many keys of each are in it. `W` is the number of words, or 0 if only known at run
+/// time.
+fn merge<const W: usize>(
+    n_words: usize,
+    a: &[u64],
+    b: &[u64],
+    n_most: usize,
+    out: &mut Vec<u64>,
+) -> (usize, usize) {
+    let n_words = if W == 0 { n_words } else { W };
+    let (n_a, n_b) = (a.len() / n_words, b.len() / n_words);
+    let (mut at_a, mut at_b) = (0, 0);
+    let mut at = out.len();
+    let end = at + n_most * n_words;
+    out.resize(end, 0);
+    loop {
+        let n_steps = (n_a - at_a).min(n_b - at_b).min((end - at) / n_words);
+        let n_steps = n_steps.min(STRETCH);
+        if n_steps == 0 {
+            break;
         }
-    }
-
-    /// Goes on in the input at the top of the heap.
-    #[inline(always)]
-    fn advance<const W: usize>(&mut self) -> Result<(), Error> {
-        let input = &mut self.inputs[self.heap[0] as usize];
-        input.at += 1;
-        if input.at == input.end && !input.refill(self.n_words)? {
-            self.heap.swap_remove(0);
-        }
-        self.sift_down::<W>(0);
-        Ok(())
-    }
-
-    /// The ordinal that comes with the next key of the input at the top.
-    #[inline(always)]
-    fn ordinal(&self) -> u64 {
-        let input = &self.inputs[self.heap[0] as usize];
-        input.batch.ordinals.get(input.at).copied().unwrap_or(0)
-    }
-
-    fn fill<const W: usize>(&mut self, out: &mut Batch) -> Result<(), Error> {
-        let n_words = if W == 0 { self.n_words } else { W };
-        if !self.is_started {
-            self.start::<W>()?;
-        }
-        while out.keys.len() < BATCH_KEYS * n_words {
-            match self.heap.len() {
-                0 => return Ok(()),
-                1 => return self.take_last_input(out),
-                2 => {
-                    self.fill_from_two::<W>(out)?;
-                    continue;
-                }
-                _ => {}
-            }
-            let from = out.keys.len();
-            out.keys.extend_from_slice(self.head::<W>(0));
-            let mut least = self.ordinal();
-            self.advance::<W>()?;
-            while !self.heap.is_empty() && is_equal::<W>(self.head::<W>(0), &out.keys[from..]) {
-                least = least.min(self.ordinal());
-                self.advance::<W>()?;
-            }
-            if self.has_ordinals {
-                out.ordinals.push(least);
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends keys of the two inputs that are left until one has no more at hand, or there are
-    /// enough. Most merges are of two, and this takes a branch for each key that can be foretold.
-    fn fill_from_two<const W: usize>(&mut self, out: &mut Batch) -> Result<(), Error> {
-        let n_words = if W == 0 { self.n_words } else { W };
-        let [first, second] = [self.heap[0], self.heap[1]].map(|input| input as usize);
-        let (a, b) = (&self.inputs[first], &self.inputs[second]);
-        let (mut at_a, mut at_b) = (a.at, b.at);
-        let n_most = (a.end - at_a).min(b.end - at_b);
-        let n_most = n_most.min(BATCH_KEYS);
-        out.keys.reserve(n_most * n_words);
-        let ordinal = |input: &Input<'_>, at: usize| input.batch.ordinals.get(at).copied();
-        // No input comes to its end within so many steps.
-        for _ in 0..n_most {
-            let (key_a, key_b) = (
-                key(&a.batch.keys, n_words, at_a),
-                key(&b.batch.keys, n_words, at_b),
-            );
-            let takes_a = !is_less::<W>(key_b, key_a);
-            let takes_b = !is_less::<W>(key_a, key_b);
-            out.keys
-                .extend_from_slice(if takes_a { key_a } else { key_b });
-            if self.has_ordinals {
-                let (of_a, of_b) = (ordinal(a, at_a).unwrap_or(0), ordinal(b, at_b).unwrap_or(0));
-                out.ordinals.push(match (takes_a, takes_b) {
-                    (true, false) => of_a,
-                    (false, _) => of_b,
-                    (true, true) => of_a.min(of_b),
-                });
-            }
-            at_a += usize::from(takes_a);
-            at_b += usize::from(takes_b);
-        }
-        for (input, at) in [(first, at_a), (second, at_b)] {
-            let n_words = self.n_words;
-            let input = &mut self.inputs[input];
-            input.at = at;
-            if at == input.end && !input.refill(n_words)? {
-                input.end = 0;
-            }
-        }
-        // An input at its end leaves the heap.
-        let inputs = &self.inputs;
-        self.heap.retain(|&input| inputs[input as usize].end > 0);
-        if self.heap.len() == 2 {
-            self.sift_down::<W>(0);
-        }
-        Ok(())
-    }
-
-    /// Appends what the only input left has at hand.
-    fn take_last_input(&mut self, out: &mut Batch) -> Result<(), Error> {
-        let input = &mut self.inputs[self.heap[0] as usize];
-        out.keys
-            .extend_from_slice(&input.batch.keys[input.at * self.n_words..]);
-        if input.batch.ordinals.is_empty() && self.has_ordinals {
-            out.ordinals.resize(out.keys.len() / self.n_words, 0);
+        let place = &mut out[at..at + n_steps * n_words];
+        at += place.len();
+        // No end is come to within so many steps.
+        if is_less::<W>(key(a, n_words, at_a + n_steps - 1), key(b, n_words, at_b)) {
+            place.copy_from_slice(&a[at_a * n_words..(at_a + n_steps) * n_words]);
+            at_a += n_steps;
+        } else if is_less::<W>(key(b, n_words, at_b + n_steps - 1), key(a, n_words, at_a)) {
+            place.copy_from_slice(&b[at_b * n_words..(at_b + n_steps) * n_words]);
+            at_b += n_steps;
         } else {
-            out.ordinals.extend_from_slice(
-                &input.batch.ordinals[input.at.min(input.batch.ordinals.len())..],
-            );
+            for place in place.chunks_exact_mut(n_words) {
+                let (key_a, key_b) = (key(a, n_words, at_a), key(b, n_words, at_b));
+                let takes_a = !is_less::<W>(key_b, key_a);
+                let takes_b = !is_less::<W>(key_a, key_b);
+                for i in 0..n_words {
+                    place[i] = select_unpredictable(takes_a, key_a[i], key_b[i]);
+                }
+                at_a += usize::from(takes_a);
+                at_b += usize::from(takes_b);
+            }
         }
-        if !input.refill(self.n_words)? {
-            self.heap.clear();
-        }
-        Ok(())
     }
+    out.truncate(at);
+    (at_a, at_b)
 }
 
-impl Input<'_> {
-    fn refill(&mut self, n_words: usize) -> Result<bool, Error> {
-        let more = self.keys.next_batch(&mut self.batch)?;
-        (self.at, self.end) = (0, self.batch.keys.len() / n_words);
-        Ok(more && self.end > 0)
-    }
-}
-
-impl Sorted for Merge<'_> {
-    fn n_words(&self) -> usize {
-        self.n_words
-    }
-
-    fn has_ordinals(&self) -> bool {
-        self.has_ordinals
-    }
-
-    fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
-        batch.clear();
-        match self.n_words {
-            1 => self.fill::<1>(batch)?,
-            2 => self.fill::<2>(batch)?,
-            3 => self.fill::<3>(batch)?,
-            4 => self.fill::<4>(batch)?,
-            _ => self.fill::<0>(batch)?,
-        }
-        Ok(!batch.keys.is_empty())
-    }
-}
-
-/// Whether key `a` comes before `b`: by subtraction, for a branch on the first words would be
-/// unpredictable as often as not.
+/// Whether key `a` comes before `b`: two words at once and without a branch, for one on the first
+/// words would be foretold wrongly as often as not.
 #[inline(always)]
 pub(crate) fn is_less<const W: usize>(a: &[u64], b: &[u64]) -> bool {
     if W == 0 {
         return a < b;
     }
     let (a, b) = (&a[..W], &b[..W]);
-    let mut borrow = false;
-    for i in (0..W).rev() {
-        (_, borrow) = a[i].borrowing_sub(b[i], borrow);
+    let mut is_less = false;
+    for (a, b) in a.rchunks(2).zip(b.rchunks(2)) {
+        let (a, b) = (number(a), number(b));
+        is_less = (a < b) | ((a == b) & is_less);
     }
-    borrow
+    is_less
+}
+
+/// Up to two words as one number.
+#[inline(always)]
+fn number(words: &[u64]) -> u128 {
+    let (high, low) = match *words {
+        [low] => (0, low),
+        [high, low] => (high, low),
+        _ => unreachable!("words come in chunks of one or two"),
+    };
+    u128::from(high) << 64 | u128::from(low)
 }
 
 /// Whether two keys are the same.

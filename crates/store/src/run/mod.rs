@@ -4,7 +4,7 @@
 //! distinct keys in blocks, each of which can be read by itself (see `block`), with the first key
 //! of every block in memory, its *fences*. A [`RunWriter`] makes one and [`Run`] reads it: all keys
 //! of a range in order ([`Run::keys`]), or only those blocks that a sorted list of candidates falls
-//! into ([`Run::probe`]), which are then not even decoded.
+//! into ([`Run::probe`]), which are then decoded only where these are dense.
 //!
 //! A layer of a search goes through here: its candidates, dealt out to parts of the key space
 //! ([`Splitters::classify`]), are put in order ([`sort_keys`], [`sort_part`]), what older
@@ -17,8 +17,8 @@
 //! use std::sync::Arc;
 //! use hadal_store::run::{KeyRange, MemoryBlocks, Run, RunWriter};
 //!
-//! let mut writer = RunWriter::new(MemoryBlocks::default(), 2, false);
-//! writer.push(&[0, 5, 0, 7, 1, 0], &[])?; // three keys of two words
+//! let mut writer = RunWriter::new(MemoryBlocks::default(), 2);
+//! writer.push(&[0, 5, 0, 7, 1, 0])?; // three keys of two words
 //! let (blocks, written) = writer.finish()?;
 //! let run = Run::open(Arc::new(blocks), written.n_blocks, "example")?;
 //!
@@ -37,6 +37,7 @@ mod compact;
 mod cursor;
 mod damage;
 mod decode;
+mod dense;
 mod encode;
 mod file;
 mod finder;
@@ -46,6 +47,7 @@ mod probe;
 mod range;
 mod recode;
 mod reduced;
+mod row;
 mod sort;
 mod splitters;
 mod subtract;
@@ -58,7 +60,6 @@ pub use compact::compact;
 pub use cursor::RunKeys;
 pub use file::Run;
 pub use memory::MemoryBlocks;
-pub use merge::Merge;
 pub use range::KeyRange;
 pub use recode::{Older, Recode, Versioned};
 pub use sort::{SortScratch, Split, sort_keys, sort_part};

@@ -1,19 +1,26 @@
-//! Looking for many keys in a block, without decoding it.
+//! Looking for many keys in a block, without decoding it unless they are dense.
 
 use super::bits::{self, Bits, Kernel};
 use super::block::{Group, View, unpack};
 use super::damage::Damage;
+use super::dense::probe_dense;
 use super::reduced::{Reduced, Wide};
 use crate::prefetch::prefetch;
 
 /// Candidates reduced at a time.
 const BATCH: usize = 128;
+/// A block is decoded if it has no more than so many keys for each candidate.
+const DENSE: usize = 8;
 /// Groups that are looked at without a branch.
 const NEAR: usize = 4;
 
 /// Marks in `present` those of the ascending keys `candidates` that are in the block.
 /// What is marked already stays so and is not looked for.
 pub(crate) fn probe(view: &View, candidates: &[u64], present: &mut [bool]) -> Result<(), Damage> {
+    let n_wanted = present.iter().filter(|present| !**present).count();
+    if n_wanted * DENSE >= view.n_keys {
+        return probe_dense(view, candidates, present);
+    }
     bits::run(Probe::new(view, candidates, present))
 }
 

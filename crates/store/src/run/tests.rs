@@ -9,6 +9,8 @@ use rand_pcg::Pcg64;
 use super::batch::{Batch, Sorted};
 use super::bits::{Kernel, Portable};
 use super::finder::Finder;
+use super::merge::Merge;
+use super::row::Row;
 use super::*;
 use crate::{BLOCK_BYTES, Error};
 
@@ -86,43 +88,76 @@ fn unflat(keys: &[u64], n_words: usize) -> Vec<Key> {
 }
 
 /// Writes a run, in pieces of random sizes.
-fn written(random: &mut Pcg64, n_words: usize, keys: &[u64], ordinals: &[u64]) -> Run {
-    let (blocks, written) = written_blocks(random, n_words, keys, ordinals);
+fn written(random: &mut Pcg64, n_words: usize, keys: &[u64]) -> Run {
+    let (blocks, written) = written_blocks(random, n_words, keys);
     assert_eq!(written.n_blocks as usize, blocks.blocks.len());
     assert_eq!(written.data_bytes, blocks.data_bytes());
     assert!(blocks.blocks.iter().all(|block| block.len() <= BLOCK_BYTES));
     Run::open(Arc::new(blocks), written.n_blocks, "test").expect("the run opens")
 }
 
-fn written_blocks(
-    random: &mut Pcg64,
-    n_words: usize,
-    keys: &[u64],
-    ordinals: &[u64],
-) -> (MemoryBlocks, Written) {
-    let mut writer = RunWriter::new(MemoryBlocks::default(), n_words, !ordinals.is_empty());
+fn written_blocks(random: &mut Pcg64, n_words: usize, keys: &[u64]) -> (MemoryBlocks, Written) {
+    let mut writer = RunWriter::new(MemoryBlocks::default(), n_words);
     let n_keys = keys.len() / n_words;
     let mut at = 0;
     while at < n_keys {
         let end = (at + random.random_range(0..6000)).min(n_keys);
-        let ordinals = ordinals.get(at..end).unwrap_or(&[]);
         writer
-            .push(&keys[at * n_words..end * n_words], ordinals)
+            .push(&keys[at * n_words..end * n_words])
             .expect("memory takes all blocks");
         at = end;
     }
     writer.finish().expect("memory takes all blocks")
 }
 
-fn collect(sorted: &mut dyn Sorted) -> Result<Batch, Error> {
-    let (mut all, mut batch) = (Batch::default(), Batch::default());
-    while sorted.next_batch(&mut batch)? {
-        assert!(!batch.keys.is_empty(), "a batch that is given is not empty");
-        all.keys.extend_from_slice(&batch.keys);
-        all.ordinals.extend_from_slice(&batch.ordinals);
+/// All keys of a run in `range`.
+fn listed(run: &Run, range: KeyRange) -> Result<Vec<u64>, Error> {
+    let mut cursor = run.keys(range);
+    let (mut all, mut keys) = (Vec::new(), Vec::new());
+    while cursor.next(&mut keys)? {
+        assert!(!keys.is_empty(), "if there are more, some are given");
+        all.extend_from_slice(&keys);
     }
-    assert!(batch.keys.is_empty());
+    assert!(keys.is_empty());
     Ok(all)
+}
+
+/// All keys of several runs in `range`.
+fn merged(runs: &[Versioned], n_words: usize, range: KeyRange) -> Result<Vec<u64>, Error> {
+    let mut merge = Merge::new(n_words, Row::of_runs(runs, range));
+    let mut all = Vec::new();
+    while let Some(keys) = merge.next()? {
+        assert!(!keys.is_empty(), "if there are more, some are given");
+        all.extend_from_slice(keys);
+    }
+    assert!(merge.next()?.is_none(), "the end is the end");
+    Ok(all)
+}
+
+/// Candidates in order, some at a time.
+struct Ordered {
+    n_words: usize,
+    all: Batch,
+}
+
+impl Sorted for Ordered {
+    fn n_words(&self) -> usize {
+        self.n_words
+    }
+
+    fn has_ordinals(&self) -> bool {
+        true
+    }
+
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
+        let n_given = self.all.ordinals.len().min(300);
+        batch.clear();
+        batch
+            .keys
+            .extend(self.all.keys.drain(..n_given * self.n_words));
+        batch.ordinals.extend(self.all.ordinals.drain(..n_given));
+        Ok(n_given > 0)
+    }
 }
 
 /// Members of the set, neighbours of members, and any keys.
@@ -178,42 +213,34 @@ fn for_many_sets(seed: u64, check: impl Fn(&mut Pcg64, &BTreeSet<Key>, usize)) {
 #[test]
 fn a_run_gives_back_its_keys() {
     for_many_sets(1, |random, set, n_words| {
-        let run = written(random, n_words, &flat(set), &[]);
+        let run = written(random, n_words, &flat(set));
         assert_eq!(run.n_keys(), set.len() as u64);
         assert_eq!(run.last_key(), set.last().map(Vec::as_slice));
-        let all = collect(&mut run.keys(KeyRange::ALL)).expect("the run is whole");
-        assert_eq!(all.keys, flat(set));
-        assert!(all.ordinals.is_empty());
+        let all = listed(&run, KeyRange::ALL).expect("the run is whole");
+        assert_eq!(all, flat(set));
     });
 }
 
 #[test]
-fn a_run_gives_back_a_range_and_its_ordinals() {
+fn a_run_gives_back_a_range() {
     for_many_sets(2, |random, set, n_words| {
-        let greatest = u64::MAX >> random.random_range(0..64);
-        let ordinals: Vec<u64> = (0..set.len())
-            .map(|_| random.random_range(0..=greatest))
-            .collect();
-        let run = written(random, n_words, &flat(set), &ordinals);
+        let run = written(random, n_words, &flat(set));
         let from = random_bound(random, set, n_words);
         let to = random_bound(random, set, n_words);
         let range = KeyRange {
             from: from.as_deref(),
             to: to.as_deref(),
         };
-        let some = collect(&mut run.keys(range)).expect("the run is whole");
-        let expected = set.iter().zip(&ordinals);
-        let expected = expected.filter(|(key, _)| in_range(key, &from, &to));
-        let (keys, ordinals): (Vec<&Key>, Vec<u64>) = expected.unzip();
-        assert_eq!(some.keys, flat(keys));
-        assert_eq!(some.ordinals, ordinals);
+        let some = listed(&run, range).expect("the run is whole");
+        let expected = set.iter().filter(|key| in_range(key, &from, &to));
+        assert_eq!(some, flat(expected));
     });
 }
 
 #[test]
 fn a_probe_finds_what_is_there_and_nothing_else() {
     for_many_sets(3, |random, set, n_words| {
-        let run = written(random, n_words, &flat(set), &[]);
+        let run = written(random, n_words, &flat(set));
         for _ in 0..3 {
             let candidates = random_candidates(random, set, n_words);
             let mut present = vec![false; candidates.len()];
@@ -228,7 +255,7 @@ fn a_probe_finds_what_is_there_and_nothing_else() {
 #[test]
 fn plain_code_probes_and_decodes_alike() {
     for_many_sets(4, |random, set, n_words| {
-        let (blocks, _) = written_blocks(random, n_words, &flat(set), &[]);
+        let (blocks, _) = written_blocks(random, n_words, &flat(set));
         let view = block::View::new(&blocks.blocks[0]).expect("the block is whole");
         let (mut keys, mut plain_keys) = (Vec::new(), Vec::new());
         let start = decode::Progress::default();
@@ -246,7 +273,7 @@ fn plain_code_probes_and_decodes_alike() {
 
 #[test]
 fn a_probe_keeps_marks_that_are_set() {
-    let run = written(&mut Pcg64::seed_from_u64(1), 1, &[5, 6], &[]);
+    let run = written(&mut Pcg64::seed_from_u64(1), 1, &[5, 6]);
     let mut present = [true, false, false, true];
     run.probe(&[4, 5, 7, 9], &mut present).expect("whole");
     assert_eq!(present, [true, true, false, true]);
@@ -254,14 +281,14 @@ fn a_probe_keeps_marks_that_are_set() {
 
 #[test]
 fn an_empty_run_is_a_run() {
-    let run = written(&mut Pcg64::seed_from_u64(1), 3, &[], &[]);
+    let run = written(&mut Pcg64::seed_from_u64(1), 3, &[]);
     assert_eq!(run.n_keys(), 0);
     assert_eq!(run.last_key(), None);
     let mut present = [false];
     run.probe(&[1, 2, 3], &mut present).expect("whole");
     assert_eq!(present, [false]);
-    let all = collect(&mut run.keys(KeyRange::ALL)).expect("whole");
-    assert!(all.keys.is_empty());
+    let all = listed(&run, KeyRange::ALL).expect("whole");
+    assert!(all.is_empty());
 }
 
 #[test]
@@ -273,12 +300,7 @@ fn damaged_blocks_give_errors_or_keys_but_never_a_panic() {
         let shape = SHAPES[round / 4 % SHAPES.len()];
         let set = random_set(&mut random, shape, n_words, 300);
         let keys = flat(&set);
-        let ordinals: Vec<u64> = if round % 3 == 0 {
-            (0..set.len() as u64).collect()
-        } else {
-            Vec::new()
-        };
-        let (mut blocks, written) = written_blocks(&mut random, n_words, &keys, &ordinals);
+        let (mut blocks, written) = written_blocks(&mut random, n_words, &keys);
         for _ in 0..random.random_range(1..4) {
             let n_blocks = blocks.blocks.len();
             let block = &mut blocks.blocks[random.random_range(0..n_blocks)];
@@ -299,7 +321,7 @@ fn damaged_blocks_give_errors_or_keys_but_never_a_panic() {
         };
         let mut present = vec![false; keys.len() / n_words];
         let probed = run.n_words() == n_words && run.probe(&keys, &mut present).is_err();
-        let listed = collect(&mut run.keys(KeyRange::ALL)).is_err();
+        let listed = listed(&run, KeyRange::ALL).is_err();
         n_errors += usize::from(probed | listed);
     }
     assert!(n_errors > 1000, "only {n_errors} damages were noticed");
@@ -398,44 +420,37 @@ fn parts_of_a_sample_have_about_the_same_size() {
 }
 
 #[test]
-fn a_merge_is_the_union_with_least_ordinals() {
+fn a_merge_is_the_union() {
     for_many_sets(9, |random, set, n_words| {
         let n_inputs = random.random_range(0..7);
-        let mut expected: BTreeMap<Key, u64> = BTreeMap::new();
+        let mut expected: BTreeSet<Key> = BTreeSet::new();
         let mut runs = Vec::new();
-        for input in 0..n_inputs {
-            let has_ordinals = random.random_range(0..2) == 0 && set.len() > 9;
+        for _ in 0..n_inputs {
             let share = random.random_range(1..4);
             let some: Vec<&Key> = (set.iter())
                 .filter(|_| random.random_range(0..share) == 0)
                 .collect();
-            let ordinals: Vec<u64> = match has_ordinals && !some.is_empty() {
-                true => some.iter().map(|_| random.random_range(1..99)).collect(),
-                false => Vec::new(),
-            };
-            for (i, key) in some.iter().enumerate() {
-                let ordinal = ordinals.get(i).copied().unwrap_or(0);
-                let least = expected.entry((*key).clone()).or_insert(ordinal);
-                *least = ordinal.min(*least);
+            expected.extend(some.iter().map(|key| (*key).clone()));
+            // Runs of a tier follow each other.
+            let n_runs = random.random_range(1..5);
+            for keys in some.chunks(some.len().div_ceil(n_runs).max(1)) {
+                runs.push(written(random, n_words, &flat(keys.iter().copied())));
             }
-            runs.push((input, written(random, n_words, &flat(some), &ordinals)));
         }
-        let inputs = runs
-            .iter()
-            .map(|(_, run)| Box::new(run.keys(KeyRange::ALL)) as Box<dyn Sorted>)
-            .collect();
-        let mut merge = Merge::new(n_words, inputs);
-        let has_ordinals = merge.has_ordinals();
-        let merged = collect(&mut merge).expect("runs are whole");
-        assert_eq!(merged.keys, flat(expected.keys()));
-        if has_ordinals {
-            assert_eq!(
-                merged.ordinals,
-                expected.values().copied().collect::<Vec<_>>()
-            );
-        } else {
-            assert!(merged.ordinals.is_empty());
-        }
+        let runs: Vec<Versioned> = runs.iter().map(Versioned::from).collect();
+        assert!(Row::of_runs(&runs, KeyRange::ALL).len() <= n_inputs);
+        let all = merged(&runs, n_words, KeyRange::ALL).expect("runs are whole");
+        assert_eq!(all, flat(&expected));
+
+        let from = random_bound(random, set, n_words);
+        let to = random_bound(random, set, n_words);
+        let range = KeyRange {
+            from: from.as_deref(),
+            to: to.as_deref(),
+        };
+        let some = merged(&runs, n_words, range).expect("runs are whole");
+        let expected = expected.iter().filter(|key| in_range(key, &from, &to));
+        assert_eq!(some, flat(expected));
     });
 }
 
@@ -448,21 +463,30 @@ fn what_is_subtracted_and_compacted_in_parts_is_what_sets_say() {
         }
         // The first piece is new; the others are runs.
         let runs: Vec<Run> = (pieces[1..].iter())
-            .map(|piece| written(random, n_words, &flat(piece), &[]))
+            .map(|piece| written(random, n_words, &flat(piece)))
             .collect();
         let runs: Vec<Versioned> = runs.iter().map(Versioned::from).collect();
         let ordinals: Vec<u64> = (0..set.len() as u64).rev().collect();
-        let all = written(random, n_words, &flat(set), &ordinals);
         let n_parts = random.random_range(1..5);
         let splitters = fence_splitters(n_words, &runs, n_parts);
         let (mut left, mut left_ordinals) = (Vec::new(), Vec::new());
         let mut compacted = Vec::new();
         for part in 0..splitters.n_parts() {
             let range = splitters.range(part);
+            let is_here = |key: &[u64]| !range.starts_after(key) && !range.ends_before(key);
+            let candidates = set.iter().zip(&ordinals).filter(|(key, _)| is_here(key));
+            let (keys, here): (Vec<&Key>, Vec<u64>) = candidates.unzip();
+            let mut candidates = Ordered {
+                n_words,
+                all: Batch {
+                    keys: flat(keys),
+                    ordinals: here,
+                },
+            };
             // Few candidates are looked up, many make the runs be scanned.
             let n_candidates = random.random_range(0..2) * set.len() as u64;
             subtract(
-                &mut all.keys(range),
+                &mut candidates,
                 n_candidates,
                 range,
                 &runs,
@@ -474,11 +498,11 @@ fn what_is_subtracted_and_compacted_in_parts_is_what_sets_say() {
                 },
             )
             .expect("runs are whole");
-            let mut writer = RunWriter::new(MemoryBlocks::default(), n_words, false);
+            let mut writer = RunWriter::new(MemoryBlocks::default(), n_words);
             assert!(compact(&runs, range, &mut writer, || false).expect("runs are whole"));
             let (blocks, written) = writer.finish().expect("memory takes all blocks");
             let run = Run::open(Arc::new(blocks), written.n_blocks, "compacted").expect("whole");
-            compacted.extend(collect(&mut run.keys(KeyRange::ALL)).expect("whole").keys);
+            compacted.extend(listed(&run, KeyRange::ALL).expect("whole"));
         }
         assert_eq!(left, flat(&pieces[0]));
         let expected = (set.iter().zip(&ordinals)).filter(|(key, _)| pieces[0].contains(*key));
@@ -529,8 +553,8 @@ fn runs_of_an_older_layout_are_probed_and_merged() {
         let old: BTreeSet<Key> = (0..30_000).map(|_| vec![field(12), field(12)]).collect();
         let new: BTreeSet<Key> = (0..30_000).map(|_| vec![field(13), field(14)]).collect();
         let narrow: Vec<u64> = old.iter().map(|key| key[0] << old_bits | key[1]).collect();
-        let old_run = written(&mut random, 1, &narrow, &[]);
-        let new_run = written(&mut random, 2, &flat(&new), &[]);
+        let old_run = written(&mut random, 1, &narrow);
+        let new_run = written(&mut random, 2, &flat(&new));
         let older = Older {
             from_newest: &from_newest,
             to_newest: &to_newest,
@@ -561,14 +585,10 @@ fn runs_of_an_older_layout_are_probed_and_merged() {
 
         let runs = [versioned, Versioned::from(&new_run)];
         let splitters = fence_splitters(2, &runs, 3);
-        let mut merged = Vec::new();
+        let mut all = Vec::new();
         for part in 0..splitters.n_parts() {
-            let range = splitters.range(part);
-            let inputs = (runs.iter())
-                .map(|run| Box::new(RunKeys::new(*run, range)) as Box<dyn Sorted>)
-                .collect();
-            merged.extend(collect(&mut Merge::new(2, inputs)).expect("whole").keys);
+            all.extend(merged(&runs, 2, splitters.range(part)).expect("whole"));
         }
-        assert_eq!(merged, flat(old.union(&new)));
+        assert_eq!(all, flat(old.union(&new)));
     }
 }

@@ -15,7 +15,6 @@ const PIECE_KEYS: usize = 4096;
 pub struct RunWriter<S> {
     sink: S,
     n_words: usize,
-    with_ordinals: bool,
     builder: BlockBuilder,
     fences: Vec<u64>,
     last_key: Vec<u64>,
@@ -33,22 +32,20 @@ pub struct Written {
     /// Bytes of all blocks.
     pub data_bytes: u64,
     pub(crate) n_words: usize,
-    pub(crate) has_ordinals: bool,
     pub(crate) fences: Vec<u64>,
     pub(crate) last_key: Vec<u64>,
 }
 
 impl<S: BlockSink> RunWriter<S> {
-    /// Begins a run of keys of `n_words` words, each with an ordinal or none.
+    /// Begins a run of keys of `n_words` words.
     ///
     /// # Panics
     /// If `n_words` is not from 1 to [`MAX_WORDS`](super::MAX_WORDS).
-    pub fn new(sink: S, n_words: usize, with_ordinals: bool) -> Self {
+    pub fn new(sink: S, n_words: usize) -> Self {
         RunWriter {
             sink,
             n_words,
-            with_ordinals,
-            builder: BlockBuilder::new(n_words, with_ordinals),
+            builder: BlockBuilder::new(n_words),
             fences: Vec::new(),
             last_key: Vec::new(),
             n_keys: 0,
@@ -61,25 +58,18 @@ impl<S: BlockSink> RunWriter<S> {
         self.n_words
     }
 
-    /// Whether keys have ordinals.
-    pub fn with_ordinals(&self) -> bool {
-        self.with_ordinals
-    }
-
     /// Memory held, in bytes; it grows by a fence with every block.
     pub fn memory_bytes(&self) -> u64 {
         8 * self.fences.capacity() as u64 + self.builder.memory_bytes()
     }
 
-    /// Appends keys, ascending and behind all before, with one ordinal each if this run has them.
+    /// Appends keys, ascending and behind all before.
     ///
     /// # Panics
-    /// If there are not as many ordinals as keys, or some where there should be none.
-    pub fn push(&mut self, keys: &[u64], ordinals: &[u64]) -> Result<(), Error> {
+    /// If the last key is not whole.
+    pub fn push(&mut self, keys: &[u64]) -> Result<(), Error> {
         assert_eq!(keys.len() % self.n_words, 0, "keys are whole");
         let n_keys = keys.len() / self.n_words;
-        let n_ordinals = if self.with_ordinals { n_keys } else { 0 };
-        assert_eq!(ordinals.len(), n_ordinals, "ordinals come with keys");
         debug_assert!(
             self.last_key
                 .chunks(self.n_words)
@@ -94,9 +84,8 @@ impl<S: BlockSink> RunWriter<S> {
         self.last_key
             .extend_from_slice(&keys[keys.len() - self.n_words..]);
         self.n_keys += n_keys as u64;
-        let mut ordinals = ordinals.chunks(PIECE_KEYS);
         for keys in keys.chunks(PIECE_KEYS * self.n_words) {
-            self.builder.push(keys, ordinals.next().unwrap_or(&[]));
+            self.builder.push(keys);
             self.put_blocks(true)?;
         }
         Ok(())
@@ -118,7 +107,6 @@ impl<S: BlockSink> RunWriter<S> {
         let n_blocks = u32::try_from(n_blocks).expect("2^32 blocks are 256 TiB");
         let footer = Footer {
             n_words: self.n_words,
-            has_ordinals: self.with_ordinals,
             n_data_blocks: n_data_blocks as u32,
             n_keys: self.n_keys,
             last_key: self.last_key,
@@ -130,7 +118,6 @@ impl<S: BlockSink> RunWriter<S> {
             n_keys: self.n_keys,
             data_bytes: self.data_bytes + payload.len() as u64,
             n_words: self.n_words,
-            has_ordinals: self.with_ordinals,
             fences: self.fences,
             last_key: footer.last_key,
         };

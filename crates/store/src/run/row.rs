@@ -1,0 +1,72 @@
+//! Runs whose keys follow each other, as one.
+//!
+//! A large tier is many runs, each a stretch of the key space. To merge tiers it is enough to read
+//! one run of each at a time.
+
+use std::collections::VecDeque;
+
+use super::{KeyRange, MAX_WORDS, RunKeys, Versioned};
+use crate::Error;
+
+/// The keys of runs in a range, of which each ends before the next begins.
+#[derive(Default)]
+pub(crate) struct Row<'a> {
+    range: KeyRange<'a>,
+    to_come: VecDeque<Versioned<'a>>,
+    current: Option<RunKeys<'a>>,
+}
+
+impl<'a> Row<'a> {
+    /// As few rows of `runs` as it takes if runs that follow each other in a tier do so here.
+    pub(crate) fn of_runs(runs: &[Versioned<'a>], range: KeyRange<'a>) -> Vec<Self> {
+        let mut rows: Vec<Row<'a>> = Vec::new();
+        for run in runs {
+            if run.blocks_in(range).is_empty() {
+                continue;
+            }
+            match rows.last_mut() {
+                Some(row) if row.ends_before(run) => row.to_come.push_back(*run),
+                _ => rows.push(Row {
+                    range,
+                    to_come: VecDeque::from([*run]),
+                    current: None,
+                }),
+            }
+        }
+        rows
+    }
+
+    /// Whether the last run ends before `next` begins.
+    fn ends_before(&self, next: &Versioned<'_>) -> bool {
+        let (mut last, mut first) = ([0; MAX_WORDS], [0; MAX_WORDS]);
+        let last = self
+            .to_come
+            .back()
+            .and_then(|run| run.newest_last(&mut last));
+        last.is_some_and(|last| last < next.newest_fence(0, &mut first))
+    }
+
+    /// How many blocks to come are in the range.
+    pub(crate) fn n_blocks(&self) -> u64 {
+        let n_blocks = |run: &Versioned<'_>| run.blocks_in(self.range).len() as u64;
+        self.to_come.iter().map(n_blocks).sum()
+    }
+
+    /// Replaces what is in `keys` by the next keys; false, and no keys, at the end.
+    pub(crate) fn next(&mut self, keys: &mut Vec<u64>) -> Result<bool, Error> {
+        loop {
+            if let Some(current) = &mut self.current
+                && current.next(keys)?
+            {
+                return Ok(true);
+            }
+            // A run is opened when it is needed: until then it takes no memory.
+            let next = self.to_come.pop_front();
+            self.current = next.map(|run| RunKeys::new(run, self.range));
+            if self.current.is_none() {
+                keys.clear();
+                return Ok(false);
+            }
+        }
+    }
+}
