@@ -34,6 +34,9 @@ const SPILL: Kind = Kind(*b"bkts");
 /// when it is read.
 const MOST_SPILLS: usize = 8;
 
+/// A file for less than this takes longer to make than to write.
+const STRETCH_BYTES: u64 = 512 << 10;
+
 const PIECE_HEAD: usize = 12;
 
 /// Keys of a layer that are no longer in hands.
@@ -81,7 +84,8 @@ impl Spills {
             return Ok(());
         };
         if self.stretches.is_empty() {
-            let n = means.n_threads.min(n_buckets);
+            let n_worth = (hands.bytes_with(0) / STRETCH_BYTES).max(1) as usize;
+            let n = means.n_threads.min(n_buckets).min(n_worth);
             let stretch = |i: usize| Stretch {
                 buckets: i * n_buckets / n..(i + 1) * n_buckets / n,
                 spills: Vec::new(),
@@ -300,10 +304,6 @@ impl SortedRow<'_> {
 impl Sorted for SortedRow<'_> {
     fn n_words(&self) -> usize {
         self.reader.keyed.key_shape().n_words
-    }
-
-    fn has_ordinals(&self) -> bool {
-        true
     }
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
@@ -542,8 +542,7 @@ struct Stripes<'a> {
     /// Buckets to come, by their places in the stretch.
     row: Range<usize>,
     reader: Box<dyn BlockReader + 'a>,
-    block: Vec<u8>,
-    /// How far the block is read.
+    /// How far the last block is read.
     at: usize,
 }
 
@@ -557,7 +556,6 @@ impl<'a> Stripes<'a> {
             spill,
             row,
             reader: spill.file.read(wanted.into_iter().collect()),
-            block: Vec::new(),
             // The bytes before the row are passed over once the first block is there.
             at: (from % BLOCK_BYTES as u64) as usize,
         }
@@ -571,24 +569,27 @@ impl<'a> Stripes<'a> {
         let starts = &self.spill.starts;
         let mut n = (starts[bucket + 1] - starts[bucket]) as usize;
         while n > 0 {
-            if self.block.is_empty() || self.at == self.block.len() {
-                let skipped = if self.block.is_empty() { self.at } else { 0 };
-                let Some((_, payload)) = self.reader.next()? else {
+            let left = match self.reader.last() {
+                Some((_, block)) => block.get(self.at..).unwrap_or_default(),
+                None => &[],
+            };
+            if left.is_empty() {
+                if self.reader.last().is_some() {
+                    self.at = 0;
+                }
+                if self.reader.next()?.is_none() {
                     return Err(Error::Damaged {
                         file: self.spill.file.name().to_owned(),
                         offset: 0,
                         what: "a bucket ends too soon".to_owned(),
                     });
-                };
-                self.block.clear();
-                self.block.extend_from_slice(payload);
-                self.at = skipped.min(payload.len());
+                }
                 continue;
             }
-            let n_here = n.min(self.block.len() - self.at);
-            each(&self.block[self.at..self.at + n_here])?;
-            self.at += n_here;
-            n -= n_here;
+            let here = &left[..n.min(left.len())];
+            each(here)?;
+            self.at += here.len();
+            n -= here.len();
         }
         Ok(())
     }

@@ -170,10 +170,6 @@ impl Sorted for Observed<'_> {
         self.keys.n_words()
     }
 
-    fn has_ordinals(&self) -> bool {
-        self.keys.has_ordinals()
-    }
-
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
         batch.clear();
         if self.means.stop.is_raised() {

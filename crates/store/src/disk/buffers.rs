@@ -14,7 +14,7 @@ use super::medium::SECTOR_BYTES;
 /// Most bytes of a chunk: longer reads and writes gain nothing.
 const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks there should be before they get longer.
-const N_CHUNKS: usize = 16;
+const N_CHUNKS: usize = 32;
 /// Chunks that a stream has in use at most, where no other wants them.
 const MOST_PER_STREAM: usize = 16;
 

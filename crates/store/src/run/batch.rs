@@ -46,8 +46,6 @@ pub(crate) fn key(keys: &[u64], n_words: usize, i: usize) -> &[u64] {
 pub trait Sorted: Send {
     /// Words of a key.
     fn n_words(&self) -> usize;
-    /// Whether keys come with ordinals.
-    fn has_ordinals(&self) -> bool;
     /// Replaces what is in `batch` by the next keys; false, and an empty batch, at the end.
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error>;
 }

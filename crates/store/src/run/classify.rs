@@ -14,6 +14,8 @@ use super::file::partition_point;
 
 /// Entries of the table for each splitter.
 const SLOTS: usize = 8;
+/// Keys whose places are looked for together.
+const BATCH: usize = 16;
 
 /// Digests of splitters, and how digests are made.
 #[derive(Clone, Debug)]
@@ -130,17 +132,21 @@ impl Classifier {
         (digest, differs == 0)
     }
 
-    /// The number of splitters whose digests are not greater than `digest`.
+    /// For each digest the number of splitters whose digests are not greater. All take a step
+    /// before any takes the next, so that none waits for what another loads.
     #[inline(always)]
-    fn rank(&self, digest: u64) -> usize {
-        let mut rank = self.starts[(digest >> self.shift) as usize] as usize;
+    fn ranks(&self, digests: &[u64; BATCH]) -> [u32; BATCH] {
+        let mut ranks = digests.map(|digest| self.starts[(digest >> self.shift) as usize]);
         let mut len = self.most;
         while len > 0 {
             let half = len.div_ceil(2);
-            rank += usize::from(self.digests[rank + half - 1] <= digest) * half;
+            for (rank, digest) in ranks.iter_mut().zip(digests) {
+                let is_before = self.digests[*rank as usize + half - 1] <= *digest;
+                *rank += u32::from(is_before) * half as u32;
+            }
             len -= half;
         }
-        rank
+        ranks
     }
 }
 
@@ -193,17 +199,27 @@ impl Classify<'_> {
         let n_words = if W == 0 { self.n_words } else { W };
         let classifier = self.classifier;
         let n_splitters = self.splitters.len() / n_words;
-        self.parts
-            .extend(self.keys.chunks_exact(n_words).map(|key| {
-                let (digest, agrees) = classifier.digest::<B, W>(bits, key);
-                let rank = classifier.rank(digest);
+        let from = self.parts.len();
+        self.parts.resize(from + self.keys.len() / n_words, 0);
+        let batches = self.keys.chunks(BATCH * n_words);
+        for (keys, parts) in batches.zip(self.parts[from..].chunks_mut(BATCH)) {
+            let mut digests = [0; BATCH];
+            let mut agree = [false; BATCH];
+            for (i, key) in keys.chunks_exact(n_words).enumerate() {
+                (digests[i], agree[i]) = classifier.digest::<B, W>(bits, key);
+            }
+            let ranks = classifier.ranks(&digests);
+            for (i, part) in parts.iter_mut().enumerate() {
+                let (rank, digest) = (ranks[i] as usize, digests[i]);
                 let is_sure =
                     rank <= n_splitters && (rank == 0 || classifier.digests[rank - 1] != digest);
-                if agrees && is_sure {
-                    return rank as u16;
-                }
-                by_comparison(n_words, self.splitters, key) as u16
-            }));
+                let key = &keys[i * n_words..(i + 1) * n_words];
+                *part = match agree[i] && is_sure {
+                    true => rank as u16,
+                    false => by_comparison(n_words, self.splitters, key) as u16,
+                };
+            }
+        }
     }
 }
 

@@ -309,9 +309,11 @@ impl<const W: usize> Pack<'_, W> {
         let n_words = if W == 0 { self.reduction.n_words } else { W };
         let keys = self.keys.chunks_exact(n_words);
         self.packed.clear();
-        self.packed.extend(keys.enumerate().map(|(place, key)| {
+        self.packed.resize(self.keys.len() / n_words, 0);
+        // A plain loop: what is handed to an iterator is not compiled for this processor.
+        for (place, (key, packed)) in keys.zip(self.packed.iter_mut()).enumerate() {
             let (reduced, _) = self.reduction.reduce::<B, R, W>(bits, key);
-            reduced.part(self.n_dropped).unbounded_shl(self.place_bits) | place as u64
-        }));
+            *packed = reduced.part(self.n_dropped).unbounded_shl(self.place_bits) | place as u64;
+        }
     }
 }

@@ -145,10 +145,6 @@ impl Sorted for Ordered {
         self.n_words
     }
 
-    fn has_ordinals(&self) -> bool {
-        true
-    }
-
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
         let n_given = self.all.ordinals.len().min(300);
         batch.clear();
