@@ -242,7 +242,7 @@ impl Search<'_> {
             }
             end => end?,
         };
-        self.rounds.end()?;
+        self.rounds.end();
         if matches!(end, End::Stopped(_)) {
             // What was found of the layer after the last one counts too.
             let n_found = self.rounds.n_states() - self.layers.iter().sum::<u64>();

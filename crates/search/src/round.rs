@@ -492,17 +492,13 @@ impl<'a> Rounds<'a> {
     }
 
     /// The search has come to its end. What it has prepared for another end is of no use any more.
-    pub(crate) fn end(&mut self) -> Result<(), Error> {
-        let settle = |rounds: &Self| match &rounds.on_disk {
-            Some(on_disk) => on_disk.folder.settle(),
-            None => Ok(()),
-        };
-        let settled = settle(self);
-        // If these files stay, nobody is the worse for it: they are deleted with the folder, or
-        // when it is next opened.
+    pub(crate) fn end(&mut self) {
+        // If files stay, nobody is the worse for it: they are deleted with the folder, or when it
+        // is next opened.
         let _ = self.discard_preparation(Preparing::Never);
-        let _ = settle(self);
-        Ok(settled?)
+        if let Some(on_disk) = &self.on_disk {
+            let _ = on_disk.folder.settle();
+        }
     }
 
     /// From now on the set is a cache, for `tiers` have all it had.
@@ -541,7 +537,7 @@ impl<'a> Rounds<'a> {
         let left = sizes.memory_bytes.saturating_sub(fixed);
         let scratch = sizes.window_pieces as u64 * Settling::BYTES
             + sizes.n_threads as u64 * SORT_SCRATCH_BYTES;
-        // Where there is little, scratch is small too, for so are chunks and pieces.
+        // Where there is little, scratch is small too, for so are buckets and pieces.
         Shares::of(left - scratch.min(left / 4))
     }
 

@@ -49,7 +49,7 @@ pub(crate) struct Task {
     records: Arc<[u8]>,
     /// How they were found.
     parents: Parents,
-    /// Ordinal of the first survivor.
+    /// Ordinal of the first survivor; among the candidates of the layer, where it is no more yet.
     pub(crate) first_survivor: u64,
     /// What was found out about the survivors.
     pub(crate) verdicts: Verdicts,

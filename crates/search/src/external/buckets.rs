@@ -7,7 +7,7 @@
 //! merged.
 //!
 //! Where buckets end was learnt from the layer before. If a bucket becomes too large all the same,
-//! it is read several times, each time for a part of its keys.
+//! it is unpacked several times, each time for a part of its keys.
 //! Spills do not survive a crash: all candidates are in a log besides.
 //!
 //! What a spill has of a bucket is one piece or several: number of keys (4 bytes), number of bytes
@@ -79,12 +79,18 @@ impl Spills {
     }
 
     /// Takes what is in hands.
-    pub(super) fn take(&mut self, hands: &mut Hands, means: &Means<'_>) -> Result<(), Error> {
+    /// Hands have `bytes` when they are full.
+    pub(super) fn take(
+        &mut self,
+        hands: &mut Hands,
+        bytes: u64,
+        means: &Means<'_>,
+    ) -> Result<(), Error> {
         let Some(n_buckets) = hands.splitters().map(Splitters::n_parts) else {
             return Ok(());
         };
         if self.stretches.is_empty() {
-            let n_worth = (hands.bytes_with(0) / STRETCH_BYTES).max(1) as usize;
+            let n_worth = (bytes / STRETCH_BYTES).max(1) as usize;
             let n = means.n_threads.min(n_buckets).min(n_worth);
             let stretch = |i: usize| Stretch {
                 buckets: i * n_buckets / n..(i + 1) * n_buckets / n,

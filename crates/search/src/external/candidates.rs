@@ -8,6 +8,8 @@ use hadal_store::{Error, Keep, Log, Parent, decode_parent, encode_parent, record
 
 use super::Shares;
 use super::buckets::Spills;
+use super::hands::least_page_bytes;
+use super::resolve::resolving_threads;
 use super::tiers::{Means, Tiers, Views};
 use crate::shared::{read, write};
 use crate::snapshot::SavedExternal;
@@ -170,7 +172,7 @@ impl Candidates {
             let shape = means.keyed.key_shape();
             hands.begin(splitters, shape, means.n_threads, self.shares.hands);
         } else if hands.bytes_with(0) > 0 && hands.bytes_with(n) > self.shares.hands {
-            self.spills.take(&mut hands, means)?;
+            self.spills.take(&mut hands, self.shares.hands, means)?;
         }
         Ok(())
     }
@@ -190,7 +192,7 @@ impl Candidates {
         self.end_piece()?;
         if !self.spills.is_empty() {
             let mut hands = write(means.hands);
-            self.spills.take(&mut hands, means)?;
+            self.spills.take(&mut hands, self.shares.hands, means)?;
             // Buckets are put in order where hands were.
             hands.release();
             self.spills.settle(means)?;
@@ -208,7 +210,7 @@ impl Candidates {
             return Ok(());
         };
         if hands.bytes_with(0) > 0 {
-            self.spills.take(&mut hands, means)?;
+            self.spills.take(&mut hands, self.shares.hands, means)?;
         }
         let recoder = means.keyed.codec.recoder(before.version, shape.version);
         hands.set_shape(shape, |key, made| {
@@ -237,13 +239,14 @@ impl Candidates {
     /// packed, and in a batch, twice with its ordinal. Threads share the memory for it, and that of
     /// hands if they are empty.
     pub(super) fn sorted_keys(&self, hands_are_empty: bool, means: &Means<'_>) -> u64 {
+        let n_threads = resolving_threads(means) as u64;
         let shape = means.keyed.key_shape();
         let bytes_per_key = (16 * shape.n_words + record_len(shape) + 28) as u64;
         let bytes = match hands_are_empty {
             true => self.shares.sort + self.shares.hands,
             false => self.shares.sort,
         };
-        (bytes / means.n_threads as u64 / bytes_per_key).max(MIN_SORTED_KEYS)
+        (bytes / n_threads / bytes_per_key).max(MIN_SORTED_KEYS)
     }
 
     /// Where the buckets of a layer begin.
@@ -258,7 +261,8 @@ impl Candidates {
         // Half of what there is room for, for some are larger than others.
         let most_keys = self.sorted_keys(n_expected > in_hands, means) / 2;
         let wanted = n_expected.div_ceil(most_keys.clamp(1, BUCKET_KEYS));
-        let most = self.shares.hands / (means.n_threads as u64 * PILE_BYTES);
+        let pile_bytes = PILE_BYTES.max(2 * least_page_bytes(shape) as u64);
+        let most = self.shares.hands / (means.n_threads as u64 * pile_bytes);
         let n_buckets = wanted.min(most).clamp(1, MOST_BUCKETS) as usize;
         let n_sampled = self.last.sample.len() / n_words;
         if self.last.shape == Some(shape) && n_sampled >= MIN_SAMPLE_KEYS {

@@ -44,9 +44,7 @@ impl Hands {
         let n_piles = n_hands * splitters.n_parts();
         // So that what is left free in the last pages is little beside what is in others.
         let page_bytes = prev_power_of_two(bytes as usize / n_piles / 4);
-        let page_bytes = page_bytes
-            .clamp(MIN_PAGE, MAX_PAGE)
-            .max((4 * entry_bytes(shape)).next_power_of_two());
+        let page_bytes = page_bytes.min(MAX_PAGE).max(least_page_bytes(shape));
         let slab_bytes = prev_power_of_two(bytes as usize / n_hands / 8);
         let slab_bytes = slab_bytes.clamp(page_bytes, SLAB_BYTES.max(page_bytes));
         self.hands.resize_with(n_hands, RwLock::default);
@@ -76,9 +74,9 @@ impl Hands {
         };
         *splitters = splitters.recoded(shape.n_words, recode);
         *before = shape;
-        let entry_bytes = entry_bytes(shape);
+        let least_bytes = least_page_bytes(shape);
         for hand in &mut self.hands {
-            hand.get_mut().expect(UNPOISONED).widen_pages(entry_bytes);
+            hand.get_mut().expect(UNPOISONED).widen_pages(least_bytes);
         }
     }
 
@@ -202,9 +200,9 @@ impl Hand {
         }
     }
 
-    /// Makes pages large enough for entries of so many bytes.
-    fn widen_pages(&mut self, entry_bytes: usize) {
-        let page_bytes = self.page_bytes.max((4 * entry_bytes).next_power_of_two());
+    /// Makes pages of so many bytes, or more.
+    fn widen_pages(&mut self, least_bytes: usize) {
+        let page_bytes = self.page_bytes.max(least_bytes);
         let slab_bytes = self.page_bytes << self.slab_log;
         self.begin(self.piles.len(), page_bytes, slab_bytes.max(page_bytes));
     }
@@ -336,9 +334,14 @@ fn place(page: u32, slab_log: u32, page_bytes: usize) -> (usize, usize) {
     (slab as usize, in_slab as usize * page_bytes)
 }
 
-/// The room that must be left in a page for another key.
+/// The room that must be left in a page for another key, and padding.
 fn entry_bytes(shape: KeyShape) -> usize {
-    ORDINAL_BYTES + 8 * shape.n_words
+    ORDINAL_BYTES + 8 * shape.n_words + PADDING
+}
+
+/// Bytes of the smallest page for keys of this layout: it should hold several.
+pub(super) fn least_page_bytes(shape: KeyShape) -> usize {
+    MIN_PAGE.max((4 * entry_bytes(shape)).next_power_of_two())
 }
 
 fn prev_power_of_two(n: usize) -> usize {
@@ -472,6 +475,35 @@ mod tests {
                 hands.clear();
                 assert_eq!(hands.bytes_with(0), 0);
             }
+        }
+    }
+
+    /// Ordinals far from each other take more bytes, and must not push keys out of their pages.
+    #[test]
+    fn ordinals_far_from_each_other_leave_room_for_keys() {
+        let shape = KeyShape {
+            version: 0,
+            n_bits: 64,
+            n_words: 1,
+        };
+        let mut hands = Hands::default();
+        hands.begin(Splitters::sample(1, &[], 1), shape, 1, 10_000);
+        for log in 0..50 {
+            hands.clear();
+            let keys: Vec<u64> = (0..500).map(|key| key << log | key).collect();
+            for (task, key) in keys.iter().enumerate() {
+                hands.deal(0, &[*key], (task as u64) << log);
+            }
+            let mut taken = Taken::default();
+            let piles = hands.each_pile(0, |hand| {
+                let mut last = 0;
+                for (page, n_bytes) in hand.pages(0) {
+                    last = taken.append(page, n_bytes, shape, last).expect("keys");
+                }
+                Ok(())
+            });
+            piles.expect("nothing fails");
+            assert_eq!(taken.keys, keys);
         }
     }
 

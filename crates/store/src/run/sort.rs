@@ -29,7 +29,7 @@ pub struct Split<'a> {
 enum Ordinals<'a> {
     /// The first; the others follow one by one.
     From(u64),
-    /// One for each, ascending.
+    /// One for each.
     Listed(&'a [u64]),
 }
 
@@ -42,7 +42,7 @@ impl<'a> Split<'a> {
         Self::with(keys, Ordinals::From(first_ordinal), splitters)
     }
 
-    /// Splits `keys` with these ordinals, which ascend.
+    /// Splits `keys` with these ordinals.
     ///
     /// # Panics
     /// As [`Split::new`], and if there are not as many ordinals as keys.
@@ -130,7 +130,7 @@ impl SortScratch {
 }
 
 /// Replaces what is in `out` by the keys of part `part` in all `splits`, ascending and distinct,
-/// each with its least ordinal. All splits must be by the same splitters, and ascend in ordinals.
+/// each with its least ordinal. All splits must be by the same splitters.
 ///
 /// # Panics
 /// If there is no such part, or if it has 2^32 keys or more.
