@@ -30,6 +30,9 @@ pub(crate) struct Candidates {
     record_version: u32,
     /// Keys that found no more room in hands.
     pub(super) spills: Spills,
+    /// How many buckets the layer should have, and whether it was looked how full they become.
+    n_buckets: usize,
+    was_looked_at: bool,
     /// What is known of the layer before.
     last: LayerBefore,
 }
@@ -54,6 +57,8 @@ const BUCKET_KEYS: u64 = 3 << 10;
 const MOST_BUCKETS: u64 = 1 << 12;
 /// A pile is expected to come to so many bytes, or more: else pages would be all but empty.
 const PILE_BYTES: u64 = 512;
+/// When hands are full to one in so many parts, it is looked whether buckets have equal shares.
+const LOOKED_AT: u64 = 8;
 /// However little memory there is, so many keys are put in order at once.
 const MIN_SORTED_KEYS: u64 = 8;
 /// Keys that are remembered of a layer, and how few are too few.
@@ -77,6 +82,8 @@ impl Candidates {
             n_in_parcels: 0,
             record_version: keyed.codec.newest().version,
             spills: Spills::default(),
+            n_buckets: 1,
+            was_looked_at: false,
             last: LayerBefore::default(),
         })
     }
@@ -168,10 +175,19 @@ impl Candidates {
     ) -> Result<(), Error> {
         let mut hands = write(means.hands);
         if hands.splitters().is_none() {
+            self.n_buckets = self.wanted_buckets(means);
             let splitters = self.bucket_splitters(tiers, means);
             let shape = means.keyed.key_shape();
             hands.begin(splitters, shape, means.n_threads, self.shares.hands);
-        } else if hands.bytes_with(0) > 0 && hands.bytes_with(n) > self.shares.hands {
+        }
+        if !self.was_looked_at && hands.bytes_with(n) > self.shares.hands / LOOKED_AT {
+            // The keys at hand tell more of this layer than those of the one before.
+            self.was_looked_at = true;
+            if self.spills.is_empty() && hands.is_lopsided(self.n_buckets) {
+                hands.deal_again(self.n_buckets, self.shares.hands);
+            }
+        }
+        if hands.bytes_with(0) > 0 && hands.bytes_with(n) > self.shares.hands {
             self.spills.take(&mut hands, self.shares.hands, means)?;
         }
         Ok(())
@@ -231,6 +247,7 @@ impl Candidates {
         std::mem::replace(&mut self.log, log).discard()?;
         self.parcels.clear();
         self.n_in_parcels = 0;
+        self.was_looked_at = false;
         write(means.hands).end();
         self.spills.retire(&self.folder)
     }
@@ -249,10 +266,9 @@ impl Candidates {
         (bytes / n_threads / bytes_per_key).max(MIN_SORTED_KEYS)
     }
 
-    /// Where the buckets of a layer begin.
-    fn bucket_splitters(&self, tiers: &Tiers, means: &Means<'_>) -> Splitters {
+    /// How many buckets the layer should have.
+    fn wanted_buckets(&self, means: &Means<'_>) -> usize {
         let shape = means.keyed.key_shape();
-        let n_words = shape.n_words;
         let in_hands = self.shares.hands / (record_len(shape) + 2) as u64;
         let n_expected = match self.last.len {
             0 => 2 * in_hands,
@@ -263,7 +279,13 @@ impl Candidates {
         let wanted = n_expected.div_ceil(most_keys.clamp(1, BUCKET_KEYS));
         let pile_bytes = PILE_BYTES.max(2 * least_page_bytes(shape) as u64);
         let most = self.shares.hands / (means.n_threads as u64 * pile_bytes);
-        let n_buckets = wanted.min(most).clamp(1, MOST_BUCKETS) as usize;
+        wanted.min(most).clamp(1, MOST_BUCKETS) as usize
+    }
+
+    /// Where the buckets of a layer begin, as far as that can be told before there are any keys.
+    fn bucket_splitters(&self, tiers: &Tiers, means: &Means<'_>) -> Splitters {
+        let shape = means.keyed.key_shape();
+        let (n_words, n_buckets) = (shape.n_words, self.n_buckets);
         let n_sampled = self.last.sample.len() / n_words;
         if self.last.shape == Some(shape) && n_sampled >= MIN_SAMPLE_KEYS {
             let n_buckets = n_buckets.min(n_sampled / 2);

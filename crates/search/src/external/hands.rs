@@ -26,6 +26,8 @@ const ORDINAL_BYTES: usize = 10;
 /// Bytes of the smallest page and of the largest, both powers of two.
 const MIN_PAGE: usize = 256;
 const MAX_PAGE: usize = 4096;
+/// So many times as large as others a bucket may become.
+const MOST_LARGER: u64 = 8;
 /// Pages are allocated together.
 const SLAB_BYTES: usize = 64 << 10;
 
@@ -64,6 +66,47 @@ impl Hands {
     /// Gives up the memory of empty hands until the next [`begin`](Self::begin).
     pub(super) fn release(&mut self) {
         self.hands.clear();
+    }
+
+    /// Whether some bucket has far more keys than it would have if `n` buckets shared them.
+    pub(super) fn is_lopsided(&self, n: usize) -> bool {
+        let n_buckets = self.splitters().map_or(0, Splitters::n_parts);
+        let n_keys: Vec<u64> = (0..n_buckets).map(|bucket| self.n_keys(bucket)).collect();
+        let largest = n_keys.iter().max().copied().unwrap_or(0);
+        largest > MOST_LARGER * n_keys.iter().sum::<u64>().div_ceil(n.max(1) as u64)
+    }
+
+    /// Cuts the key space anew, into up to `n` buckets by the keys at hand, and deals these out
+    /// again.
+    pub(super) fn deal_again(&mut self, n: usize, bytes: u64) {
+        let Some((splitters, shape)) = &self.cuts else {
+            return;
+        };
+        let (n_buckets, shape) = (splitters.n_parts(), *shape);
+        let take = |hand: &RwLock<Hand>| {
+            let (hand, mut taken) = (read(hand), Taken::default());
+            for bucket in 0..n_buckets {
+                let mut last = 0;
+                for (page, n_bytes) in hand.pages(bucket) {
+                    let appended = taken.append(page, n_bytes, shape, last);
+                    last = appended.expect("keys are what was dealt out");
+                }
+            }
+            taken
+        };
+        let all: Vec<Taken> = self.hands.iter().map(take).collect();
+        let keys: Vec<&[u64]> = all.iter().map(|taken| &taken.keys[..]).collect();
+        let splitters = Splitters::sample(shape.n_words, &keys, n);
+        self.begin(splitters, shape, all.len(), bytes);
+        for (number, Taken { keys, ordinals }) in all.into_iter().enumerate() {
+            let mut keys: Vec<(u64, &[u64])> = (ordinals.into_iter())
+                .zip(keys.chunks_exact(shape.n_words))
+                .collect();
+            keys.sort_unstable_by_key(|(ordinal, _)| *ordinal);
+            for (ordinal, key) in keys {
+                self.deal(number, key, ordinal);
+            }
+        }
     }
 
     /// Goes on with keys of another layout, which has the order of the one before: `recode` makes
@@ -476,6 +519,52 @@ mod tests {
                 assert_eq!(hands.bytes_with(0), 0);
             }
         }
+    }
+
+    /// Splitters of other keys put all in one bucket; when they are dealt out again, none is lost.
+    #[test]
+    fn keys_that_lie_behind_all_splitters_are_dealt_out_again() {
+        let shape = KeyShape {
+            version: 0,
+            n_bits: 72,
+            n_words: 2,
+        };
+        let before: Vec<u64> = (0..2000).map(|word| word << 8).collect();
+        let keys: Vec<u64> = (0..4000)
+            .map(|at: u64| match at % 2 {
+                0 => (1 << 40) + at.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (1 << 20),
+                _ => at << 56,
+            })
+            .collect();
+        let mut hands = Hands::default();
+        let splitters = Splitters::sample(2, &[&before], 30);
+        assert_eq!(splitters.n_parts(), 30);
+        hands.begin(splitters, shape, 2, 100_000);
+        assert!(!hands.is_lopsided(30));
+        for (task, keys) in keys.chunks(2 * 70).enumerate() {
+            hands.deal(task % 2, keys, 70 * task as u64);
+        }
+        assert_eq!(hands.n_keys(29), 2000);
+        assert!(hands.is_lopsided(30));
+        hands.deal_again(30, 100_000);
+        assert!(!hands.is_lopsided(30));
+        let mut found = vec![None; 2000];
+        for bucket in 0..hands.splitters().expect("begun").n_parts() {
+            let mut taken = Taken::default();
+            let piles = hands.each_pile(bucket, |hand| {
+                let mut last = 0;
+                for (page, n_bytes) in hand.pages(bucket) {
+                    last = taken.append(page, n_bytes, shape, last).expect("keys");
+                }
+                Ok(())
+            });
+            piles.expect("nothing fails");
+            for (key, ordinal) in taken.keys.chunks(2).zip(&taken.ordinals) {
+                found[*ordinal as usize] = Some(key.to_vec());
+            }
+        }
+        let found: Vec<u64> = found.into_iter().flatten().flatten().collect();
+        assert_eq!(found, keys);
     }
 
     /// Ordinals far from each other take more bytes, and must not push keys out of their pages.
