@@ -368,12 +368,8 @@ impl RowReader<'_> {
         let newest = self.keyed.key_shape();
         let mut is_whole = true;
         self.buckets.hands.each_pile(self.bucket, |hand| {
-            let mut last = Some(0);
-            for (page, n_bytes) in hand.pages(self.bucket) {
-                last = last.and_then(|last| taken.append(page, n_bytes, newest, last));
-                each(taken);
-            }
-            is_whole &= last.is_some();
+            let pile = hand.take(self.bucket, newest, taken, &mut each);
+            is_whole &= pile.is_some();
             Ok(())
         })?;
         let mut bytes = &self.bytes[..];

@@ -86,11 +86,8 @@ impl Hands {
         let take = |hand: &RwLock<Hand>| {
             let (hand, mut taken) = (read(hand), Taken::default());
             for bucket in 0..n_buckets {
-                let mut last = 0;
-                for (page, n_bytes) in hand.pages(bucket) {
-                    let appended = taken.append(page, n_bytes, shape, last);
-                    last = appended.expect("keys are what was dealt out");
-                }
+                let pile = hand.take(bucket, shape, &mut taken, |_| ());
+                pile.expect("keys are what was dealt out");
             }
             taken
         };
@@ -353,6 +350,23 @@ impl Hand {
         self.piles[bucket].n_keys
     }
 
+    /// Appends the keys on a pile to `taken`, a page at a time, and gives it to `each` after each
+    /// page; `None` if these are no keys.
+    pub(super) fn take(
+        &self,
+        bucket: usize,
+        shape: KeyShape,
+        taken: &mut Taken,
+        mut each: impl FnMut(&mut Taken),
+    ) -> Option<()> {
+        let mut last = 0;
+        for (page, n_bytes) in self.pages(bucket) {
+            last = taken.append(page, n_bytes, shape, last)?;
+            each(taken);
+        }
+        Some(())
+    }
+
     /// What is on a pile, page by page: the bytes in use, and behind them [`PADDING`] others.
     pub(super) fn pages(&self, bucket: usize) -> impl Iterator<Item = (&[u8], usize)> {
         let pile = self.piles[bucket];
@@ -467,6 +481,14 @@ mod tests {
 
     use super::{Hands, Taken};
 
+    fn take_bucket(hands: &Hands, bucket: usize, shape: KeyShape, taken: &mut Taken) {
+        let piles = hands.each_pile(bucket, |hand| {
+            hand.take(bucket, shape, taken, |_| ()).expect("keys");
+            Ok(())
+        });
+        piles.expect("nothing fails");
+    }
+
     /// Keys of some lengths, dealt out by two hands in turn, lie in their buckets with their
     /// ordinals, before and after the hands were emptied.
     #[test]
@@ -498,14 +520,7 @@ mod tests {
                 let mut found = vec![None; 2000];
                 for bucket in 0..splitters.n_parts() {
                     let mut taken = Taken::default();
-                    let piles = hands.each_pile(bucket, |hand| {
-                        let mut last = 0;
-                        for (page, n_bytes) in hand.pages(bucket) {
-                            last = taken.append(page, n_bytes, shape, last).expect("keys");
-                        }
-                        Ok(())
-                    });
-                    piles.expect("nothing fails");
+                    take_bucket(&hands, bucket, shape, &mut taken);
                     assert_eq!(taken.ordinals.len() as u64, hands.n_keys(bucket));
                     let range = splitters.range(bucket);
                     for (key, ordinal) in taken.keys.chunks(n_words).zip(&taken.ordinals) {
@@ -551,14 +566,7 @@ mod tests {
         let mut found = vec![None; 2000];
         for bucket in 0..hands.splitters().expect("begun").n_parts() {
             let mut taken = Taken::default();
-            let piles = hands.each_pile(bucket, |hand| {
-                let mut last = 0;
-                for (page, n_bytes) in hand.pages(bucket) {
-                    last = taken.append(page, n_bytes, shape, last).expect("keys");
-                }
-                Ok(())
-            });
-            piles.expect("nothing fails");
+            take_bucket(&hands, bucket, shape, &mut taken);
             for (key, ordinal) in taken.keys.chunks(2).zip(&taken.ordinals) {
                 found[*ordinal as usize] = Some(key.to_vec());
             }
@@ -584,14 +592,7 @@ mod tests {
                 hands.deal(0, &[*key], (task as u64) << log);
             }
             let mut taken = Taken::default();
-            let piles = hands.each_pile(0, |hand| {
-                let mut last = 0;
-                for (page, n_bytes) in hand.pages(0) {
-                    last = taken.append(page, n_bytes, shape, last).expect("keys");
-                }
-                Ok(())
-            });
-            piles.expect("nothing fails");
+            take_bucket(&hands, 0, shape, &mut taken);
             assert_eq!(taken.keys, keys);
         }
     }
