@@ -22,7 +22,6 @@ use hadal_store::run::{
 };
 use hadal_store::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource, Error};
 
-use super::candidates::PART_KEYS;
 use super::hands::{Hand, Hands, PADDING, Taken};
 use super::parallel::in_parallel;
 use super::tiers::Means;
@@ -79,8 +78,7 @@ impl Spills {
         8 * (n_words + self.n_keys.capacity()) as u64
     }
 
-    /// Takes what is in hands.
-    /// Hands have `bytes` when they are full.
+    /// Takes what is in hands, which have `bytes` when they are full.
     pub(super) fn take(
         &mut self,
         hands: &mut Hands,
@@ -260,13 +258,16 @@ impl<'a> Buckets<'a> {
 
 /// Keys of which a bucket is cut, for each part.
 const SAMPLES: usize = 256;
-/// Keys that are sorted at once, so that they stay in the cache.
+/// Keys that are sorted at once, so that they stay in the cache; up to twice as many are not worth
+/// cutting.
+const PART_KEYS: usize = 1 << 12;
 const MOST_AT_ONCE: usize = 2 * PART_KEYS;
 
-/// Cuts keys into parts that are sorted in the cache.
-fn part_splitters(keys: &[u64], n_words: usize) -> Splitters {
-    let n_parts = (keys.len() / n_words).div_ceil(PART_KEYS);
-    Splitters::sample(n_words, &[keys], n_parts.clamp(1, 1 << 15))
+/// Cuts the keys of `chunks` into parts that are sorted in the cache.
+pub(super) fn part_splitters(n_words: usize, chunks: &[&[u64]]) -> Splitters {
+    let n_keys = chunks.iter().map(|keys| keys.len()).sum::<usize>() / n_words;
+    let n_parts = n_keys.div_ceil(PART_KEYS);
+    Splitters::sample(n_words, chunks, n_parts.clamp(1, 1 << 15))
 }
 
 /// The keys of a row of buckets, ascending: a bucket at a time is read and put in order.
@@ -325,7 +326,7 @@ impl Sorted for SortedRow<'_> {
                 sort_keys(n_words, keys, ordinals, &mut self.scratch, batch);
                 continue;
             }
-            let fine = part_splitters(keys, n_words);
+            let fine = part_splitters(n_words, &[keys]);
             let splits = [Split::listed(keys, ordinals, &fine)];
             for part in 0..fine.n_parts() {
                 sort_part(&splits, part, &mut self.scratch, &mut self.part);

@@ -46,8 +46,6 @@ struct LayerBefore {
     shape: Option<KeyShape>,
 }
 
-/// Keys that are sorted at once, so that they stay in the cache.
-pub(super) const PART_KEYS: usize = 1 << 12;
 /// Candidates of several tasks go to the log together, in pieces of about this many bytes.
 const PIECE_BYTES: usize = 48 << 10;
 /// Before each parcel: number of candidates, number of bytes.

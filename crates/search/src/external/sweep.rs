@@ -6,10 +6,10 @@
 use std::ops::Range;
 
 use hadal_store::disk::BlockWriter;
-use hadal_store::run::{RunWriter, Split, Splitters, sort_part};
+use hadal_store::run::{RunWriter, Split, sort_part};
 use hadal_store::{Error, N_PARTITIONS, Set};
 
-use super::candidates::PART_KEYS;
+use super::buckets::part_splitters;
 use super::parallel::in_parallel;
 use super::tiers::{Means, RUN, Segment, Tier, Tiers};
 use crate::progress::Work;
@@ -76,8 +76,7 @@ pub(super) fn sweep_group(
 pub(super) fn write_sorted(chunks: &[&[u64]], means: &Means<'_>) -> Result<Tier, Error> {
     let shape = means.keyed.key_shape();
     let n_keys = chunks.iter().map(|keys| keys.len()).sum::<usize>() / shape.n_words;
-    let n_parts = n_keys.div_ceil(PART_KEYS).clamp(1, 1 << 15);
-    let splitters = Splitters::sample(shape.n_words, chunks, n_parts);
+    let splitters = part_splitters(shape.n_words, chunks);
     let splits = in_parallel(means.n_threads, chunks.len(), |chunk| {
         Ok(Split::new(chunks[chunk], 0, &splitters))
     })?;

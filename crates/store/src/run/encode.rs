@@ -79,13 +79,6 @@ impl BlockBuilder {
         Some(&self.block)
     }
 
-    /// Memory held, in bytes.
-    pub(crate) fn memory_bytes(&self) -> u64 {
-        let n_words = self.keys.capacity() + self.group_masks.capacity();
-        let groups = self.groups.capacity() * size_of::<PlannedGroup>();
-        (8 * n_words + groups + self.block.capacity()) as u64
-    }
-
     /// First key of the block that was given last.
     pub(crate) fn first_key(&self) -> [u64; MAX_WORDS] {
         let mut key = [0; MAX_WORDS];

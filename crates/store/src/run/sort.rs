@@ -94,11 +94,6 @@ impl<'a> Split<'a> {
         self.places_of(part).len()
     }
 
-    /// Memory held, in bytes, without the keys.
-    pub fn memory_bytes(&self) -> u64 {
-        4 * (self.places.capacity() + self.starts.capacity()) as u64
-    }
-
     #[inline(always)]
     fn ordinal(&self, place: u32) -> u64 {
         match self.ordinals {
@@ -119,14 +114,6 @@ pub struct SortScratch {
     keys: Vec<u64>,
     ordinals: Vec<u64>,
     packed: Vec<u64>,
-}
-
-impl SortScratch {
-    /// Memory held, in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        let n_words = self.keys.capacity() + self.ordinals.capacity() + self.packed.capacity();
-        8 * n_words as u64
-    }
 }
 
 /// Replaces what is in `out` by the keys of part `part` in all `splits`, ascending and distinct,

@@ -58,11 +58,6 @@ impl<S: BlockSink> RunWriter<S> {
         self.n_words
     }
 
-    /// Memory held, in bytes; it grows by a fence with every block.
-    pub fn memory_bytes(&self) -> u64 {
-        8 * self.fences.capacity() as u64 + self.builder.memory_bytes()
-    }
-
     /// Appends keys, ascending and behind all before.
     ///
     /// # Panics
