@@ -3,7 +3,8 @@
 //! Runs are coded by masks: *extract* closes up the bits of a word that a mask chooses, *deposit*
 //! spreads them out again. Processors with BMI2 do either in one instruction, but only code that
 //! was compiled for them may say so; hence a [`Kernel`] is a whole loop, compiled once for such
-//! processors and once for all, and [`run`] chooses when the program runs.
+//! processors and once for all, and [`run`] chooses when the program runs. All of these have AVX2
+//! too, which loops that compare many numbers gain by.
 //! This is the module's only unsafe code.
 
 /// The two operations, on a processor that has them.
@@ -82,6 +83,7 @@ mod native {
         pub(super) fn detect() -> Option<Self> {
             let has = is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("popcnt")
                 && is_x86_feature_detected!("lzcnt");
             has.then_some(Bmi2(()))
@@ -94,7 +96,7 @@ mod native {
         }
     }
 
-    #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn run_with_features<K: Kernel>(bmi2: Bmi2, kernel: K) -> K::Output {
         kernel.run(bmi2)
     }

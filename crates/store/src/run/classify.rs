@@ -2,9 +2,9 @@
 //!
 //! Keys differ in few of their bits, so of each key a *digest* is made: the bits in which sampled
 //! keys differ, at most 64, the first ones. Digests have the order of keys, as far as they go. A
-//! table finds the splitters whose digests have the same first bits, and a search of as many steps
-//! for every key finds its place among them; without branches, so that many keys are under way at
-//! once. A key that differs from all sampled ones in other bits, or has the digest of a splitter,
+//! tree of eight pivots a node finds the place of a digest among those of the splitters, all pivots
+//! of a node compared at once; without branches, so that many keys are under way at once.
+//! A key that differs from all sampled ones in other bits, or has the digest of a splitter,
 //! is compared with whole splitters.
 
 use super::MAX_WORDS;
@@ -12,8 +12,8 @@ use super::batch::key;
 use super::bits::{self, Bits, Kernel};
 use super::file::partition_point;
 
-/// Entries of the table for each splitter.
-const SLOTS: usize = 8;
+/// Pivots of a node.
+const NODE: usize = 8;
 /// Keys whose places are looked for together.
 const BATCH: usize = 16;
 
@@ -26,15 +26,10 @@ pub(super) struct Classifier {
     chosen: Vec<u64>,
     /// The bits down to the last of these that do not.
     passed_over: Vec<u64>,
-    /// The digests of all splitters, and behind them the greatest number as often as it may be
-    /// looked at.
-    digests: Vec<u64>,
-    /// What of a digest does not belong to the number of its slot.
-    shift: u32,
-    /// How many splitters lie before each slot.
-    starts: Vec<u32>,
-    /// Splitters in the fullest slot.
-    most: usize,
+    /// What the nodes of the tree have, level by level. The last level is the digests of all
+    /// splitters, ascending, and behind them the greatest number until the node is full; each level
+    /// before it has the last pivot of each node of the next one. The first has one node.
+    levels: Vec<Vec<[i64; NODE]>>,
 }
 
 impl Classifier {
@@ -66,15 +61,11 @@ impl Classifier {
             let ignored = if is_last { chosen.trailing_zeros() } else { 0 };
             *passed_over = !*chosen & u64::MAX.unbounded_shl(ignored);
         }
-        let n_slots = (SLOTS * n_splitters).next_power_of_two().max(2);
         let mut classifier = Classifier {
             first,
             chosen,
             passed_over,
-            digests: Vec::new(),
-            shift: n_bits.saturating_sub(n_slots.trailing_zeros()),
-            starts: vec![0; n_slots + 1],
-            most: 0,
+            levels: Vec::new(),
         };
         let mut digests = Vec::with_capacity(n_splitters);
         bits::run(Digest {
@@ -82,19 +73,7 @@ impl Classifier {
             keys: splitters,
             digests: &mut digests,
         });
-        for digest in &digests {
-            classifier.starts[(digest >> classifier.shift) as usize + 1] += 1;
-        }
-        classifier.most = classifier
-            .starts
-            .iter()
-            .max()
-            .map_or(0, |&most| most as usize);
-        for slot in 1..=n_slots {
-            classifier.starts[slot] += classifier.starts[slot - 1];
-        }
-        digests.resize(n_splitters + classifier.most, u64::MAX);
-        classifier.digests = digests;
+        classifier.levels = levels(digests);
         classifier
     }
 
@@ -118,7 +97,7 @@ impl Classifier {
 
     /// The digest of a key, and whether it tells anything.
     #[inline(always)]
-    fn digest<B: Bits, const W: usize>(&self, bits: B, key: &[u64]) -> (u64, bool) {
+    fn digest<B: Bits, const W: usize>(&self, bits: B, key: &[u64]) -> (i64, bool) {
         let n_words = if W == 0 { self.first.len() } else { W };
         let (first, chosen) = (&self.first[..n_words], &self.chosen[..n_words]);
         let passed_over = &self.passed_over[..n_words];
@@ -129,32 +108,62 @@ impl Classifier {
             digest = digest.unbounded_shl(n_bits) | bits.extract(key[i], chosen[i]);
             differs |= (key[i] ^ first[i]) & passed_over[i];
         }
-        (digest, differs == 0)
+        // Signed numbers are what processors compare several of at once.
+        ((digest ^ 1 << 63).cast_signed(), differs == 0)
     }
 
-    /// For each digest the number of splitters whose digests are not greater. All take a step
-    /// before any takes the next, so that none waits for what another loads.
+    /// For each digest the number of splitters whose digests are not greater, or any number that
+    /// is greater than all if it is the greatest digest. All go down a level before any goes down
+    /// the next, so that none waits for what another loads.
     #[inline(always)]
-    fn ranks(&self, digests: &[u64; BATCH]) -> [u32; BATCH] {
-        let mut ranks = digests.map(|digest| self.starts[(digest >> self.shift) as usize]);
-        let mut len = self.most;
-        while len > 0 {
-            let half = len.div_ceil(2);
+    fn ranks(&self, digests: &[i64; BATCH]) -> [usize; BATCH] {
+        let mut ranks = [0; BATCH];
+        for level in &self.levels {
+            let last = level.len() - 1;
             for (rank, digest) in ranks.iter_mut().zip(digests) {
-                let is_before = self.digests[*rank as usize + half - 1] <= *digest;
-                *rank += u32::from(is_before) * half as u32;
+                let at = (*rank).min(last);
+                let n_before: u64 = (level[at].iter())
+                    .map(|pivot| u64::from(pivot <= digest))
+                    .sum();
+                *rank = NODE * at + n_before as usize;
             }
-            len -= half;
         }
         ranks
     }
+
+    /// The digest of the last of the first `n` splitters.
+    #[inline(always)]
+    fn last_of(&self, n: usize) -> Option<i64> {
+        let digests = self.levels.last().map_or(&[][..], |level| level.as_flattened());
+        digests.get(n.wrapping_sub(1)).copied()
+    }
+}
+
+/// A tree over ascending digests.
+fn levels(mut pivots: Vec<i64>) -> Vec<Vec<[i64; NODE]>> {
+    let mut levels = Vec::new();
+    while !pivots.is_empty() {
+        let nodes: Vec<[i64; NODE]> = (pivots.chunks(NODE))
+            .map(|pivots| {
+                let mut node = [i64::MAX; NODE];
+                node[..pivots.len()].copy_from_slice(pivots);
+                node
+            })
+            .collect();
+        pivots = match nodes.len() {
+            1 => Vec::new(),
+            _ => nodes.iter().map(|node| node[NODE - 1]).collect(),
+        };
+        levels.insert(0, nodes);
+    }
+    levels
 }
 
 /// Makes the digests of keys.
 struct Digest<'a> {
     classifier: &'a Classifier,
     keys: &'a [u64],
-    digests: &'a mut Vec<u64>,
+    digests: &'a mut Vec<i64>,
 }
 
 impl Kernel for Digest<'_> {
@@ -210,9 +219,8 @@ impl Classify<'_> {
             }
             let ranks = classifier.ranks(&digests);
             for (i, part) in parts.iter_mut().enumerate() {
-                let (rank, digest) = (ranks[i] as usize, digests[i]);
-                let is_sure =
-                    rank <= n_splitters && (rank == 0 || classifier.digests[rank - 1] != digest);
+                let rank = ranks[i];
+                let is_sure = rank <= n_splitters && classifier.last_of(rank) != Some(digests[i]);
                 let key = &keys[i * n_words..(i + 1) * n_words];
                 *part = match agree[i] && is_sure {
                     true => rank as u16,
