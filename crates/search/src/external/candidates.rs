@@ -56,7 +56,7 @@ const MOST_BUCKETS: u64 = 1 << 12;
 /// A pile is expected to come to so many bytes, or more: else pages would be all but empty.
 const PILE_BYTES: u64 = 512;
 /// When hands are full to one in so many parts, it is looked whether buckets have equal shares.
-const LOOKED_AT: u64 = 8;
+const LOOKED_AT: u64 = 16;
 /// However little memory there is, so many keys are put in order at once.
 const MIN_SORTED_KEYS: u64 = 8;
 /// Keys that are remembered of a layer, and how few are too few.
@@ -182,9 +182,14 @@ impl Candidates {
             // The keys at hand tell more of this layer than those of the one before.
             self.was_looked_at = true;
             if self.spills.is_empty() && hands.is_lopsided(self.n_buckets) {
-                hands.deal_again(self.n_buckets, self.shares.hands);
+                hands.deal_again(self.n_buckets, self.shares.hands)?;
             }
         }
+        // What hands leave of their share is lent to runs, and wanted back.
+        let held = hands.bytes_with(n).max(hands.memory_bytes());
+        let left = self.shares.hands.saturating_sub(held);
+        means.folder.spare().lower_limit(left);
+        tiers.let_go(means.folder);
         if hands.bytes_with(0) > 0 && hands.bytes_with(n) > self.shares.hands {
             self.spills.take(&mut hands, self.shares.hands, means)?;
         }
@@ -204,8 +209,12 @@ impl Candidates {
     /// Says that the layer has no more candidates: now all keys are in hands, or all in spills.
     pub(crate) fn end_layer(&mut self, means: &Means<'_>) -> Result<(), Error> {
         self.end_piece()?;
-        if !self.spills.is_empty() {
-            let mut hands = write(means.hands);
+        let mut hands = write(means.hands);
+        if self.spills.is_empty() {
+            // Now it is known what hands leave, until those of the next layer take more.
+            let left = self.shares.hands.saturating_sub(hands.memory_bytes());
+            means.folder.spare().set_limit(left);
+        } else {
             self.spills.take(&mut hands, self.shares.hands, means)?;
             // Buckets are put in order where hands were.
             hands.release();

@@ -11,6 +11,7 @@ use hadal_store::codec::KeyShape;
 use hadal_store::run::Splitters;
 use hadal_store::{Error, record_len};
 
+use super::parallel::in_parallel;
 use crate::shared::{read, write};
 
 /// What all threads have in their hands.
@@ -77,33 +78,33 @@ impl Hands {
     }
 
     /// Cuts the key space anew, into up to `n` buckets by the keys at hand, and deals these out
-    /// again.
-    pub(super) fn deal_again(&mut self, n: usize, bytes: u64) {
+    /// again, each hand by a thread.
+    pub(super) fn deal_again(&mut self, n: usize, bytes: u64) -> Result<(), Error> {
         let Some((splitters, shape)) = &self.cuts else {
-            return;
+            return Ok(());
         };
-        let (n_buckets, shape) = (splitters.n_parts(), *shape);
-        let take = |hand: &RwLock<Hand>| {
-            let (hand, mut taken) = (read(hand), Taken::default());
+        let (n_buckets, shape, n_hands) = (splitters.n_parts(), *shape, self.hands.len());
+        let all: Vec<Taken> = in_parallel(n_hands, n_hands, |number| {
+            let (hand, mut taken) = (read(&self.hands[number]), Taken::default());
             for bucket in 0..n_buckets {
                 let pile = hand.take(bucket, shape, &mut taken, |_| ());
                 pile.expect("keys are what was dealt out");
             }
-            taken
-        };
-        let all: Vec<Taken> = self.hands.iter().map(take).collect();
+            Ok(taken.by_ordinal(shape.n_words))
+        })?;
         let keys: Vec<&[u64]> = all.iter().map(|taken| &taken.keys[..]).collect();
         let splitters = Splitters::sample(shape.n_words, &keys, n);
-        self.begin(splitters, shape, all.len(), bytes);
-        for (number, Taken { keys, ordinals }) in all.into_iter().enumerate() {
-            let mut keys: Vec<(u64, &[u64])> = (ordinals.into_iter())
-                .zip(keys.chunks_exact(shape.n_words))
-                .collect();
-            keys.sort_unstable_by_key(|(ordinal, _)| *ordinal);
-            for (ordinal, key) in keys {
-                self.deal(number, key, ordinal);
-            }
-        }
+        self.begin(splitters, shape, n_hands, bytes);
+        let Some((splitters, _)) = &self.cuts else {
+            return Ok(());
+        };
+        in_parallel(n_hands, n_hands, |number| {
+            let Taken { keys, ordinals } = &all[number];
+            let mut hand = write(&self.hands[number]);
+            hand.deal(keys, ordinals.iter().copied(), splitters, shape);
+            Ok(())
+        })?;
+        Ok(())
     }
 
     /// Goes on with keys of another layout, which has the order of the one before: `recode` makes
@@ -141,7 +142,7 @@ impl Hands {
     /// next to the one after it.
     pub(crate) fn deal(&self, number: usize, keys: &[u64], first: u64) {
         if let Some((splitters, shape)) = &self.cuts {
-            write(&self.hands[number]).deal(keys, first, splitters, *shape);
+            write(&self.hands[number]).deal(keys, first.., splitters, *shape);
         }
     }
 
@@ -247,9 +248,11 @@ impl Hand {
         self.begin(self.piles.len(), page_bytes, slab_bytes.max(page_bytes));
     }
 
+    /// Keeps as much memory as was in use.
     fn clear(&mut self) {
         if let Some(slab) = self.slabs.first() {
             let slab_bytes = slab.len();
+            self.slabs.truncate((self.links.len() >> self.slab_log) + 1);
             self.begin(self.piles.len(), self.page_bytes, slab_bytes);
         }
     }
@@ -267,15 +270,21 @@ impl Hand {
         (slabs + index) as u64
     }
 
-    fn deal(&mut self, keys: &[u64], first: u64, splitters: &Splitters, shape: KeyShape) {
+    fn deal(
+        &mut self,
+        keys: &[u64],
+        ordinals: impl Iterator<Item = u64>,
+        splitters: &Splitters,
+        shape: KeyShape,
+    ) {
         let mut parts = std::mem::take(&mut self.parts);
         splitters.classify(keys, &mut parts);
         match shape.n_words {
-            1 => self.put_all::<1>(keys, &parts, first, shape),
-            2 => self.put_all::<2>(keys, &parts, first, shape),
-            3 => self.put_all::<3>(keys, &parts, first, shape),
-            4 => self.put_all::<4>(keys, &parts, first, shape),
-            _ => self.put_all::<0>(keys, &parts, first, shape),
+            1 => self.put_all::<1>(keys, &parts, ordinals, shape),
+            2 => self.put_all::<2>(keys, &parts, ordinals, shape),
+            3 => self.put_all::<3>(keys, &parts, ordinals, shape),
+            4 => self.put_all::<4>(keys, &parts, ordinals, shape),
+            _ => self.put_all::<0>(keys, &parts, ordinals, shape),
         }
         self.parts = parts;
     }
@@ -286,14 +295,14 @@ impl Hand {
         &mut self,
         keys: &[u64],
         parts: &[u16],
-        first: u64,
+        ordinals: impl Iterator<Item = u64>,
         shape: KeyShape,
     ) {
         let n_words = if W == 0 { shape.n_words } else { W };
         let key_bytes = record_len(shape);
         let last_end = self.page_bytes - entry_bytes(shape);
         let keys = keys.chunks_exact(n_words);
-        for ((key, &part), ordinal) in keys.zip(parts).zip(first..) {
+        for ((key, &part), ordinal) in keys.zip(parts).zip(ordinals) {
             let part = usize::from(part);
             if self.piles[part].end as usize > last_end {
                 self.turn_page(part);
@@ -416,6 +425,17 @@ impl Taken {
     pub(super) fn clear(&mut self) {
         self.keys.clear();
         self.ordinals.clear();
+    }
+
+    /// The same keys, of `n_words` words each, in the order of generation.
+    fn by_ordinal(&self, n_words: usize) -> Self {
+        let mut places: Vec<(u64, u32)> = self.ordinals.iter().copied().zip(0..).collect();
+        places.sort_unstable();
+        let key = |&(_, place): &(u64, u32)| &self.keys[place as usize * n_words..][..n_words];
+        Taken {
+            keys: places.iter().flat_map(key).copied().collect(),
+            ordinals: places.iter().map(|(ordinal, _)| *ordinal).collect(),
+        }
     }
 
     /// Appends the keys in the first `n_bytes` of `bytes`, behind which there is [`PADDING`]. The
@@ -561,7 +581,7 @@ mod tests {
         }
         assert_eq!(hands.n_keys(29), 2000);
         assert!(hands.is_lopsided(30));
-        hands.deal_again(30, 100_000);
+        hands.deal_again(30, 100_000).expect("no disk is needed");
         assert!(!hands.is_lopsided(30));
         let mut found = vec![None; 2000];
         for bucket in 0..hands.splitters().expect("begun").n_parts() {

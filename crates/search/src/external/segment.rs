@@ -1,4 +1,5 @@
-//! One sorted run: a stretch of a tier's key space, in a file or in memory.
+//! One sorted run: a stretch of a tier's key space, in a file or in memory. Blocks of a file may be
+//! in memory besides.
 //!
 //! A file that no manifest lists goes with its run, for nobody else knows it: where a disk runs
 //! full or a search is stopped, runs are given up that nobody comes to retire.
@@ -6,7 +7,7 @@
 use std::sync::Arc;
 
 use hadal_store::Error;
-use hadal_store::disk::{BlockFile, BlockWriter, Folder, Kind};
+use hadal_store::disk::{BlockFile, BlockWriter, Folder, KeptBlocks, Kind};
 use hadal_store::run::{MemoryBlocks, Run, RunWriter};
 
 use crate::snapshot::RunEntry;
@@ -20,7 +21,7 @@ pub(crate) struct Segment {
     /// Version of the layout of its keys.
     pub(super) version: u32,
     /// `None` where it is in memory.
-    file: Option<Arc<BlockFile>>,
+    file: Option<Arc<KeptBlocks>>,
     pub(super) data_bytes: u64,
 }
 
@@ -35,8 +36,8 @@ impl Segment {
         if durable {
             sink.sync()?;
         }
-        let file = Arc::new(sink.finish()?);
-        let name = file.name().to_owned();
+        let file = Arc::new(KeptBlocks::new(sink.finish()?));
+        let name = file.file().name().to_owned();
         Ok(Segment {
             version,
             data_bytes: written.data_bytes,
@@ -58,18 +59,20 @@ impl Segment {
 
     /// Opens a run again.
     pub(super) fn open(folder: &Folder, entry: &RunEntry) -> Result<Self, Error> {
-        let file = Arc::new(BlockFile::open(folder, &entry.name, RUN, entry.n_blocks)?);
+        let file = BlockFile::open(folder, &entry.name, RUN, entry.n_blocks)?;
+        let data_bytes = file.disk_bytes();
+        let file = Arc::new(KeptBlocks::new(file));
         Ok(Segment {
             run: Run::open(Arc::clone(&file) as _, entry.n_blocks, &entry.name)?,
             version: entry.version,
-            data_bytes: file.disk_bytes(),
+            data_bytes,
             file: Some(file),
         })
     }
 
     /// How a manifest lists it; it must be on disk.
     pub(super) fn entry(&self) -> RunEntry {
-        let file = self.file.as_ref().expect("only files are listed");
+        let file = self.file.as_ref().expect("only files are listed").file();
         RunEntry {
             name: file.name().to_owned(),
             n_blocks: file.n_blocks(),
@@ -87,18 +90,21 @@ impl Segment {
 
     /// Memory held, in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
-        let blocks = if self.is_in_memory() {
-            self.data_bytes
-        } else {
-            0
-        };
+        let blocks = (self.file.as_ref()).map_or(self.data_bytes, |file| file.memory_bytes());
         self.run.memory_bytes() + blocks
+    }
+
+    /// Gives up blocks of a file that are in memory, of `bytes` or somewhat more, or all.
+    pub(super) fn let_go(&self, bytes: u64) {
+        if let Some(file) = &self.file {
+            file.let_go(bytes);
+        }
     }
 
     /// Gives up the file, once nothing refers to it any more.
     pub(super) fn retire(mut self, folder: &Folder) -> Result<(), Error> {
         match self.file.take() {
-            Some(file) => folder.retire(file.name()),
+            Some(file) => folder.retire(file.file().name()),
             None => Ok(()),
         }
     }
@@ -107,7 +113,7 @@ impl Segment {
 impl Drop for Segment {
     fn drop(&mut self) {
         if let Some(file) = &self.file {
-            file.abandon();
+            file.file().abandon();
         }
     }
 }

@@ -101,6 +101,16 @@ impl Tiers {
         self.tiers.iter().map(Tier::memory_bytes).sum()
     }
 
+    /// Gives memory back that was lent to blocks of runs, as far as they use more than they may.
+    pub(super) fn let_go(&self, folder: &Folder) {
+        for segment in self.segments() {
+            match folder.spare().excess() {
+                0 => return,
+                bytes => segment.let_go(bytes),
+            }
+        }
+    }
+
     /// All runs.
     pub(super) fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.tiers.iter().flat_map(|tier| &tier.segments)

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::buffers::{Aligned, Pool};
 use super::frame::Kind;
+use super::kept::Spare;
 use super::manifest::{self, Manifest};
 use super::medium::{Disk, DiskFile, Medium};
 use super::removal::{Doomed, Remover};
@@ -55,6 +56,7 @@ struct Inner {
     reserve_bytes: u64,
     usage: Arc<Usage>,
     pool: Arc<Pool>,
+    spare: Arc<Spare>,
     threads: IoThreads,
     remover: Remover,
     files: Mutex<Files>,
@@ -142,6 +144,7 @@ impl Folder {
             reserve_bytes: options.reserve_bytes,
             usage,
             pool: Pool::new(options.buffer_bytes),
+            spare: Arc::default(),
             threads,
             remover,
             files: Mutex::new(files),
@@ -294,6 +297,11 @@ impl Folder {
     /// reader that found all of it in use.
     pub fn data_bytes(&self) -> u64 {
         self.inner.pool.data_bytes()
+    }
+
+    /// Memory that blocks may use which were read once; none until somebody says how much.
+    pub fn spare(&self) -> &Arc<Spare> {
+        &self.inner.spare
     }
 
     /// What the folder lies on.

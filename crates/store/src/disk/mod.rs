@@ -11,6 +11,7 @@
 mod buffers;
 mod folder;
 mod frame;
+mod kept;
 mod manifest;
 mod medium;
 mod native;
@@ -27,6 +28,7 @@ mod tests;
 
 pub use folder::{Folder, FolderOptions};
 pub use frame::Kind;
+pub use kept::{KeptBlocks, Spare};
 pub use medium::{Disk, DiskFile, Entry, Medium, SECTOR_BYTES};
 pub use native::NativeDisk;
 pub use parent_code::{decode_parent, encode_parent};

@@ -65,6 +65,10 @@ impl BlockFile {
         &self.file.name
     }
 
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.file.folder
+    }
+
     /// Number of blocks.
     pub fn n_blocks(&self) -> u32 {
         self.n_blocks

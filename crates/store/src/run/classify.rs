@@ -134,7 +134,10 @@ impl Classifier {
     /// The digest of the last of the first `n` splitters.
     #[inline(always)]
     fn last_of(&self, n: usize) -> Option<i64> {
-        let digests = self.levels.last().map_or(&[][..], |level| level.as_flattened());
+        let digests = self
+            .levels
+            .last()
+            .map_or(&[][..], |level| level.as_flattened());
         digests.get(n.wrapping_sub(1)).copied()
     }
 }

@@ -1,0 +1,251 @@
+//! Blocks of files that stay in memory once they were read, while memory lies idle.
+//!
+//! Runs are read from end to end, layer after layer. So it makes no difference which of their blocks
+//! need not be read again: they stay as they come until there is no more room, and none takes the
+//! place of another. The room is memory that others have a right to ([`Spare`]), who take it back
+//! when they need it.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::reader::BlockFile;
+use crate::{BlockReader, BlockSource, Error};
+
+/// Memory of a folder's owner that blocks may use.
+#[derive(Debug, Default)]
+pub struct Spare {
+    limit: AtomicU64,
+    used: AtomicU64,
+}
+
+impl Spare {
+    /// From now on blocks may use `bytes`. Those that use more already stay until they are let go.
+    pub fn set_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Relaxed);
+    }
+
+    /// As [`set_limit`](Self::set_limit), unless the limit is lower.
+    pub fn lower_limit(&self, bytes: u64) {
+        self.limit.fetch_min(bytes, Relaxed);
+    }
+
+    /// By how much blocks use more than they may.
+    pub fn excess(&self) -> u64 {
+        let used = self.used.load(Relaxed);
+        used.saturating_sub(self.limit.load(Relaxed))
+    }
+
+    fn claim(&self, bytes: u64) -> bool {
+        let limit = self.limit.load(Relaxed);
+        let more = |used: u64| used.checked_add(bytes).filter(|used| *used <= limit);
+        self.used.fetch_update(Relaxed, Relaxed, more).is_ok()
+    }
+
+    fn release(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Relaxed);
+    }
+}
+
+/// What a block takes beside its bytes.
+const SLOT_BYTES: u64 = 64;
+
+/// A file whose blocks stay in memory once they were read, as far as there is room.
+pub struct KeptBlocks {
+    file: BlockFile,
+    spare: Arc<Spare>,
+    blocks: RwLock<Vec<Option<Arc<[u8]>>>>,
+    bytes: AtomicU64,
+}
+
+impl KeptBlocks {
+    /// For a file of which nothing is in memory yet.
+    pub fn new(file: BlockFile) -> Self {
+        KeptBlocks {
+            spare: Arc::clone(file.folder().spare()),
+            blocks: RwLock::default(),
+            bytes: AtomicU64::new(0),
+            file,
+        }
+    }
+
+    /// The file itself.
+    pub fn file(&self) -> &BlockFile {
+        &self.file
+    }
+
+    /// Memory that its blocks take.
+    pub fn memory_bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Gives up blocks of `bytes` or somewhat more, or all.
+    pub fn let_go(&self, bytes: u64) {
+        let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut freed = 0;
+        for block in blocks.iter_mut().rev() {
+            if freed >= bytes {
+                break;
+            }
+            freed += block.take().map_or(0, |block| bytes_of(&block));
+        }
+        self.bytes.fetch_sub(freed, Relaxed);
+        self.spare.release(freed);
+    }
+
+    /// Keeps a block if there is room.
+    fn keep(&self, number: u32, payload: &[u8]) {
+        let bytes = bytes_of(payload);
+        if !self.spare.claim(bytes) {
+            return;
+        }
+        let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        if blocks.is_empty() {
+            blocks.resize(self.file.n_blocks() as usize, None);
+        }
+        match blocks.get_mut(number as usize) {
+            Some(block @ None) => {
+                *block = Some(payload.into());
+                self.bytes.fetch_add(bytes, Relaxed);
+            }
+            // Another thread came first.
+            _ => self.spare.release(bytes),
+        }
+    }
+}
+
+fn bytes_of(payload: &[u8]) -> u64 {
+    payload.len() as u64 + SLOT_BYTES
+}
+
+impl Drop for KeptBlocks {
+    fn drop(&mut self) {
+        self.spare.release(self.memory_bytes());
+    }
+}
+
+impl BlockSource for KeptBlocks {
+    fn read(&self, wanted: Vec<Range<u32>>) -> Box<dyn BlockReader + '_> {
+        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+        let mut missing: Vec<Range<u32>> = Vec::new();
+        let mut plan = Vec::new();
+        for number in wanted.into_iter().flatten() {
+            let kept = blocks.get(number as usize).and_then(Option::as_ref);
+            plan.push((number, kept.map(Arc::clone)));
+            match missing.last_mut() {
+                _ if kept.is_some() => {}
+                Some(last) if last.end == number => last.end += 1,
+                _ => missing.push(number..number + 1),
+            }
+        }
+        // A stream would take memory from others even if it has nothing to read.
+        let missing = Some(missing).filter(|missing| !missing.is_empty());
+        Box::new(Reader {
+            of: self,
+            plan: plan.into_iter(),
+            missing: missing.map(|missing| self.file.stream(missing)),
+            last: None,
+        })
+    }
+}
+
+/// Gives blocks from memory and from the file, in their order.
+struct Reader<'a> {
+    of: &'a KeptBlocks,
+    /// Blocks to come, and those of them that are in memory.
+    plan: std::vec::IntoIter<(u32, Option<Arc<[u8]>>)>,
+    /// The others.
+    missing: Option<Box<dyn BlockReader>>,
+    /// The block that was given last, if it was in memory.
+    last: Option<(u32, Arc<[u8]>)>,
+}
+
+impl BlockReader for Reader<'_> {
+    fn next(&mut self) -> Result<Option<(u32, &[u8])>, Error> {
+        self.last = None;
+        match (self.plan.next(), &mut self.missing) {
+            (Some((number, Some(block))), _) => {
+                let (_, block) = self.last.insert((number, block));
+                Ok(Some((number, block)))
+            }
+            (Some(_), Some(missing)) => {
+                let read = missing.next()?;
+                if let Some((number, payload)) = read {
+                    self.of.keep(number, payload);
+                }
+                Ok(read)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn last(&self) -> Option<(u32, &[u8])> {
+        match &self.last {
+            Some((number, block)) => Some((*number, block)),
+            None => self.missing.as_ref()?.last(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{KeptBlocks, SLOT_BYTES, Spare};
+    use crate::disk::{BlockWriter, Folder, FolderOptions, Kind, NativeDisk};
+    use crate::{BlockSink, BlockSource};
+
+    const LEN: usize = 1000;
+
+    fn file(folder: &Folder, n_blocks: u8) -> KeptBlocks {
+        let mut writer = BlockWriter::create(folder, Kind(*b"test")).expect("a file");
+        for number in 0..n_blocks {
+            writer.put(&[number; LEN]).expect("a block");
+        }
+        KeptBlocks::new(writer.finish().expect("a file"))
+    }
+
+    fn numbers(source: &KeptBlocks, wanted: &[std::ops::Range<u32>]) -> Vec<u32> {
+        let mut reader = source.read(wanted.to_vec());
+        let mut numbers = Vec::new();
+        while let Some((number, payload)) = reader.next().expect("blocks") {
+            assert_eq!(payload, [number as u8; LEN]);
+            numbers.push(number);
+            assert_eq!(reader.last(), Some((number, &[number as u8; LEN][..])));
+        }
+        numbers
+    }
+
+    #[test]
+    fn blocks_are_read_once_as_far_as_there_is_room() {
+        let path = tempfile::tempdir().expect("a folder");
+        let disk = Arc::new(NativeDisk::open(path.path()).expect("a disk"));
+        let (folder, _) = Folder::open(disk, FolderOptions::default()).expect("a folder");
+        let source = file(&folder, 10);
+        let n_read = || folder.statistics().read_bytes;
+        let block_bytes = LEN as u64 + SLOT_BYTES;
+        assert_eq!(numbers(&source, &[0..4, 4..10]), Vec::from_iter(0..10));
+        assert_eq!(source.memory_bytes(), 0);
+
+        folder.spare().set_limit(4 * block_bytes + 1);
+        assert_eq!(numbers(&source, &[2..4, 5..10]), [2, 3, 5, 6, 7, 8, 9]);
+        assert_eq!(source.memory_bytes(), 4 * block_bytes);
+        let before = n_read();
+        assert_eq!(numbers(&source, &[2..4, 5..7]), [2, 3, 5, 6]);
+        assert_eq!(n_read(), before);
+        assert_eq!(numbers(&source, &[0..4, 4..10]), Vec::from_iter(0..10));
+        assert!(n_read() > before);
+
+        folder.spare().lower_limit(2 * block_bytes);
+        assert_eq!(folder.spare().excess(), 2 * block_bytes);
+        source.let_go(folder.spare().excess());
+        assert_eq!(source.memory_bytes(), 2 * block_bytes);
+        let before = n_read();
+        assert_eq!(numbers(&source, &[2..3, 3..4]), [2, 3]);
+        assert_eq!(n_read(), before);
+
+        drop(source);
+        let Spare { used, .. } = &**folder.spare();
+        assert_eq!(used.load(super::Relaxed), 0);
+    }
+}
