@@ -610,8 +610,8 @@ impl<'a> Rounds<'a> {
             || {
                 let round = read(&shared.round);
                 let mut tasks = shared.inserting(&round).into_iter();
-                written = tasks
-                    .try_for_each(|task| candidates.append(task.records(), task.n_survivors()));
+                written =
+                    tasks.try_for_each(|task| candidates.append(task.parcel(), task.n_survivors()));
             },
             |job, item| shared.work(job, item, &mut self.worker),
         );

@@ -47,6 +47,8 @@ pub(crate) struct Task {
     survivor_keys: Vec<u64>,
     /// Their records, for the log.
     records: Arc<[u8]>,
+    /// Or, where it is not known yet whether they are new, their records and parents.
+    parcel: Vec<u8>,
     /// How they were found.
     parents: Parents,
     /// Ordinal of the first survivor; among the candidates of the layer, where it is no more yet.
@@ -95,6 +97,7 @@ impl Task {
             survivor_states: Vec::new(),
             survivor_keys: Vec::new(),
             records: Arc::default(),
+            parcel: Vec::new(),
             parents: Parents::default(),
             first_survivor: 0,
             verdicts: Verdicts::new(shape),
@@ -232,9 +235,11 @@ impl Task {
             keys.extend_from_slice(key);
         }
         self.survivor_keys = keys;
-        let mut piece = self.make_records(keyed);
-        write_parents(self.survivor_parents(), &mut piece);
-        self.records = piece.into();
+        let mut parcel = std::mem::take(&mut self.parcel);
+        parcel.clear();
+        self.write_records(keyed, &mut parcel);
+        write_parents(self.survivor_parents(), &mut parcel);
+        self.parcel = parcel;
     }
 
     /// Puts together the keys of those new candidates that belong to partitions before
@@ -270,7 +275,11 @@ impl Task {
             Visited::Keys(keyed) if keyed.codec.is_plain() => {
                 self.records = self.survivor_states().into();
             }
-            Visited::Keys(keyed) => self.records = self.make_records(keyed).into(),
+            Visited::Keys(keyed) => {
+                let mut records = Vec::new();
+                self.write_records(keyed, &mut records);
+                self.records = records.into();
+            }
         }
         let mut parents = std::mem::take(&mut self.parents);
         parents.clear();
@@ -291,13 +300,12 @@ impl Task {
         self.survivors.truncate(n);
     }
 
-    fn make_records(&self, keyed: &Keyed) -> Vec<u8> {
+    fn write_records(&self, keyed: &Keyed, records: &mut Vec<u8>) {
         let shape = keyed.codec.newest();
-        let mut records = Vec::with_capacity(self.survivors.len() * record_len(shape) + PAD_BYTES);
+        records.reserve(self.survivors.len() * record_len(shape) + PAD_BYTES);
         for key in self.of_survivors(&self.names.words, shape.n_words) {
-            write_record(key, shape, &mut records);
+            write_record(key, shape, records);
         }
-        records
     }
 
     /// Evaluates the properties on the survivors.
@@ -318,6 +326,11 @@ impl Task {
     /// The states of the survivors, densely packed.
     pub(crate) fn survivor_states(&self) -> &[u8] {
         &self.survivor_states[..self.survivor_states.len() - PAD_BYTES]
+    }
+
+    /// The records of candidates that may be new, and their parents behind these.
+    pub(crate) fn parcel(&self) -> &[u8] {
+        &self.parcel
     }
 
     /// The records of the survivors.

@@ -394,11 +394,10 @@ impl Log {
         if let Some(disk) = &mut self.disk {
             disk.ahead = None;
             for segment in disk.segments.drain(..) {
-                let file = match segment.content {
-                    Content::Growing(writer) => writer.finish()?,
-                    Content::Ended(file) => file,
-                };
-                disk.folder.retire(file.name())?;
+                match segment.content {
+                    Content::Growing(writer) => writer.discard()?,
+                    Content::Ended(file) => disk.folder.retire(file.name())?,
+                }
             }
         }
         Ok(())

@@ -32,7 +32,7 @@ const SPILL: Kind = Kind(*b"bkts");
 
 /// So many spills that were joined equally often are made one, for each takes a block of memory
 /// when it is read.
-const MOST_SPILLS: usize = 8;
+const MOST_SPILLS: usize = 16;
 
 /// A file for less than this takes longer to make than to write.
 const STRETCH_BYTES: u64 = 512 << 10;
@@ -108,6 +108,11 @@ impl Spills {
         }
         hands.clear();
         Ok(())
+    }
+
+    /// Gives up memory of the last spill as far as that is written.
+    pub(super) fn reap(&mut self) -> Result<(), Error> {
+        (self.last.iter_mut()).try_for_each(|writer| writer.sink.reap())
     }
 
     /// Waits for the last spill, and joins some if there are many.
@@ -527,7 +532,7 @@ impl SpillWriter {
             self.block = Vec::new();
         }
         self.starts.push(self.n_bytes);
-        Ok(())
+        self.sink.hand_over()
     }
 
     /// Waits until everything is written.

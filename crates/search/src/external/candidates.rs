@@ -4,11 +4,12 @@
 use hadal_store::codec::KeyShape;
 use hadal_store::disk::Folder;
 use hadal_store::run::{Splitters, fence_splitters};
-use hadal_store::{Error, Keep, Log, Parent, decode_parent, encode_parent, record_len};
+use hadal_store::{Error, Keep, Log, Parent, Slice, decode_parent, encode_parent, record_len};
 
 use super::Shares;
 use super::buckets::Spills;
 use super::hands::least_page_bytes;
+use super::parallel::in_parallel;
 use super::resolve::resolving_threads;
 use super::tiers::{Means, Tiers, Views};
 use crate::shared::{read, write};
@@ -96,31 +97,24 @@ impl Candidates {
         let keep = keep(self.shares, self.durable);
         self.log = Log::reopen(self.folder.clone(), keep, &saved.candidates)?;
         self.last.len = self.log.len();
-        let mut words = Vec::new();
         let mut next = 0;
         while next < self.log.len() {
-            let piece = self.log.read_piece(next)?;
-            let record_len = record_len(means.keyed.codec.shape(piece.version));
-            let (mut first, mut n_left) = (next, piece.len);
-            for parcel in parcels(piece.bytes()) {
-                let records = parcel.and_then(|(n, bytes)| {
-                    n_left = n_left.checked_sub(n)?;
-                    Some((n, bytes.get(..n * record_len)?))
-                });
-                let (n, records) = records.ok_or_else(not_whole)?;
-                words.clear();
-                means
-                    .keyed
-                    .keys_of_records(piece.version, records, n, &mut words);
-                self.make_room(n, tiers, means)?;
-                read(means.hands).deal(0, &words, first);
-                first += n as u64;
+            // One for each hand, whose ordinals then ascend.
+            let mut pieces = Vec::with_capacity(means.n_threads);
+            while next < self.log.len() && pieces.len() < means.n_threads {
+                let piece = self.log.read_piece(next)?;
+                next += piece.len as u64;
+                pieces.push((next - piece.len as u64, piece));
             }
-            if n_left > 0 {
-                return Err(not_whole());
+            let n_keys = pieces.iter().map(|(_, piece)| piece.len).sum();
+            self.make_room(n_keys, tiers, means)?;
+            in_parallel(means.n_threads, pieces.len(), |hand| {
+                let (first, piece) = &pieces[hand];
+                deal_piece(hand, *first, piece, means)
+            })?;
+            for (first, _) in pieces {
+                self.log.put_back(first);
             }
-            self.log.put_back(next);
-            next += piece.len as u64;
         }
         Ok(())
     }
@@ -171,6 +165,7 @@ impl Candidates {
         tiers: &Tiers,
         means: &Means<'_>,
     ) -> Result<(), Error> {
+        self.spills.reap()?;
         let mut hands = write(means.hands);
         if hands.splitters().is_none() {
             self.n_buckets = self.wanted_buckets(means);
@@ -316,6 +311,24 @@ fn keep(shares: Shares, durable: bool) -> Keep {
         true => Keep::BytesAndWrite(shares.candidates),
         false => Keep::Bytes(shares.candidates),
     }
+}
+
+/// Makes the keys of a piece's candidates anew, the first of which is `first`, and deals them out.
+fn deal_piece(hand: usize, first: u64, piece: &Slice, means: &Means<'_>) -> Result<(), Error> {
+    let record_len = record_len(means.keyed.codec.shape(piece.version));
+    let mut words = Vec::new();
+    let mut n_keys = 0;
+    for parcel in parcels(piece.bytes()) {
+        let records = parcel.and_then(|(n, bytes)| Some((n, bytes.get(..n * record_len)?)));
+        let (n, records) = records.ok_or_else(not_whole)?;
+        n_keys += n;
+        (means.keyed).keys_of_records(piece.version, records, n, &mut words);
+    }
+    if n_keys != piece.len {
+        return Err(not_whole());
+    }
+    read(means.hands).deal(hand, &words, first);
+    Ok(())
 }
 
 fn not_whole() -> Error {

@@ -118,6 +118,39 @@ impl BlockWriter {
         self.note(outcome)
     }
 
+    /// Gives up memory whose blocks are in the file, without waiting for any. Not while there are
+    /// blocks to come, for which it would be used again.
+    pub fn reap(&mut self) -> Result<(), Error> {
+        while let Some((pending, piece)) = self.in_flight.front()
+            && let Some(done) = pending.poll()
+        {
+            let piece = *piece;
+            self.in_flight.pop_front();
+            let written = self.written_from(done, piece);
+            let chunk = self.note(written)?;
+            self.stream.give_back(chunk);
+        }
+        Ok(())
+    }
+
+    /// Hands over what is left, to be written when there is time.
+    pub fn hand_over(&mut self) -> Result<(), Error> {
+        self.check()?;
+        let outcome = self.submit();
+        self.note(outcome)
+    }
+
+    /// Gives up the file, as soon as no manifest needs it. What is not written yet never is.
+    pub fn discard(mut self) -> Result<(), Error> {
+        self.filling = None;
+        self.is_of_use = true;
+        // What is still being written would take room after the file is gone.
+        for (pending, _) in self.in_flight.drain(..) {
+            let _ = pending.wait();
+        }
+        self.file.folder.retire(&self.file.name)
+    }
+
     /// Returns when all blocks are in the file for good.
     pub fn sync(&mut self) -> Result<(), Error> {
         self.flush()?;
