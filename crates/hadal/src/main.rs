@@ -5,7 +5,7 @@
 //! fixed) → [`load`] (the model) → [`disk`] (a folder) → [`run`] (the search) → [`summary`] and
 //! [`record`] (what people and scripts get).
 
-#[expect(unsafe_code, reason = "a setting without a safe name")]
+#[expect(unsafe_code, reason = "settings without a safe name")]
 mod allocator;
 mod check;
 mod disk;
@@ -43,7 +43,7 @@ const STACK_BYTES: usize = 64 << 20;
 
 fn main() -> ExitCode {
     let started = Instant::now();
-    allocator::give_back_large_pieces();
+    allocator::use_memory_again();
     // clap prints its own message and leaves with 2 where the command line is wrong.
     let cli = Cli::parse();
     let worker = std::thread::Builder::new()

@@ -111,6 +111,7 @@ impl<'a> Rounds<'a> {
                 .begun()
                 .map_or(0, |begun| begun.memory_bytes() + begun.gathered_bytes())
             + self.disk_buffer_bytes()
+            + (self.on_disk.as_ref()).map_or(0, |disk| disk.folder.spare().free_bytes())
             + self.other_bytes
     }
 
@@ -634,7 +635,7 @@ impl<'a> Rounds<'a> {
         let since = Instant::now();
         let n_threads = self.sizes.n_threads;
         let means = means(shared, keyed, on_disk, &external.shares, n_threads);
-        external.candidates.end_layer(&means)?;
+        external.candidates.end_layer(&external.tiers, &means)?;
         let resolved = resolve(&external.candidates, &external.tiers, &means)?;
         if shared.stop.is_raised() {
             return Ok(Some(Halt::Stopped));

@@ -263,10 +263,10 @@ impl<'a> Buckets<'a> {
 
 /// Keys of which a bucket is cut, for each part.
 const SAMPLES: usize = 256;
-/// Keys that are sorted at once, so that they stay in the cache; up to eight times as many are not
-/// worth cutting.
+/// Keys that are sorted at once, so that they stay in the cache; up to twice as many are not worth
+/// cutting.
 const PART_KEYS: usize = 1 << 12;
-const MOST_AT_ONCE: usize = 8 * PART_KEYS;
+const MOST_AT_ONCE: usize = 2 * PART_KEYS;
 
 /// Cuts the keys of `chunks` into parts that are sorted in the cache.
 pub(super) fn part_splitters(n_words: usize, chunks: &[&[u64]]) -> Splitters {

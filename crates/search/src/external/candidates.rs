@@ -171,13 +171,14 @@ impl Candidates {
             self.n_buckets = self.wanted_buckets(means);
             let splitters = self.bucket_splitters(tiers, means);
             let shape = means.keyed.key_shape();
-            hands.begin(splitters, shape, means.n_threads, self.shares.hands);
+            let (n_hands, spare) = (means.n_threads, means.folder.spare());
+            hands.begin(splitters, shape, n_hands, self.shares.hands, spare);
         }
         if !self.was_looked_at && hands.bytes_with(n) > self.shares.hands / LOOKED_AT {
             // The keys at hand tell more of this layer than those of the one before.
             self.was_looked_at = true;
             if self.spills.is_empty() && hands.is_lopsided(self.n_buckets) {
-                hands.deal_again(self.n_buckets, self.shares.hands)?;
+                hands.deal_again(self.n_buckets, self.shares.hands, means.folder.spare())?;
             }
         }
         // What hands leave of their share is lent to runs, and wanted back.
@@ -202,7 +203,7 @@ impl Candidates {
     }
 
     /// Says that the layer has no more candidates: now all keys are in hands, or all in spills.
-    pub(crate) fn end_layer(&mut self, means: &Means<'_>) -> Result<(), Error> {
+    pub(crate) fn end_layer(&mut self, tiers: &Tiers, means: &Means<'_>) -> Result<(), Error> {
         self.end_piece()?;
         let mut hands = write(means.hands);
         if self.spills.is_empty() {
@@ -213,6 +214,8 @@ impl Candidates {
             self.spills.take(&mut hands, self.shares.hands, means)?;
             // Buckets are put in order where hands were.
             hands.release();
+            means.folder.spare().set_limit(0);
+            tiers.let_go(means.folder);
             self.spills.settle(means)?;
         }
         Ok(())

@@ -5,9 +5,10 @@
 //! distance from the ordinal before it in the pile (LEB128), then the bytes of the key. Ordinals
 //! ascend in a pile, for a thread takes the tasks of a round in their order.
 
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock};
 
 use hadal_store::codec::KeyShape;
+use hadal_store::disk::{PIECE_BYTES, Spare};
 use hadal_store::run::Splitters;
 use hadal_store::{Error, record_len};
 
@@ -30,7 +31,7 @@ const MAX_PAGE: usize = 4096;
 /// So many times as large as others a bucket may become.
 const MOST_LARGER: u64 = 8;
 /// Pages are allocated together.
-const SLAB_BYTES: usize = 64 << 10;
+const SLAB_BYTES: usize = PIECE_BYTES;
 
 /// Bytes behind entries that are read, of whatever value: keys are read by words.
 pub(super) const PADDING: usize = 8;
@@ -43,6 +44,7 @@ impl Hands {
         shape: KeyShape,
         n_hands: usize,
         bytes: u64,
+        spare: &Arc<Spare>,
     ) {
         let n_piles = n_hands * splitters.n_parts();
         // So that what is left free in the last pages is little beside what is in others.
@@ -53,6 +55,7 @@ impl Hands {
         self.hands.resize_with(n_hands, RwLock::default);
         for hand in &mut self.hands {
             let hand = hand.get_mut().expect(UNPOISONED);
+            hand.spare = Arc::clone(spare);
             hand.begin(splitters.n_parts(), page_bytes, slab_bytes);
         }
         self.cuts = Some((splitters, shape));
@@ -66,6 +69,11 @@ impl Hands {
 
     /// Gives up the memory of empty hands until the next [`begin`](Self::begin).
     pub(super) fn release(&mut self) {
+        for hand in &mut self.hands {
+            let hand = hand.get_mut().expect(UNPOISONED);
+            hand.slabs = Vec::new();
+            hand.spare.clear();
+        }
         self.hands.clear();
     }
 
@@ -79,7 +87,12 @@ impl Hands {
 
     /// Cuts the key space anew, into up to `n` buckets by the keys at hand, and deals these out
     /// again, each hand by a thread.
-    pub(super) fn deal_again(&mut self, n: usize, bytes: u64) -> Result<(), Error> {
+    pub(super) fn deal_again(
+        &mut self,
+        n: usize,
+        bytes: u64,
+        spare: &Arc<Spare>,
+    ) -> Result<(), Error> {
         let Some((splitters, shape)) = &self.cuts else {
             return Ok(());
         };
@@ -94,7 +107,7 @@ impl Hands {
         })?;
         let keys: Vec<&[u64]> = all.iter().map(|taken| &taken.keys[..]).collect();
         let splitters = Splitters::sample(shape.n_words, &keys, n);
-        self.begin(splitters, shape, n_hands, bytes);
+        self.begin(splitters, shape, n_hands, bytes, spare);
         let Some((splitters, _)) = &self.cuts else {
             return Ok(());
         };
@@ -188,6 +201,8 @@ pub(super) struct Hand {
     /// Pages of a slab, as a power of two.
     slab_log: u32,
     slabs: Vec<Box<[u8]>>,
+    /// Where slabs come from that are as long as its pieces.
+    spare: Arc<Spare>,
     /// For each page in use, the next of its pile, and how many bytes of it are used once there is
     /// one.
     links: Vec<Link>,
@@ -221,7 +236,7 @@ impl Hand {
             .first()
             .is_some_and(|slab| slab.len() != slab_bytes)
         {
-            self.slabs = Vec::new();
+            self.keep_slabs(0);
         }
         self.page_bytes = page_bytes;
         self.slab_log = (slab_bytes / page_bytes).ilog2();
@@ -237,8 +252,21 @@ impl Hand {
         self.piles.clear();
         self.piles.resize(n_piles, empty);
         if self.slabs.is_empty() {
-            self.slabs.push(vec![0; slab_bytes].into());
+            self.add_slab();
         }
+    }
+
+    fn add_slab(&mut self) {
+        let slab_bytes = self.page_bytes << self.slab_log;
+        self.slabs.push(match slab_bytes {
+            PIECE_BYTES => self.spare.take(),
+            _ => vec![0; slab_bytes].into(),
+        });
+    }
+
+    fn keep_slabs(&mut self, n: usize) {
+        let useless = self.slabs.drain(n.min(self.slabs.len())..);
+        useless.for_each(|slab| self.spare.give_back(slab));
     }
 
     /// Makes pages of so many bytes, or more.
@@ -252,7 +280,7 @@ impl Hand {
     fn clear(&mut self) {
         if let Some(slab) = self.slabs.first() {
             let slab_bytes = slab.len();
-            self.slabs.truncate((self.links.len() >> self.slab_log) + 1);
+            self.keep_slabs((self.links.len() >> self.slab_log) + 1);
             self.begin(self.piles.len(), self.page_bytes, slab_bytes);
         }
     }
@@ -349,8 +377,7 @@ impl Hand {
             n_bytes: 0,
         });
         if self.links.len() > self.slabs.len() << self.slab_log {
-            let slab_bytes = self.page_bytes << self.slab_log;
-            self.slabs.push(vec![0; slab_bytes].into());
+            self.add_slab();
         }
     }
 
@@ -496,6 +523,8 @@ impl Taken {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use hadal_store::codec::KeyShape;
     use hadal_store::run::Splitters;
 
@@ -531,7 +560,7 @@ mod tests {
                 .collect();
             let splitters = Splitters::sample(n_words, &[&keys], 20);
             let mut hands = Hands::default();
-            hands.begin(splitters.clone(), shape, 2, 10_000);
+            hands.begin(splitters.clone(), shape, 2, 10_000, &Arc::default());
             for first in [0, 1 << 40] {
                 for (task, keys) in keys.chunks(70 * n_words).enumerate() {
                     hands.deal(task % 2, keys, first + 70 * task as u64);
@@ -574,14 +603,16 @@ mod tests {
         let mut hands = Hands::default();
         let splitters = Splitters::sample(2, &[&before], 30);
         assert_eq!(splitters.n_parts(), 30);
-        hands.begin(splitters, shape, 2, 100_000);
+        hands.begin(splitters, shape, 2, 100_000, &Arc::default());
         assert!(!hands.is_lopsided(30));
         for (task, keys) in keys.chunks(2 * 70).enumerate() {
             hands.deal(task % 2, keys, 70 * task as u64);
         }
         assert_eq!(hands.n_keys(29), 2000);
         assert!(hands.is_lopsided(30));
-        hands.deal_again(30, 100_000).expect("no disk is needed");
+        hands
+            .deal_again(30, 100_000, &Arc::default())
+            .expect("no disk is needed");
         assert!(!hands.is_lopsided(30));
         let mut found = vec![None; 2000];
         for bucket in 0..hands.splitters().expect("begun").n_parts() {
@@ -604,7 +635,13 @@ mod tests {
             n_words: 1,
         };
         let mut hands = Hands::default();
-        hands.begin(Splitters::sample(1, &[], 1), shape, 1, 10_000);
+        hands.begin(
+            Splitters::sample(1, &[], 1),
+            shape,
+            1,
+            10_000,
+            &Arc::default(),
+        );
         for log in 0..50 {
             hands.clear();
             let keys: Vec<u64> = (0..500).map(|key| key << log | key).collect();

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::buffers::{Aligned, Pool};
 use super::frame::Kind;
-use super::kept::Spare;
 use super::manifest::{self, Manifest};
 use super::medium::{Disk, DiskFile, Medium};
 use super::removal::{Doomed, Remover};
+use super::spare::Spare;
 use super::threads::IoThreads;
 use super::usage::{Statistics, Usage};
 use crate::Error;
@@ -299,7 +299,7 @@ impl Folder {
         self.inner.pool.data_bytes()
     }
 
-    /// Memory that blocks may use which were read once; none until somebody says how much.
+    /// Memory that blocks may borrow which were read once; none until somebody says how much.
     pub fn spare(&self) -> &Arc<Spare> {
         &self.inner.spare
     }

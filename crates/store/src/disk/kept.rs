@@ -5,56 +5,21 @@
 //! place of another. The room is memory that others have a right to ([`Spare`]), who take it back
 //! when they need it.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::reader::BlockFile;
-use crate::{BlockReader, BlockSource, Error};
+use super::spare::{PIECE_BYTES, Spare};
+use crate::{BLOCK_BYTES, BlockReader, BlockSource, Error};
 
-/// Memory of a folder's owner that blocks may use.
-#[derive(Debug, Default)]
-pub struct Spare {
-    limit: AtomicU64,
-    used: AtomicU64,
-}
-
-impl Spare {
-    /// From now on blocks may use `bytes`. Those that use more already stay until they are let go.
-    pub fn set_limit(&self, bytes: u64) {
-        self.limit.store(bytes, Relaxed);
-    }
-
-    /// As [`set_limit`](Self::set_limit), unless the limit is lower.
-    pub fn lower_limit(&self, bytes: u64) {
-        self.limit.fetch_min(bytes, Relaxed);
-    }
-
-    /// By how much blocks use more than they may.
-    pub fn excess(&self) -> u64 {
-        let used = self.used.load(Relaxed);
-        used.saturating_sub(self.limit.load(Relaxed))
-    }
-
-    fn claim(&self, bytes: u64) -> bool {
-        let limit = self.limit.load(Relaxed);
-        let more = |used: u64| used.checked_add(bytes).filter(|used| *used <= limit);
-        self.used.fetch_update(Relaxed, Relaxed, more).is_ok()
-    }
-
-    fn release(&self, bytes: u64) {
-        self.used.fetch_sub(bytes, Relaxed);
-    }
-}
-
-/// What a block takes beside its bytes.
-const SLOT_BYTES: u64 = 64;
+const _: () = assert!(BLOCK_BYTES <= PIECE_BYTES, "a block fits a piece");
 
 /// A file whose blocks stay in memory once they were read, as far as there is room.
 pub struct KeptBlocks {
     file: BlockFile,
     spare: Arc<Spare>,
-    blocks: RwLock<Vec<Option<Arc<[u8]>>>>,
+    blocks: RwLock<Vec<Option<Arc<Block>>>>,
     bytes: AtomicU64,
 }
 
@@ -87,40 +52,55 @@ impl KeptBlocks {
             if freed >= bytes {
                 break;
             }
-            freed += block.take().map_or(0, |block| bytes_of(&block));
+            freed += block.take().map_or(0, |_| PIECE_BYTES as u64);
         }
         self.bytes.fetch_sub(freed, Relaxed);
-        self.spare.release(freed);
     }
 
     /// Keeps a block if there is room.
     fn keep(&self, number: u32, payload: &[u8]) {
-        let bytes = bytes_of(payload);
-        if !self.spare.claim(bytes) {
+        let Some(mut piece) = self.spare.borrow() else {
             return;
-        }
+        };
+        piece[..payload.len()].copy_from_slice(payload);
+        let kept = Arc::new(Block {
+            piece: Some(piece),
+            len: payload.len(),
+            spare: Arc::clone(&self.spare),
+        });
         let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
         if blocks.is_empty() {
             blocks.resize(self.file.n_blocks() as usize, None);
         }
-        match blocks.get_mut(number as usize) {
-            Some(block @ None) => {
-                *block = Some(payload.into());
-                self.bytes.fetch_add(bytes, Relaxed);
-            }
-            // Another thread came first.
-            _ => self.spare.release(bytes),
+        // Another thread may have come first.
+        if let Some(block @ None) = blocks.get_mut(number as usize) {
+            *block = Some(kept);
+            self.bytes.fetch_add(PIECE_BYTES as u64, Relaxed);
         }
     }
 }
 
-fn bytes_of(payload: &[u8]) -> u64 {
-    payload.len() as u64 + SLOT_BYTES
+/// A block in borrowed memory.
+struct Block {
+    /// Always there, but while the block is being dropped.
+    piece: Option<Box<[u8]>>,
+    len: usize,
+    spare: Arc<Spare>,
 }
 
-impl Drop for KeptBlocks {
+impl Deref for Block {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.piece.as_ref().map_or(&[], |piece| &piece[..self.len])
+    }
+}
+
+impl Drop for Block {
     fn drop(&mut self) {
-        self.spare.release(self.memory_bytes());
+        if let Some(piece) = self.piece.take() {
+            self.spare.give_back_borrowed(piece);
+        }
     }
 }
 
@@ -153,11 +133,11 @@ impl BlockSource for KeptBlocks {
 struct Reader<'a> {
     of: &'a KeptBlocks,
     /// Blocks to come, and those of them that are in memory.
-    plan: std::vec::IntoIter<(u32, Option<Arc<[u8]>>)>,
+    plan: std::vec::IntoIter<(u32, Option<Arc<Block>>)>,
     /// The others.
     missing: Option<Box<dyn BlockReader>>,
     /// The block that was given last, if it was in memory.
-    last: Option<(u32, Arc<[u8]>)>,
+    last: Option<(u32, Arc<Block>)>,
 }
 
 impl BlockReader for Reader<'_> {
@@ -191,7 +171,7 @@ impl BlockReader for Reader<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use super::{KeptBlocks, SLOT_BYTES, Spare};
+    use super::{KeptBlocks, PIECE_BYTES};
     use crate::disk::{BlockWriter, Folder, FolderOptions, Kind, NativeDisk};
     use crate::{BlockSink, BlockSource};
 
@@ -223,7 +203,7 @@ mod tests {
         let (folder, _) = Folder::open(disk, FolderOptions::default()).expect("a folder");
         let source = file(&folder, 10);
         let n_read = || folder.statistics().read_bytes;
-        let block_bytes = LEN as u64 + SLOT_BYTES;
+        let block_bytes = PIECE_BYTES as u64;
         assert_eq!(numbers(&source, &[0..4, 4..10]), Vec::from_iter(0..10));
         assert_eq!(source.memory_bytes(), 0);
 
@@ -245,7 +225,7 @@ mod tests {
         assert_eq!(n_read(), before);
 
         drop(source);
-        let Spare { used, .. } = &**folder.spare();
-        assert_eq!(used.load(super::Relaxed), 0);
+        folder.spare().set_limit(0);
+        assert_eq!(folder.spare().excess(), 0);
     }
 }
