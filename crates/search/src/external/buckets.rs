@@ -154,6 +154,13 @@ impl Stretch {
     }
 }
 
+/// Nobody else knows the file.
+impl Drop for Spill {
+    fn drop(&mut self) {
+        self.file.abandon();
+    }
+}
+
 impl Spill {
     /// All keys of some spills of a stretch.
     fn join(spills: &[Spill], folder: &Folder) -> Result<Self, Error> {
@@ -478,7 +485,7 @@ struct SpillWriter {
 impl SpillWriter {
     fn create(folder: &Folder) -> Result<Self, Error> {
         Ok(SpillWriter {
-            sink: BlockWriter::create(folder, SPILL)?,
+            sink: BlockWriter::create_scratch(folder, SPILL)?,
             block: Vec::with_capacity(BLOCK_BYTES),
             starts: Vec::new(),
             n_bytes: 0,

@@ -8,7 +8,7 @@ use hadal_store::{Error, Keep, Log, Parent, Slice, decode_parent, encode_parent,
 
 use super::Shares;
 use super::buckets::Spills;
-use super::hands::least_page_bytes;
+use super::hands::{Hands, least_page_bytes};
 use super::parallel::in_parallel;
 use super::resolve::resolving_threads;
 use super::tiers::{Means, Tiers, Views};
@@ -48,7 +48,7 @@ struct LayerBefore {
 }
 
 /// Candidates of several tasks go to the log together, in pieces of about this many bytes.
-const PIECE_BYTES: usize = 48 << 10;
+const LOG_PIECE_BYTES: usize = 48 << 10;
 /// Before each parcel: number of candidates, number of bytes.
 const PARCEL_HEAD: usize = 8;
 /// A bucket has about so many keys, where that is not too many buckets.
@@ -57,11 +57,13 @@ const MOST_BUCKETS: u64 = 1 << 12;
 /// A pile is expected to come to so many bytes, or more: else pages would be all but empty.
 const PILE_BYTES: u64 = 512;
 /// When hands are full to one in so many parts, it is looked whether buckets have equal shares.
-const LOOKED_AT: u64 = 16;
+const LOOKED_AT: u64 = 8;
 /// However little memory there is, so many keys are put in order at once.
 const MIN_SORTED_KEYS: u64 = 8;
-/// Keys that are remembered of a layer, and how few are too few.
-pub(super) const SAMPLE_KEYS: u64 = 1 << 13;
+/// Keys that are remembered of a layer, at least, and more if it has more buckets: so many for each.
+const SAMPLE_KEYS: u64 = 1 << 13;
+const BUCKET_SAMPLE: u64 = 8;
+/// How few keys are too few.
 const MIN_SAMPLE_KEYS: usize = 64;
 
 impl Candidates {
@@ -97,11 +99,13 @@ impl Candidates {
         let keep = keep(self.shares, self.durable);
         self.log = Log::reopen(self.folder.clone(), keep, &saved.candidates)?;
         self.last.len = self.log.len();
+        // A piece for each hand, whose ordinals then ascend; with its keys it takes twice its bytes.
+        let n_at_once = self.shares.sort / (3 * LOG_PIECE_BYTES as u64);
+        let n_at_once = n_at_once.clamp(1, means.n_threads as u64) as usize;
         let mut next = 0;
         while next < self.log.len() {
-            // One for each hand, whose ordinals then ascend.
-            let mut pieces = Vec::with_capacity(means.n_threads);
-            while next < self.log.len() && pieces.len() < means.n_threads {
+            let mut pieces = Vec::with_capacity(n_at_once);
+            while next < self.log.len() && pieces.len() < n_at_once {
                 let piece = self.log.read_piece(next)?;
                 next += piece.len as u64;
                 pieces.push((next - piece.len as u64, piece));
@@ -130,6 +134,12 @@ impl Candidates {
         })
     }
 
+    /// Of so many keys one shall be remembered.
+    pub(super) fn sample_stride(&self) -> u64 {
+        let wanted = SAMPLE_KEYS.max(BUCKET_SAMPLE * self.n_buckets as u64);
+        (self.len() / wanted).max(1)
+    }
+
     /// Number of candidates.
     pub(crate) fn len(&self) -> u64 {
         self.log.len() + self.n_in_parcels as u64
@@ -148,7 +158,7 @@ impl Candidates {
         if len == 0 {
             return Ok(());
         }
-        if self.parcels.len() + PARCEL_HEAD + parcel.len() > PIECE_BYTES {
+        if self.parcels.len() + PARCEL_HEAD + parcel.len() > LOG_PIECE_BYTES {
             self.end_piece()?;
         }
         self.parcels.extend((len as u32).to_le_bytes());
@@ -174,22 +184,35 @@ impl Candidates {
             let (n_hands, spare) = (means.n_threads, means.folder.spare());
             hands.begin(splitters, shape, n_hands, self.shares.hands, spare);
         }
-        if !self.was_looked_at && hands.bytes_with(n) > self.shares.hands / LOOKED_AT {
-            // The keys at hand tell more of this layer than those of the one before.
+        self.take_back(&hands, n, tiers, means);
+        let is_begun = hands.bytes_with(0) > 0;
+        if !self.was_looked_at && is_begun && hands.bytes_with(n) > self.shares.hands / LOOKED_AT {
+            // The keys at hand tell of this layer what those of the one before do not.
             self.was_looked_at = true;
             if self.spills.is_empty() && hands.is_lopsided(self.n_buckets) {
-                hands.deal_again(self.n_buckets, self.shares.hands, means.folder.spare())?;
+                let is_alike = self.last.shape == hands.shape();
+                let before = if is_alike { &self.last.sample[..] } else { &[] };
+                let spare = means.folder.spare();
+                hands.deal_again(self.n_buckets, before, self.shares.hands, spare)?;
+                self.take_back(&hands, n, tiers, means);
             }
         }
-        // What hands leave of their share is lent to runs, and wanted back.
-        let held = hands.bytes_with(n).max(hands.memory_bytes());
-        let left = self.shares.hands.saturating_sub(held);
-        means.folder.spare().lower_limit(left);
-        tiers.let_go(means.folder);
         if hands.bytes_with(0) > 0 && hands.bytes_with(n) > self.shares.hands {
             self.spills.take(&mut hands, self.shares.hands, means)?;
         }
         Ok(())
+    }
+
+    /// What hands leave of their share is lent to runs. They are to have `n` more keys, so some of it
+    /// is wanted back.
+    fn take_back(&self, hands: &Hands, n: usize, tiers: &Tiers, means: &Means<'_>) {
+        let spare = means.folder.spare();
+        let held = hands.most_bytes_with(n).max(hands.memory_bytes());
+        spare.lower_limit(self.shares.hands.saturating_sub(held));
+        tiers.let_go(means.folder);
+        if !hands.take_pieces() {
+            spare.clear();
+        }
     }
 
     /// Hands the parcels over to the log, so that all candidates are there.
@@ -212,10 +235,11 @@ impl Candidates {
             means.folder.spare().set_limit(left);
         } else {
             self.spills.take(&mut hands, self.shares.hands, means)?;
-            // Buckets are put in order where hands were.
-            hands.release();
+            // Buckets are put in order where hands were, and what they had lent.
             means.folder.spare().set_limit(0);
             tiers.let_go(means.folder);
+            hands.release();
+            means.folder.spare().clear();
             self.spills.settle(means)?;
         }
         Ok(())

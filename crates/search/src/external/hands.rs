@@ -69,11 +69,6 @@ impl Hands {
 
     /// Gives up the memory of empty hands until the next [`begin`](Self::begin).
     pub(super) fn release(&mut self) {
-        for hand in &mut self.hands {
-            let hand = hand.get_mut().expect(UNPOISONED);
-            hand.slabs = Vec::new();
-            hand.spare.clear();
-        }
         self.hands.clear();
     }
 
@@ -85,11 +80,14 @@ impl Hands {
         largest > MOST_LARGER * n_keys.iter().sum::<u64>().div_ceil(n.max(1) as u64)
     }
 
-    /// Cuts the key space anew, into up to `n` buckets by the keys at hand, and deals these out
-    /// again, each hand by a thread.
+    /// Cuts the key space anew, into up to `n` buckets by the keys at hand and those `before`, which
+    /// count as much, and deals the ones at hand out again, each hand by a thread.
+    ///
+    /// Keys at hand are the first of a layer, and those to come need not be like them.
     pub(super) fn deal_again(
         &mut self,
         n: usize,
+        before: &[u64],
         bytes: u64,
         spare: &Arc<Spare>,
     ) -> Result<(), Error> {
@@ -105,8 +103,16 @@ impl Hands {
             }
             Ok(taken.by_ordinal(shape.n_words))
         })?;
-        let keys: Vec<&[u64]> = all.iter().map(|taken| &taken.keys[..]).collect();
-        let splitters = Splitters::sample(shape.n_words, &keys, n);
+        let n_keys: usize = all.iter().map(|taken| taken.ordinals.len()).sum();
+        let stride = match before.len() / shape.n_words {
+            0 => 1,
+            n_before => n_keys.div_ceil(n_before),
+        };
+        let keys = all
+            .iter()
+            .flat_map(|taken| taken.keys.chunks_exact(shape.n_words));
+        let at_hand: Vec<u64> = keys.step_by(stride.max(1)).flatten().copied().collect();
+        let splitters = Splitters::sample(shape.n_words, &[&at_hand, before], n);
         self.begin(splitters, shape, n_hands, bytes, spare);
         let Some((splitters, _)) = &self.cuts else {
             return Ok(());
@@ -164,6 +170,21 @@ impl Hands {
         let held: usize = self.hands.iter().map(|hand| read(hand).page_bytes()).sum();
         let shape = self.shape();
         (held + n * shape.map_or(0, |shape| record_len(shape) + 2)) as u64
+    }
+
+    /// As [`bytes_with`](Self::bytes_with), if each of the new keys that can needs a page.
+    pub(super) fn most_bytes_with(&self, n: usize) -> u64 {
+        let pages = |hand: &RwLock<Hand>| {
+            let hand = read(hand);
+            n.min(hand.piles.len()) * hand.page_bytes
+        };
+        self.bytes_with(n) + self.hands.iter().map(pages).sum::<usize>() as u64
+    }
+
+    /// Whether their memory is what others may borrow, by pieces.
+    pub(super) fn take_pieces(&self) -> bool {
+        let first = self.hands.first().map(read);
+        first.is_some_and(|hand| hand.page_bytes << hand.slab_log == PIECE_BYTES)
     }
 
     /// Memory held, in bytes.
@@ -611,7 +632,7 @@ mod tests {
         assert_eq!(hands.n_keys(29), 2000);
         assert!(hands.is_lopsided(30));
         hands
-            .deal_again(30, 100_000, &Arc::default())
+            .deal_again(30, &[], 100_000, &Arc::default())
             .expect("no disk is needed");
         assert!(!hands.is_lopsided(30));
         let mut found = vec![None; 2000];

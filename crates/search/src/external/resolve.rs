@@ -6,7 +6,7 @@ use hadal_store::{BlockSink, Error};
 
 use super::bitmap::Bitmap;
 use super::buckets::Buckets;
-use super::candidates::{Candidates, SAMPLE_KEYS};
+use super::candidates::Candidates;
 use super::parallel::in_parallel;
 use super::tiers::{Means, RUN, Segment, Tier, Tiers, Views};
 use crate::progress::Work;
@@ -64,7 +64,7 @@ pub(crate) fn resolve(
         older: &older,
         batch_keys: (means.batch_bytes / n_at_once / (8 * n_words as u64 + 16)) as usize,
         is_small: candidates.len() * 8 * n_words as u64 <= means.memory_bytes,
-        sample_stride: (candidates.len() / SAMPLE_KEYS).max(1),
+        sample_stride: candidates.sample_stride(),
         means,
     };
     let hands = read(means.hands);

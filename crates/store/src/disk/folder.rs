@@ -71,8 +71,17 @@ struct Files {
     known: HashMap<String, Known>,
     /// Made since the last manifest, so no manifest lists them.
     fresh: HashSet<String>,
+    /// Made to be in no manifest ever.
+    scratch: HashSet<String>,
     /// To be deleted when the next manifest is in its place.
     retired: Vec<String>,
+}
+
+impl Files {
+    /// Whether no manifest can list a file, which is then about to go.
+    fn take_unlisted(&mut self, name: &str) -> bool {
+        self.fresh.remove(name) || self.scratch.remove(name)
+    }
 }
 
 struct Known {
@@ -237,7 +246,7 @@ impl Folder {
     /// The file goes in the background. An error may be that of another file that was to go before.
     pub fn retire(&self, name: &str) -> Result<(), Error> {
         let mut files = self.files();
-        if files.fresh.remove(name) {
+        if files.take_unlisted(name) {
             drop(files);
             return self.delete([name.to_owned()]);
         }
@@ -251,8 +260,8 @@ impl Folder {
     /// Deletes a file that nobody has any use for, unless a manifest may list it. An error is told
     /// by the next call that deletes something.
     pub(crate) fn abandon(&self, name: &str) {
-        let is_fresh = self.files().fresh.remove(name);
-        if is_fresh {
+        let is_unlisted = self.files().take_unlisted(name);
+        if is_unlisted {
             self.doom([name.to_owned()]);
         }
     }
@@ -283,6 +292,7 @@ impl Folder {
         {
             let mut files = self.files();
             files.fresh.clear();
+            files.scratch.clear();
             files.retired.clear();
         }
         self.sweep([])
@@ -371,8 +381,9 @@ impl Folder {
         }
     }
 
-    /// A new file with a name that no other has.
-    pub(crate) fn create(&self, kind: Kind) -> Result<OpenFile, Error> {
+    /// A new file with a name that no other has. If it `may_be_listed` in a manifest, it stays until
+    /// one is written that does not list it, else it can go at any time.
+    pub(crate) fn create(&self, kind: Kind, may_be_listed: bool) -> Result<OpenFile, Error> {
         let name = {
             let mut files = self.files();
             files.next_number += 1;
@@ -390,7 +401,10 @@ impl Folder {
         };
         let mut files = self.files();
         files.known.insert(name.clone(), known);
-        files.fresh.insert(name.clone());
+        match may_be_listed {
+            true => files.fresh.insert(name.clone()),
+            false => files.scratch.insert(name.clone()),
+        };
         drop(files);
         Ok(OpenFile {
             name,

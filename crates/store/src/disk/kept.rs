@@ -5,6 +5,8 @@
 //! place of another. The room is memory that others have a right to ([`Spare`]), who take it back
 //! when they need it.
 
+use std::collections::VecDeque;
+use std::iter::Flatten;
 use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -107,22 +109,27 @@ impl Drop for Block {
 impl BlockSource for KeptBlocks {
     fn read(&self, wanted: Vec<Range<u32>>) -> Box<dyn BlockReader + '_> {
         let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
-        let mut missing: Vec<Range<u32>> = Vec::new();
-        let mut plan = Vec::new();
-        for number in wanted.into_iter().flatten() {
-            let kept = blocks.get(number as usize).and_then(Option::as_ref);
-            plan.push((number, kept.map(Arc::clone)));
-            match missing.last_mut() {
-                _ if kept.is_some() => {}
-                Some(last) if last.end == number => last.end += 1,
-                _ => missing.push(number..number + 1),
+        let mut kept = VecDeque::new();
+        let missing = match blocks.is_empty() {
+            true => wanted.clone(),
+            false => {
+                let mut missing: Vec<Range<u32>> = Vec::new();
+                for number in wanted.iter().cloned().flatten() {
+                    match (blocks.get(number as usize), missing.last_mut()) {
+                        (Some(Some(block)), _) => kept.push_back((number, Arc::clone(block))),
+                        (_, Some(last)) if last.end == number => last.end += 1,
+                        _ => missing.push(number..number + 1),
+                    }
+                }
+                missing
             }
-        }
+        };
         // A stream would take memory from others even if it has nothing to read.
         let missing = Some(missing).filter(|missing| !missing.is_empty());
         Box::new(Reader {
             of: self,
-            plan: plan.into_iter(),
+            wanted: wanted.into_iter().flatten(),
+            kept,
             missing: missing.map(|missing| self.file.stream(missing)),
             last: None,
         })
@@ -132,8 +139,9 @@ impl BlockSource for KeptBlocks {
 /// Gives blocks from memory and from the file, in their order.
 struct Reader<'a> {
     of: &'a KeptBlocks,
-    /// Blocks to come, and those of them that are in memory.
-    plan: std::vec::IntoIter<(u32, Option<Arc<Block>>)>,
+    wanted: Flatten<std::vec::IntoIter<Range<u32>>>,
+    /// Those of them that are in memory.
+    kept: VecDeque<(u32, Arc<Block>)>,
     /// The others.
     missing: Option<Box<dyn BlockReader>>,
     /// The block that was given last, if it was in memory.
@@ -143,20 +151,22 @@ struct Reader<'a> {
 impl BlockReader for Reader<'_> {
     fn next(&mut self) -> Result<Option<(u32, &[u8])>, Error> {
         self.last = None;
-        match (self.plan.next(), &mut self.missing) {
-            (Some((number, Some(block))), _) => {
-                let (_, block) = self.last.insert((number, block));
-                Ok(Some((number, block)))
-            }
-            (Some(_), Some(missing)) => {
-                let read = missing.next()?;
-                if let Some((number, payload)) = read {
-                    self.of.keep(number, payload);
-                }
-                Ok(read)
-            }
-            _ => Ok(None),
+        let Some(number) = self.wanted.next() else {
+            self.missing = None;
+            return Ok(None);
+        };
+        if let Some(kept) = self.kept.pop_front_if(|(kept, _)| *kept == number) {
+            let (_, block) = self.last.insert(kept);
+            return Ok(Some((number, block)));
         }
+        let Some(missing) = &mut self.missing else {
+            return Ok(None);
+        };
+        let read = missing.next()?;
+        if let Some((number, payload)) = read {
+            self.of.keep(number, payload);
+        }
+        Ok(read)
     }
 
     fn last(&self) -> Option<(u32, &[u8])> {
@@ -193,6 +203,7 @@ mod tests {
             numbers.push(number);
             assert_eq!(reader.last(), Some((number, &[number as u8; LEN][..])));
         }
+        assert_eq!(reader.last(), None);
         numbers
     }
 

@@ -233,6 +233,32 @@ fn the_limit_is_never_passed() {
 }
 
 #[test]
+fn files_that_are_never_listed_go_at_once_whatever_manifests_were_written() {
+    let (path, folder) = new_folder(SMALL);
+    let scratch = || {
+        let mut writer = BlockWriter::create_scratch(&folder, KIND).unwrap();
+        writer.put(&payload(1)).unwrap();
+        writer
+    };
+    let (retired, abandoned, begun) = (
+        scratch().finish().unwrap(),
+        scratch().finish().unwrap(),
+        scratch(),
+    );
+    folder.commit(b"first").unwrap();
+    folder.commit(b"second").unwrap();
+    folder.retire(retired.name()).unwrap();
+    abandoned.abandon();
+    begun.discard().unwrap();
+    folder.settle().unwrap();
+    let is_ours = |name: &str| name.starts_with("test");
+    let names = fs::read_dir(path.path()).unwrap();
+    let mut names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.find(|name| is_ours(name)), None);
+    assert_eq!(folder.retired_bytes(), 0);
+}
+
+#[test]
 fn retired_files_go_with_the_next_manifest_and_unlisted_ones_at_opening() {
     let path = tempfile::tempdir().unwrap();
     fs::write(path.path().join("notes.txt"), "not ours").unwrap();

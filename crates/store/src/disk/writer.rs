@@ -61,7 +61,16 @@ enum Failure {
 impl BlockWriter {
     /// A new file in `folder`.
     pub fn create(folder: &Folder, kind: Kind) -> Result<Self, Error> {
-        let file = folder.create(kind)?;
+        Self::create_in(folder, kind, true)
+    }
+
+    /// A new file in `folder` that no manifest shall ever list, and that can go at any time.
+    pub fn create_scratch(folder: &Folder, kind: Kind) -> Result<Self, Error> {
+        Self::create_in(folder, kind, false)
+    }
+
+    fn create_in(folder: &Folder, kind: Kind, may_be_listed: bool) -> Result<Self, Error> {
+        let file = folder.create(kind, may_be_listed)?;
         let identity = Identity {
             name: file.name.clone(),
             kind,

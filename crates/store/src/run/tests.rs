@@ -374,7 +374,8 @@ fn candidates_are_sorted_with_least_ordinals() {
 fn a_key_belongs_to_the_part_whose_range_has_it() {
     for_many_sets(11, |random, set, n_words| {
         let keys = flat(set);
-        let n_parts = [1, 2, 9, 100, 3000][random.random_range(0..5)];
+        // Also as many splitters as fill all nodes of a tree.
+        let n_parts = [1, 2, 9, 65, 100, 513, 3000][random.random_range(0..7)];
         let splitters = Splitters::sample(
             n_words,
             &[&keys[..keys.len() / n_words / 2 * n_words]],
@@ -384,6 +385,8 @@ fn a_key_belongs_to_the_part_whose_range_has_it() {
         for word in &mut others {
             *word ^= 1 << random.random_range(0..64);
         }
+        others.extend(std::iter::repeat_n(u64::MAX, n_words));
+        others.extend(std::iter::repeat_n(0, n_words));
         let mut parts = Vec::new();
         for keys in [&keys, &others] {
             splitters.classify(keys, &mut parts);
@@ -394,6 +397,24 @@ fn a_key_belongs_to_the_part_whose_range_has_it() {
             }
         }
     });
+}
+
+/// Keys that differ in more bits than are looked at first, and the greatest of all.
+#[test]
+fn keys_alike_in_their_first_bits_are_told_apart() {
+    let mut random = Pcg64::seed_from_u64(12);
+    let mut keys = vec![u64::MAX; 3];
+    for _ in 0..3000 {
+        let first = [0, random.random(), u64::MAX][random.random_range(0..3)];
+        keys.extend([first, random.random_range(0..3), random.random()]);
+    }
+    let splitters = Splitters::sample(3, &[&keys], 700);
+    let mut parts = Vec::new();
+    splitters.classify(&keys, &mut parts);
+    for (key, &part) in keys.chunks(3).zip(&parts) {
+        let range = splitters.range(usize::from(part));
+        assert!(!range.starts_after(key) && !range.ends_before(key));
+    }
 }
 
 #[test]
