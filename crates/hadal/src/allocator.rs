@@ -9,7 +9,7 @@
 
 /// Pieces of this size and more go back to the system when they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const LARGE_BYTES: libc::c_int = 64 << 10;
+const LARGE_BYTES: libc::c_int = 128 << 10;
 
 /// Arenas that threads share.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
