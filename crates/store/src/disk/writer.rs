@@ -153,10 +153,7 @@ impl BlockWriter {
     pub fn discard(mut self) -> Result<(), Error> {
         self.filling = None;
         self.is_of_use = true;
-        // What is still being written would take room after the file is gone.
-        for (pending, _) in self.in_flight.drain(..) {
-            let _ = pending.wait();
-        }
+        self.end_writes();
         self.file.folder.retire(&self.file.name)
     }
 
@@ -323,6 +320,13 @@ impl BlockWriter {
         Ok(())
     }
 
+    /// Waits for writes that nobody has any use for: they would take room after the file is gone.
+    fn end_writes(&mut self) {
+        for (pending, _) in self.in_flight.drain(..) {
+            let _ = pending.wait();
+        }
+    }
+
     fn check(&self) -> Result<(), Error> {
         match self.failed {
             None => Ok(()),
@@ -363,10 +367,7 @@ impl Drop for BlockWriter {
         if self.is_of_use && self.failed.is_none() {
             return;
         }
-        // What is still being written would take room after the file is gone.
-        for (pending, _) in self.in_flight.drain(..) {
-            let _ = pending.wait();
-        }
+        self.end_writes();
         self.file.folder.abandon(&self.file.name);
     }
 }
