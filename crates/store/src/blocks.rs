@@ -31,3 +31,11 @@ pub trait BlockReader: Send {
     /// The block that [`next`](Self::next) gave last, again.
     fn last(&self) -> Option<(u32, &[u8])>;
 }
+
+/// Appends `number` to blocks that are wanted, which are before it.
+pub(crate) fn want(wanted: &mut Vec<Range<u32>>, number: u32) {
+    match wanted.last_mut() {
+        Some(last) if last.end == number => last.end += 1,
+        _ => wanted.push(number..number + 1),
+    }
+}

@@ -6,9 +6,9 @@
 //! many spills, some are joined. So a key is dealt out once, sorted once, in the cache, and never
 //! merged.
 //!
-//! Where buckets end was learnt from the layer before or, if that does not suit it, from the first
-//! keys of this one. If a bucket becomes too large all the same, it is unpacked several times, each
-//! time for a part of its keys.
+//! Where buckets end was learnt from the layer before or, if that does not suit it, from as many of
+//! the first keys of this one besides. If a bucket becomes too large all the same, it is unpacked
+//! several times, each time for a part of its keys.
 //! Spills do not survive a crash: all candidates are in a log besides.
 //!
 //! What a spill has of a bucket is one piece or several: number of keys (4 bytes), number of bytes

@@ -13,6 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::reader::BlockFile;
 use super::spare::{PIECE_BYTES, Spare};
+use crate::blocks::want;
 use crate::{BLOCK_BYTES, BlockReader, BlockSource, Error};
 
 const _: () = assert!(BLOCK_BYTES <= PIECE_BYTES, "a block fits a piece");
@@ -115,10 +116,9 @@ impl BlockSource for KeptBlocks {
             false => {
                 let mut missing: Vec<Range<u32>> = Vec::new();
                 for number in wanted.iter().cloned().flatten() {
-                    match (blocks.get(number as usize), missing.last_mut()) {
-                        (Some(Some(block)), _) => kept.push_back((number, Arc::clone(block))),
-                        (_, Some(last)) if last.end == number => last.end += 1,
-                        _ => missing.push(number..number + 1),
+                    match blocks.get(number as usize) {
+                        Some(Some(block)) => kept.push_back((number, Arc::clone(block))),
+                        _ => want(&mut missing, number),
                     }
                 }
                 missing

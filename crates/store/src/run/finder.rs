@@ -13,6 +13,7 @@ use super::file::{Piece, partition_point};
 use super::probe::probe;
 use super::range::KeyRange;
 use super::{MAX_WORDS, Run, Versioned};
+use crate::blocks::want;
 use crate::{BlockReader, Error};
 
 /// A run is scanned if there are so many candidates for each of its blocks, or more.
@@ -75,12 +76,9 @@ impl<'a> Finder<'a> {
             }
             None => {
                 let mut wanted: Vec<Range<u32>> = Vec::new();
-                for piece in &pieces {
-                    match wanted.last_mut() {
-                        Some(last) if last.end == piece.block => last.end += 1,
-                        _ => wanted.push(piece.block..piece.block + 1),
-                    }
-                }
+                pieces
+                    .iter()
+                    .for_each(|piece| want(&mut wanted, piece.block));
                 self.reader = Some(run.source().read(wanted));
             }
         }
