@@ -1,8 +1,8 @@
 //! Sizes of blocks, window and buffers. They never change results.
 
 use hadal_model::Shape;
-use hadal_store::MAX_PIECE_BYTES;
 use hadal_store::codec::MAX_KEY_WORDS;
+use hadal_store::{MAX_PIECE_BYTES, difference_bytes};
 
 use crate::Options;
 use crate::task::Task;
@@ -64,11 +64,11 @@ impl Sizes {
     }
 }
 
-/// Candidates whose records and parents always fit one piece of a log, whatever layouts of keys
-/// come to.
+/// Candidates whose keys and parents always fit one piece of a log, whatever layouts of keys come
+/// to.
 fn most_in_piece(shape: &Shape) -> usize {
-    let record_bytes = (shape.state_len + WORD_BYTES).min(MAX_KEY_WORDS * WORD_BYTES);
-    MAX_PIECE_BYTES / (record_bytes + PARENT_BYTES)
+    let n_words = (shape.state_len / WORD_BYTES + 2).min(MAX_KEY_WORDS);
+    MAX_PIECE_BYTES / (difference_bytes(n_words) + PARENT_BYTES)
 }
 
 const WORD_BYTES: usize = 8;

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hadal_model::{Expander, Flow, PAD_BYTES, Shape, Source, States, Successors};
 use hadal_store::disk::Parents;
 use hadal_store::{
-    Keys, N_PARTITIONS, Parent, Slice, hash_state, partition_of, record_len, write_record,
+    Keys, N_PARTITIONS, Parent, Slice, hash_state, partition_of, record_len, write_differences,
+    write_record,
 };
 
 use crate::external::write_parents;
@@ -223,8 +224,8 @@ impl Task {
         self.is_new[position as usize].store(true, Ordering::Relaxed);
     }
 
-    /// Puts together what a later look at the candidates needs that may be new: their keys, and
-    /// their records with their parents behind these.
+    /// Puts together what a later look at the candidates needs that may be new: their keys as the
+    /// set has them; and those that the codec made, by their differences, with their parents behind.
     pub(crate) fn collect_candidates(&mut self, keyed: &Keyed) {
         self.find_survivors();
         self.verdicts.clear();
@@ -237,7 +238,9 @@ impl Task {
         self.survivor_keys = keys;
         let mut parcel = std::mem::take(&mut self.parcel);
         parcel.clear();
-        self.write_records(keyed, &mut parcel);
+        let n_words = keyed.codec.newest().n_words;
+        let keys = self.of_survivors(&self.names.words, n_words);
+        write_differences(n_words, keys, &mut parcel);
         write_parents(self.survivor_parents(), &mut parcel);
         self.parcel = parcel;
     }

@@ -132,24 +132,13 @@ impl Keyed {
 
     /// Appends to `states` the states of some records; `words` is scratch.
     pub(crate) fn decode(&self, slice: &Slice, words: &mut Vec<u64>, states: &mut Vec<u8>) {
-        self.decode_records(slice.version, slice.bytes(), slice.len, words, states);
-    }
-
-    /// As [`decode`](Self::decode), for `n` records of a version.
-    pub(crate) fn decode_records(
-        &self,
-        version: u32,
-        records: &[u8],
-        n: usize,
-        words: &mut Vec<u64>,
-        states: &mut Vec<u8>,
-    ) {
+        let Slice { version, len, .. } = *slice;
         if self.codec.is_plain() {
-            states.extend_from_slice(records);
+            states.extend_from_slice(slice.bytes());
             return;
         }
         words.clear();
-        read_records(records, n, self.codec.shape(version), words);
+        read_records(slice.bytes(), len, self.codec.shape(version), words);
         self.codec.decode(version, words, states);
     }
 }

@@ -12,8 +12,11 @@
 //! next is the search's affair.
 
 mod arena;
+#[expect(unsafe_code, reason = "instructions without a safe name")]
+pub mod bits;
 mod blocks;
 pub mod codec;
+mod difference;
 pub mod disk;
 mod error;
 mod hash;
@@ -30,6 +33,9 @@ mod varint;
 
 pub use arena::Arena;
 pub use blocks::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource};
+pub use difference::{
+    difference_bytes, read_difference, read_differences, write_difference, write_differences,
+};
 pub use disk::{decode_parent, encode_parent};
 pub use error::Error;
 pub use hash::{SeededHash, hash_state};

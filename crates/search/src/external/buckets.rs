@@ -22,7 +22,7 @@ use hadal_store::run::{
 };
 use hadal_store::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource, Error};
 
-use super::hands::{Hand, Hands, PADDING, Taken};
+use super::hands::{Hand, Hands, LastKey, Taken};
 use super::parallel::in_parallel;
 use super::tiers::Means;
 use crate::visited::Keyed;
@@ -356,7 +356,7 @@ struct RowReader<'a> {
     keyed: &'a Keyed,
     stripes: Vec<Stripes<'a>>,
     bucket: usize,
-    /// What spills have of the bucket, and padding.
+    /// What spills have of the bucket.
     bytes: Vec<u8>,
 }
 
@@ -371,7 +371,6 @@ impl RowReader<'_> {
                 Ok(())
             })?;
         }
-        self.bytes.resize(self.bytes.len() + PADDING, 0);
         Ok(())
     }
 
@@ -386,7 +385,7 @@ impl RowReader<'_> {
             Ok(())
         })?;
         let mut bytes = &self.bytes[..];
-        while bytes.len() > PADDING && is_whole {
+        while !bytes.is_empty() && is_whole {
             is_whole = self.take_piece(&mut bytes, taken).is_some();
             each(taken);
         }
@@ -402,15 +401,16 @@ impl RowReader<'_> {
         let (head, rest) = bytes.split_first_chunk::<PIECE_HEAD>()?;
         let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| head[at + i]));
         let (n_keys, n_bytes, version) = (number(0) as usize, number(4) as usize, number(8));
+        let (piece, rest) = rest.split_at_checked(n_bytes)?;
         let newest = self.keyed.key_shape();
         let n_before = taken.ordinals.len();
         if version == newest.version {
-            taken.append(rest, n_bytes, newest, 0)?;
+            taken.append(piece, &mut LastKey::none(newest))?;
         } else {
             let shape = self.keyed.codec.shape(version);
             let recoder = self.keyed.codec.recoder(version, newest.version);
             let mut older = Taken::default();
-            older.append(rest, n_bytes, shape, 0)?;
+            older.append(piece, &mut LastKey::none(shape))?;
             taken.ordinals.append(&mut older.ordinals);
             let mut made = vec![0; newest.n_words];
             for key in older.keys.chunks_exact(shape.n_words) {
@@ -421,7 +421,7 @@ impl RowReader<'_> {
                 taken.keys.extend_from_slice(&made);
             }
         }
-        *bytes = rest.get(n_bytes..)?;
+        *bytes = rest;
         (taken.ordinals.len() == n_before + n_keys).then_some(())
     }
 
@@ -510,12 +510,11 @@ impl SpillWriter {
 
     /// Writes what a hand has of a bucket.
     fn put_pile(&mut self, hand: &Hand, bucket: usize, version: u32) -> Result<(), Error> {
-        let n_bytes: usize = hand.pages(bucket).map(|(_, n_bytes)| n_bytes).sum();
+        let n_bytes: usize = hand.pages(bucket).map(<[u8]>::len).sum();
         for number in [hand.n_keys(bucket), n_bytes as u32, version] {
             self.put(&number.to_le_bytes())?;
         }
-        let mut pages = hand.pages(bucket);
-        pages.try_for_each(|(page, n_bytes)| self.put(&page[..n_bytes]))
+        hand.pages(bucket).try_for_each(|page| self.put(page))
     }
 
     fn put(&mut self, mut bytes: &[u8]) -> Result<(), Error> {

@@ -1,10 +1,12 @@
-//! States that may be new: their records and parents in a log, in the order of their generation, and
+//! States that may be new: their keys and parents in a log, in the order of their generation, and
 //! their keys dealt out to buckets, which are to be put in order.
 
 use hadal_store::codec::KeyShape;
 use hadal_store::disk::Folder;
 use hadal_store::run::{Splitters, fence_splitters};
-use hadal_store::{Error, Keep, Log, Parent, Slice, decode_parent, encode_parent, record_len};
+use hadal_store::{
+    Error, Keep, Log, Parent, Slice, decode_parent, encode_parent, read_differences, record_len,
+};
 
 use super::Shares;
 use super::buckets::Spills;
@@ -22,13 +24,13 @@ pub(crate) struct Candidates {
     shares: Shares,
     /// Whether what is written shall survive a crash.
     durable: bool,
-    /// Their records and parents, in the order of generation.
+    /// Their keys and parents, in the order of generation.
     pub(crate) log: Log,
     /// Parcels that are not in the log yet, and how many candidates they have.
     parcels: Vec<u8>,
     n_in_parcels: usize,
-    /// Version of the layout of records.
-    record_version: u32,
+    /// Layout of the keys in the log, which the codec makes.
+    log_shape: KeyShape,
     /// Keys that found no more room in hands.
     pub(super) spills: Spills,
     /// How many buckets the layer should have, and whether it was looked how full they become.
@@ -81,7 +83,7 @@ impl Candidates {
             log,
             parcels: Vec::new(),
             n_in_parcels: 0,
-            record_version: keyed.codec.newest().version,
+            log_shape: keyed.codec.newest(),
             spills: Spills::default(),
             n_buckets: 1,
             was_looked_at: false,
@@ -89,7 +91,7 @@ impl Candidates {
         })
     }
 
-    /// Takes candidates up again. Their keys are made anew of their records.
+    /// Takes candidates up again. Their keys as set and runs have them are made anew.
     pub(crate) fn reopen(
         &mut self,
         saved: &SavedExternal,
@@ -99,8 +101,8 @@ impl Candidates {
         let keep = keep(self.shares, self.durable);
         self.log = Log::reopen(self.folder.clone(), keep, &saved.candidates)?;
         self.last.len = self.log.len();
-        // A piece for each hand, whose ordinals then ascend; with its keys it takes twice its bytes.
-        let n_at_once = self.shares.sort / (3 * LOG_PIECE_BYTES as u64);
+        // A piece for each hand, whose ordinals then ascend; its keys take several times its bytes.
+        let n_at_once = self.shares.sort / (8 * LOG_PIECE_BYTES as u64);
         let n_at_once = n_at_once.clamp(1, means.n_threads as u64) as usize;
         let mut next = 0;
         while next < self.log.len() {
@@ -152,13 +154,15 @@ impl Candidates {
         self.log.data_bytes() + parcels + sample + self.spills.memory_bytes()
     }
 
-    /// Appends the records of `len` candidates with their parents. Their keys are dealt out by
-    /// whoever has them, for which [`make_room`](Self::make_room) comes first.
+    /// Appends `len` candidates with their parents. Their keys are dealt out by whoever has them, for which [`make_room`](Self::make_room) comes first.
     pub(crate) fn append(&mut self, parcel: &[u8], len: usize) -> Result<(), Error> {
         if len == 0 {
             return Ok(());
         }
-        if self.parcels.len() + PARCEL_HEAD + parcel.len() > LOG_PIECE_BYTES {
+        // What is new of a piece becomes one of states, whose records are as long as that.
+        let record_bytes = (self.n_in_parcels + len) * record_len(self.log_shape);
+        let n_bytes = self.parcels.len() + PARCEL_HEAD + parcel.len();
+        if n_bytes.max(record_bytes) > LOG_PIECE_BYTES {
             self.end_piece()?;
         }
         self.parcels.extend((len as u32).to_le_bytes());
@@ -178,7 +182,7 @@ impl Candidates {
         self.spills.reap()?;
         let mut hands = write(means.hands);
         if hands.splitters().is_none() {
-            self.n_buckets = self.wanted_buckets(means);
+            self.n_buckets = self.wanted_buckets(&hands, means);
             let splitters = self.bucket_splitters(tiers, means);
             let shape = means.keyed.key_shape();
             let (n_hands, spare) = (means.n_threads, means.folder.spare());
@@ -219,7 +223,7 @@ impl Candidates {
     pub(crate) fn end_piece(&mut self) -> Result<(), Error> {
         let piece = self.parcels.as_slice().into();
         self.log
-            .append(piece, self.n_in_parcels, self.record_version)?;
+            .append(piece, self.n_in_parcels, self.log_shape.version)?;
         self.parcels.clear();
         self.n_in_parcels = 0;
         Ok(())
@@ -248,7 +252,7 @@ impl Candidates {
     /// Goes on with keys and records of other shapes; what is there stays as it is.
     pub(crate) fn set_shapes(&mut self, means: &Means<'_>) -> Result<(), Error> {
         self.end_piece()?;
-        self.record_version = means.keyed.codec.newest().version;
+        self.log_shape = means.keyed.codec.newest();
         let mut hands = write(means.hands);
         let shape = means.keyed.key_shape();
         let Some(before) = hands.shape().filter(|before| *before != shape) else {
@@ -296,9 +300,9 @@ impl Candidates {
     }
 
     /// How many buckets the layer should have.
-    fn wanted_buckets(&self, means: &Means<'_>) -> usize {
+    fn wanted_buckets(&self, hands: &Hands, means: &Means<'_>) -> usize {
         let shape = means.keyed.key_shape();
-        let in_hands = self.shares.hands / (record_len(shape) + 2) as u64;
+        let in_hands = self.shares.hands / hands.bytes_per_key(shape);
         let n_expected = match self.last.len {
             0 => 2 * in_hands,
             len => len + len / 4,
@@ -342,19 +346,20 @@ fn keep(shares: Shares, durable: bool) -> Keep {
 
 /// Makes the keys of a piece's candidates anew, the first of which is `first`, and deals them out.
 fn deal_piece(hand: usize, first: u64, piece: &Slice, means: &Means<'_>) -> Result<(), Error> {
-    let record_len = record_len(means.keyed.codec.shape(piece.version));
-    let mut words = Vec::new();
+    let n_words = means.keyed.codec.shape(piece.version).n_words;
+    let (mut words, mut keys) = (Vec::new(), Vec::new());
     let mut n_keys = 0;
     for parcel in parcels(piece.bytes()) {
-        let records = parcel.and_then(|(n, bytes)| Some((n, bytes.get(..n * record_len)?)));
-        let (n, records) = records.ok_or_else(not_whole)?;
-        n_keys += n;
-        (means.keyed).keys_of_records(piece.version, records, n, &mut words);
+        let n_bytes = parcel.and_then(|(n, bytes)| read_differences(bytes, n, n_words, &mut words));
+        n_bytes.ok_or_else(not_whole)?;
+        n_keys += words.len() / n_words;
+        (means.keyed).keys_of_words(piece.version, &words, &mut keys);
+        words.clear();
     }
     if n_keys != piece.len {
         return Err(not_whole());
     }
-    read(means.hands).deal(hand, &words, first);
+    read(means.hands).deal(hand, &keys, first);
     Ok(())
 }
 
@@ -390,7 +395,7 @@ pub(crate) fn parcels(mut piece: &[u8]) -> impl Iterator<Item = Option<(usize, &
     })
 }
 
-/// Writes parents behind the records of candidates.
+/// Writes parents behind the keys of candidates.
 pub(crate) fn write_parents(parents: impl Iterator<Item = Parent>, piece: &mut Vec<u8>) {
     let mut last = 0;
     for parent in parents {

@@ -2,15 +2,18 @@
 //!
 //! A thread's *hand* has a pile for each bucket. A pile is a chain of small pages, so all piles
 //! together take little more than their keys. A key lies there with its candidate's ordinal: the
-//! distance from the ordinal before it in the pile (LEB128), then the bytes of the key. Ordinals
-//! ascend in a pile, for a thread takes the tasks of a round in their order.
+//! distance from the ordinal before it in the pile (LEB128), then what of the key differs from the
+//! one before it ([`write_difference`]). Ordinals ascend in a pile, for a thread takes the tasks of
+//! a round in their order.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 
+use hadal_store::bits::{self, Bits, Kernel};
 use hadal_store::codec::KeyShape;
 use hadal_store::disk::{PIECE_BYTES, Spare};
 use hadal_store::run::Splitters;
-use hadal_store::{Error, record_len};
+use hadal_store::{Error, difference_bytes, read_difference, record_len, write_difference};
 
 use super::parallel::in_parallel;
 use crate::shared::{read, write};
@@ -21,6 +24,9 @@ pub(crate) struct Hands {
     /// Where buckets begin, and the layout of these keys; nothing is dealt out before there are.
     cuts: Option<(Splitters, KeyShape)>,
     hands: Vec<RwLock<Hand>>,
+    /// Keys dealt out, and the bytes they took; those of earlier layers count less and less.
+    n_dealt: AtomicU64,
+    n_dealt_bytes: AtomicU64,
 }
 
 /// The longest number before a key.
@@ -30,11 +36,10 @@ const MIN_PAGE: usize = 256;
 const MAX_PAGE: usize = 4096;
 /// So many times as large as others a bucket may become.
 const MOST_LARGER: u64 = 8;
+/// The keys of a layer before count as one in so many.
+const FORGETTING: u64 = 4;
 /// Pages are allocated together.
 const SLAB_BYTES: usize = PIECE_BYTES;
-
-/// Bytes behind entries that are read, of whatever value: keys are read by words.
-pub(super) const PADDING: usize = 8;
 
 impl Hands {
     /// Begins with empty hands. Their pages shall take about `bytes` together.
@@ -56,7 +61,10 @@ impl Hands {
         for hand in &mut self.hands {
             let hand = hand.get_mut().expect(UNPOISONED);
             hand.spare = Arc::clone(spare);
-            hand.begin(splitters.n_parts(), page_bytes, slab_bytes);
+            hand.begin(splitters.n_parts(), shape.n_words, page_bytes, slab_bytes);
+        }
+        for count in [&mut self.n_dealt, &mut self.n_dealt_bytes] {
+            *count.get_mut() /= FORGETTING;
         }
         self.cuts = Some((splitters, shape));
     }
@@ -134,9 +142,8 @@ impl Hands {
         };
         *splitters = splitters.recoded(shape.n_words, recode);
         *before = shape;
-        let least_bytes = least_page_bytes(shape);
         for hand in &mut self.hands {
-            hand.get_mut().expect(UNPOISONED).widen_pages(least_bytes);
+            hand.get_mut().expect(UNPOISONED).set_shape(shape);
         }
     }
 
@@ -161,24 +168,43 @@ impl Hands {
     /// next to the one after it.
     pub(crate) fn deal(&self, number: usize, keys: &[u64], first: u64) {
         if let Some((splitters, shape)) = &self.cuts {
-            write(&self.hands[number]).deal(keys, first.., splitters, *shape);
+            let n_bytes = write(&self.hands[number]).deal(keys, first.., splitters, *shape);
+            self.n_dealt
+                .fetch_add((keys.len() / shape.n_words) as u64, Relaxed);
+            self.n_dealt_bytes.fetch_add(n_bytes, Relaxed);
+        }
+    }
+
+    /// Bytes that a key of this layout takes, more or less.
+    pub(super) fn bytes_per_key(&self, shape: KeyShape) -> u64 {
+        let n_bytes = self.n_dealt_bytes.load(Relaxed);
+        match n_bytes.checked_div(self.n_dealt.load(Relaxed)) {
+            None => record_len(shape) as u64 + 2,
+            Some(n_bytes) => n_bytes + 1,
         }
     }
 
     /// Bytes of the pages that hold keys, and those that `n` more keys take.
     pub(super) fn bytes_with(&self, n: usize) -> u64 {
-        let held: usize = self.hands.iter().map(|hand| read(hand).page_bytes()).sum();
-        let shape = self.shape();
-        (held + n * shape.map_or(0, |shape| record_len(shape) + 2)) as u64
+        let bytes_per_key = self.shape().map_or(0, |shape| self.bytes_per_key(shape));
+        self.page_bytes() + n as u64 * bytes_per_key
     }
 
-    /// As [`bytes_with`](Self::bytes_with), if each of the new keys that can needs a page.
+    /// As [`bytes_with`](Self::bytes_with), if the new keys have nothing in common and each that can
+    /// needs a page.
     pub(super) fn most_bytes_with(&self, n: usize) -> u64 {
         let pages = |hand: &RwLock<Hand>| {
             let hand = read(hand);
             n.min(hand.piles.len()) * hand.page_bytes
         };
-        self.bytes_with(n) + self.hands.iter().map(pages).sum::<usize>() as u64
+        let pages: usize = self.hands.iter().map(pages).sum();
+        let bytes_per_key = self.shape().map_or(0, entry_bytes);
+        self.page_bytes() + (n * bytes_per_key + pages) as u64
+    }
+
+    fn page_bytes(&self) -> u64 {
+        let bytes = |hand: &RwLock<Hand>| read(hand).page_bytes() as u64;
+        self.hands.iter().map(bytes).sum()
     }
 
     /// Whether their memory is what others may borrow, by pieces.
@@ -228,6 +254,8 @@ pub(super) struct Hand {
     /// one.
     links: Vec<Link>,
     piles: Vec<Pile>,
+    /// The last key of each pile.
+    last_keys: Vec<u64>,
     /// Scratch for the bucket of each key.
     parts: Vec<u16>,
 }
@@ -251,7 +279,7 @@ struct Pile {
 }
 
 impl Hand {
-    fn begin(&mut self, n_piles: usize, page_bytes: usize, slab_bytes: usize) {
+    fn begin(&mut self, n_piles: usize, n_words: usize, page_bytes: usize, slab_bytes: usize) {
         if self
             .slabs
             .first()
@@ -272,6 +300,8 @@ impl Hand {
         self.links.clear();
         self.piles.clear();
         self.piles.resize(n_piles, empty);
+        self.last_keys.clear();
+        self.last_keys.resize(n_piles * n_words, 0);
         if self.slabs.is_empty() {
             self.add_slab();
         }
@@ -290,11 +320,11 @@ impl Hand {
         useless.for_each(|slab| self.spare.give_back(slab));
     }
 
-    /// Makes pages of so many bytes, or more.
-    fn widen_pages(&mut self, least_bytes: usize) {
-        let page_bytes = self.page_bytes.max(least_bytes);
-        let slab_bytes = self.page_bytes << self.slab_log;
-        self.begin(self.piles.len(), page_bytes, slab_bytes.max(page_bytes));
+    /// Goes on with keys of another layout. Must be empty.
+    fn set_shape(&mut self, shape: KeyShape) {
+        let page_bytes = self.page_bytes.max(least_page_bytes(shape));
+        let slab_bytes = (self.page_bytes << self.slab_log).max(page_bytes);
+        self.begin(self.piles.len(), shape.n_words, page_bytes, slab_bytes);
     }
 
     /// Keeps as much memory as was in use.
@@ -302,7 +332,8 @@ impl Hand {
         if let Some(slab) = self.slabs.first() {
             let slab_bytes = slab.len();
             self.keep_slabs((self.links.len() >> self.slab_log) + 1);
-            self.begin(self.piles.len(), self.page_bytes, slab_bytes);
+            let n_words = self.last_keys.len() / self.piles.len().max(1);
+            self.begin(self.piles.len(), n_words, self.page_bytes, slab_bytes);
         }
     }
 
@@ -315,68 +346,30 @@ impl Hand {
         let slabs: usize = self.slabs.iter().map(|slab| slab.len()).sum();
         let index = size_of::<Link>() * self.links.capacity()
             + size_of::<Pile>() * self.piles.capacity()
+            + 8 * self.last_keys.capacity()
             + 2 * self.parts.capacity();
         (slabs + index) as u64
     }
 
+    /// Puts each key on the pile of its part; returns the bytes that took.
     fn deal(
         &mut self,
         keys: &[u64],
         ordinals: impl Iterator<Item = u64>,
         splitters: &Splitters,
         shape: KeyShape,
-    ) {
+    ) -> u64 {
         let mut parts = std::mem::take(&mut self.parts);
         splitters.classify(keys, &mut parts);
-        match shape.n_words {
-            1 => self.put_all::<1>(keys, &parts, ordinals, shape),
-            2 => self.put_all::<2>(keys, &parts, ordinals, shape),
-            3 => self.put_all::<3>(keys, &parts, ordinals, shape),
-            4 => self.put_all::<4>(keys, &parts, ordinals, shape),
-            _ => self.put_all::<0>(keys, &parts, ordinals, shape),
-        }
+        let n_bytes = bits::run(PutAll {
+            hand: self,
+            keys,
+            parts: &parts,
+            ordinals,
+            shape,
+        });
         self.parts = parts;
-    }
-
-    /// Puts each key on the pile of its part. `W` is the number of words, or 0 if that is not known
-    /// here.
-    fn put_all<const W: usize>(
-        &mut self,
-        keys: &[u64],
-        parts: &[u16],
-        ordinals: impl Iterator<Item = u64>,
-        shape: KeyShape,
-    ) {
-        let n_words = if W == 0 { shape.n_words } else { W };
-        let key_bytes = record_len(shape);
-        let last_end = self.page_bytes - entry_bytes(shape);
-        let keys = keys.chunks_exact(n_words);
-        for ((key, &part), ordinal) in keys.zip(parts).zip(ordinals) {
-            let part = usize::from(part);
-            if self.piles[part].end as usize > last_end {
-                self.turn_page(part);
-            }
-            let pile = &mut self.piles[part];
-            let (slab, from) = place(pile.last_page, self.slab_log, self.page_bytes);
-            let page = &mut self.slabs[slab][from..from + self.page_bytes];
-            let mut at = pile.end as usize;
-            let mut distance = ordinal - pile.ordinal;
-            while distance >= 0x80 {
-                page[at] = distance as u8 | 0x80;
-                distance >>= 7;
-                at += 1;
-            }
-            page[at] = distance as u8;
-            at += 1;
-            // The last word may be longer than what is kept of it.
-            let words = page[at..at + 8 * n_words].as_chunks_mut::<8>().0;
-            for (bytes, word) in words.iter_mut().zip(key) {
-                *bytes = word.to_be_bytes();
-            }
-            pile.end = (at + key_bytes) as u32;
-            pile.ordinal = ordinal;
-            pile.n_keys += 1;
-        }
+        n_bytes
     }
 
     /// Begins a page for a pile whose last one is full, or which has none.
@@ -416,16 +409,16 @@ impl Hand {
         taken: &mut Taken,
         mut each: impl FnMut(&mut Taken),
     ) -> Option<()> {
-        let mut last = 0;
-        for (page, n_bytes) in self.pages(bucket) {
-            last = taken.append(page, n_bytes, shape, last)?;
+        let mut last = LastKey::none(shape);
+        for page in self.pages(bucket) {
+            taken.append(page, &mut last)?;
             each(taken);
         }
         Some(())
     }
 
-    /// What is on a pile, page by page: the bytes in use, and behind them [`PADDING`] others.
-    pub(super) fn pages(&self, bucket: usize) -> impl Iterator<Item = (&[u8], usize)> {
+    /// What is on a pile, page by page.
+    pub(super) fn pages(&self, bucket: usize) -> impl Iterator<Item = &[u8]> {
         let pile = self.piles[bucket];
         let mut next = (pile.n_keys > 0).then_some(pile.first_page);
         std::iter::from_fn(move || {
@@ -435,8 +428,70 @@ impl Hand {
             next = (!is_last).then_some(link.next);
             let n_bytes = if is_last { pile.end } else { link.n_bytes } as usize;
             let (slab, from) = place(page, self.slab_log, self.page_bytes);
-            Some((&self.slabs[slab][from..from + n_bytes + PADDING], n_bytes))
+            Some(&self.slabs[slab][from..from + n_bytes])
         })
+    }
+}
+
+/// Keys on their way to piles.
+struct PutAll<'a, O> {
+    hand: &'a mut Hand,
+    keys: &'a [u64],
+    /// The pile of each.
+    parts: &'a [u16],
+    ordinals: O,
+    shape: KeyShape,
+}
+
+impl<O: Iterator<Item = u64>> Kernel for PutAll<'_, O> {
+    /// The bytes that the keys took.
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<B: Bits>(self, bits: B) -> u64 {
+        match self.shape.n_words {
+            1 => self.put::<1, B>(bits),
+            2 => self.put::<2, B>(bits),
+            3 => self.put::<3, B>(bits),
+            _ => self.put::<0, B>(bits),
+        }
+    }
+}
+
+impl<O: Iterator<Item = u64>> PutAll<'_, O> {
+    /// `W` is the number of words, or 0 if that is not known here.
+    #[inline(always)]
+    fn put<const W: usize, B: Bits>(self, bits: B) -> u64 {
+        let n_words = if W == 0 { self.shape.n_words } else { W };
+        let hand = self.hand;
+        let last_end = hand.page_bytes - entry_bytes(self.shape);
+        let keys = self.keys.chunks_exact(n_words);
+        let mut n_bytes = 0;
+        for ((key, &part), ordinal) in keys.zip(self.parts).zip(self.ordinals) {
+            let part = usize::from(part);
+            if hand.piles[part].end as usize > last_end {
+                hand.turn_page(part);
+            }
+            let pile = &mut hand.piles[part];
+            let (slab, from) = place(pile.last_page, hand.slab_log, hand.page_bytes);
+            let page = &mut hand.slabs[slab][from..from + hand.page_bytes];
+            let mut at = pile.end as usize;
+            let mut distance = ordinal - pile.ordinal;
+            while distance >= 0x80 {
+                page[at] = distance as u8 | 0x80;
+                distance >>= 7;
+                at += 1;
+            }
+            page[at] = distance as u8;
+            at += 1;
+            let last_key = &mut hand.last_keys[part * n_words..][..n_words];
+            at += write_difference(bits, key, last_key, &mut page[at..]);
+            n_bytes += at as u64 - u64::from(pile.end);
+            pile.end = at as u32;
+            pile.ordinal = ordinal;
+            pile.n_keys += 1;
+        }
+        n_bytes
     }
 }
 
@@ -448,9 +503,9 @@ fn place(page: u32, slab_log: u32, page_bytes: usize) -> (usize, usize) {
     (slab as usize, in_slab as usize * page_bytes)
 }
 
-/// The room that must be left in a page for another key, and padding.
+/// The room that must be left in a page for another key.
 fn entry_bytes(shape: KeyShape) -> usize {
-    ORDINAL_BYTES + 8 * shape.n_words + PADDING
+    ORDINAL_BYTES + difference_bytes(shape.n_words)
 }
 
 /// Bytes of the smallest page for keys of this layout: it should hold several.
@@ -486,39 +541,65 @@ impl Taken {
         }
     }
 
-    /// Appends the keys in the first `n_bytes` of `bytes`, behind which there is [`PADDING`]. The
-    /// key before had the ordinal `last`; returns that of the last one, or `None` if these are no
+    /// Appends the keys in `bytes`, which follow the `last` one of a pile; `None` if these are no
     /// keys.
-    pub(super) fn append(
-        &mut self,
-        bytes: &[u8],
-        n_bytes: usize,
-        shape: KeyShape,
-        last: u64,
-    ) -> Option<u64> {
-        match shape.n_words {
-            1 => self.append_words::<1>(bytes, n_bytes, shape, last),
-            2 => self.append_words::<2>(bytes, n_bytes, shape, last),
-            3 => self.append_words::<3>(bytes, n_bytes, shape, last),
-            4 => self.append_words::<4>(bytes, n_bytes, shape, last),
-            _ => self.append_words::<0>(bytes, n_bytes, shape, last),
+    pub(super) fn append(&mut self, bytes: &[u8], last: &mut LastKey) -> Option<()> {
+        bits::run(Append {
+            taken: self,
+            bytes,
+            last,
+        })
+    }
+}
+
+/// How far a pile was read.
+pub(super) struct LastKey {
+    ordinal: u64,
+    key: Vec<u64>,
+}
+
+impl LastKey {
+    /// Before the first key.
+    pub(super) fn none(shape: KeyShape) -> Self {
+        LastKey {
+            ordinal: 0,
+            key: vec![0; shape.n_words],
         }
     }
+}
 
-    fn append_words<const W: usize>(
-        &mut self,
-        bytes: &[u8],
-        n_bytes: usize,
-        shape: KeyShape,
-        mut last: u64,
-    ) -> Option<u64> {
-        let n_words = if W == 0 { shape.n_words } else { W };
-        let key_bytes = record_len(shape);
-        // What of the last word belongs to the key.
-        let n_rest = 8 * (key_bytes - 8 * (n_words - 1)) as u32;
-        let mask = !u64::MAX.unbounded_shr(n_rest);
+/// Keys on their way back from a pile.
+struct Append<'a> {
+    taken: &'a mut Taken,
+    bytes: &'a [u8],
+    last: &'a mut LastKey,
+}
+
+impl Kernel for Append<'_> {
+    /// `None` if these are no keys.
+    type Output = Option<()>;
+
+    #[inline(always)]
+    fn run<B: Bits>(self, bits: B) -> Option<()> {
+        match self.last.key.len() {
+            1 => self.append::<1, B>(bits),
+            2 => self.append::<2, B>(bits),
+            3 => self.append::<3, B>(bits),
+            _ => self.append::<0, B>(bits),
+        }
+    }
+}
+
+impl Append<'_> {
+    /// `W` is the number of words, or 0 if that is not known here.
+    #[inline(always)]
+    fn append<const W: usize, B: Bits>(self, bits: B) -> Option<()> {
+        let Append { taken, bytes, last } = self;
+        let n_words = if W == 0 { last.key.len() } else { W };
+        let key = &mut last.key[..n_words];
+        let mut ordinal = last.ordinal;
         let mut at = 0;
-        while at < n_bytes {
+        while at < bytes.len() {
             let (mut distance, mut shift) = (0, 0);
             loop {
                 let byte = *bytes.get(at)?;
@@ -529,16 +610,13 @@ impl Taken {
                     break;
                 }
             }
-            last = last.checked_add(distance)?;
-            let words = bytes.get(at..at + 8 * n_words)?.as_chunks::<8>().0;
-            let (rest, whole) = words.split_last()?;
-            self.keys
-                .extend(whole.iter().map(|&word| u64::from_be_bytes(word)));
-            self.keys.push(u64::from_be_bytes(*rest) & mask);
-            self.ordinals.push(last);
-            at += key_bytes;
+            ordinal = ordinal.checked_add(distance)?;
+            at += read_difference(bits, bytes.get(at..)?, key)?;
+            taken.keys.extend_from_slice(key);
+            taken.ordinals.push(ordinal);
         }
-        (at == n_bytes).then_some(last)
+        last.ordinal = ordinal;
+        Some(())
     }
 }
 
@@ -549,7 +627,7 @@ mod tests {
     use hadal_store::codec::KeyShape;
     use hadal_store::run::Splitters;
 
-    use super::{Hands, Taken};
+    use super::{Hands, LastKey, Taken, entry_bytes};
 
     fn take_bucket(hands: &Hands, bucket: usize, shape: KeyShape, taken: &mut Taken) {
         let piles = hands.each_pile(bucket, |hand| {
@@ -587,6 +665,11 @@ mod tests {
                     hands.deal(task % 2, keys, first + 70 * task as u64);
                 }
                 assert!(hands.memory_bytes() > 2000 * n_bits as u64 / 8);
+                let bytes_per_key = hands.bytes_per_key(shape);
+                assert!(
+                    bytes_per_key <= entry_bytes(shape) as u64,
+                    "{bytes_per_key}"
+                );
                 let mut found = vec![None; 2000];
                 for bucket in 0..splitters.n_parts() {
                     let mut taken = Taken::default();
@@ -682,13 +765,20 @@ mod tests {
             n_bits: 16,
             n_words: 1,
         };
-        let bytes = [5, 1, 2, 0x80, 1, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0];
+        // Two keys, 134 candidates apart, the other of which has another lowest byte.
+        let bytes = [5, 0xc0, 2, 1, 0x80, 1, 0x40, 4];
         let mut taken = Taken::default();
-        assert_eq!(taken.append(&bytes, 7, shape, 1), Some(1 + 5 + 128));
-        assert_eq!(taken.keys, [0x0102 << 48, 0x0304 << 48]);
-        for n_bytes in [1, 2, 4, 5, 6] {
-            assert_eq!(taken.append(&bytes, n_bytes, shape, 1), None);
+        let mut append = |bytes: &[u8]| {
+            let mut last = LastKey::none(shape);
+            taken.append(bytes, &mut last).map(|()| last.ordinal)
+        };
+        for n_bytes in [1, 2, 3, 5, 6, 7] {
+            assert_eq!(append(&bytes[..n_bytes]), None);
         }
-        assert_eq!(taken.append(&[0xff; 40], 32, shape, 1), None);
+        assert_eq!(append(&[0xff; 40]), None);
+        assert_eq!(append(&bytes), Some(5 + 128));
+        let n_keys = taken.ordinals.len();
+        assert_eq!(taken.ordinals[n_keys - 2..], [5, 133]);
+        assert_eq!(taken.keys[n_keys - 2..], [0x0102 << 48, 0x0106 << 48]);
     }
 }

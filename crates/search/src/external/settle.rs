@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hadal_model::{Flow, PAD_BYTES, Remark, Shape, States};
 use hadal_store::disk::Parents;
-use hadal_store::{Slice, read_records, record_len};
+use hadal_store::{Slice, read_differences, write_record};
 
 use super::{Bitmap, parcels, read_parents};
 use crate::kernel::Verdicts;
@@ -16,6 +16,9 @@ pub(crate) struct Settling {
     piece: Option<Slice>,
     /// Ordinal of its first candidate.
     first: u64,
+    /// Scratch for the keys of a parcel.
+    keys: Vec<u64>,
+    /// Keys of those that are new, and their states.
     words: Vec<u64>,
     states: Vec<u8>,
     /// The records of those that are new, the version of their layout, and their parents.
@@ -38,6 +41,7 @@ impl Settling {
         Settling {
             piece: None,
             first: 0,
+            keys: Vec::new(),
             words: Vec::new(),
             states: Vec::new(),
             records: Arc::default(),
@@ -71,19 +75,22 @@ impl Settling {
             return;
         };
         let key_shape = keyed.codec.shape(piece.version);
-        let len = record_len(key_shape);
+        let n_words = key_shape.n_words;
         let mut records = Vec::new();
         self.parents.clear();
+        self.words.clear();
         self.n_new = 0;
         let mut ordinal = self.first;
         for parcel in parcels(piece.bytes()) {
             let taken = parcel.and_then(|(n, bytes)| {
-                let (bytes, parents) = bytes.split_at_checked(n * len)?;
-                let mut parents = read_parents(parents);
-                for at in 0..n {
+                self.keys.clear();
+                let n_bytes = read_differences(bytes, n, n_words, &mut self.keys)?;
+                let mut parents = read_parents(&bytes[n_bytes..]);
+                for key in self.keys.chunks_exact(n_words) {
                     let parent = parents.next()?;
                     if is_new.get(ordinal) {
-                        records.extend_from_slice(&bytes[at * len..(at + 1) * len]);
+                        self.words.extend_from_slice(key);
+                        write_record(key, key_shape, &mut records);
                         self.parents.push(parent);
                         self.n_new += 1;
                     }
@@ -97,8 +104,6 @@ impl Settling {
             }
         }
         let n = self.n_new;
-        self.words.clear();
-        read_records(&records, n, key_shape, &mut self.words);
         self.states.clear();
         keyed
             .codec

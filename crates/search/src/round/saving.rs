@@ -198,39 +198,35 @@ impl Rounds<'_> {
 
 impl Keyed {
     /// Appends the keys of some records, as set and runs have them now.
-    fn keys_of(&self, slice: &Slice, words: &mut Vec<u64>) {
-        self.keys_of_records(slice.version, slice.bytes(), slice.len, words);
+    fn keys_of(&self, slice: &Slice, keys: &mut Vec<u64>) {
+        let mut words = Vec::new();
+        let shape = self.codec.shape(slice.version);
+        read_records(slice.bytes(), slice.len, shape, &mut words);
+        self.keys_of_words(slice.version, &words, keys);
     }
 
-    /// As [`keys_of`](Self::keys_of), for `n` records of a version.
-    pub(crate) fn keys_of_records(
-        &self,
-        version: u32,
-        records: &[u8],
-        n: usize,
-        words: &mut Vec<u64>,
-    ) {
+    /// As [`keys_of`](Self::keys_of), for keys that the codec made, of a version.
+    pub(crate) fn keys_of_words(&self, version: u32, words: &[u64], keys: &mut Vec<u64>) {
+        let (shape, newest) = (self.codec.shape(version), self.codec.newest());
         if let Some(hashing) = &self.hashing {
             let mut states = Vec::new();
-            self.decode_records(version, records, n, &mut Vec::new(), &mut states);
+            self.codec.decode(version, words, &mut states);
             states.resize(states.len() + PAD_BYTES, 0);
+            let n = words.len() / shape.n_words;
             let states = States::new(&states, self.codec.state_len(), n);
-            hashing.append(states, words);
+            hashing.append(states, keys);
             return;
         }
-        let (shape, newest) = (self.codec.shape(version), self.codec.newest());
         if shape == newest {
-            read_records(records, n, shape, words);
+            keys.extend_from_slice(words);
             return;
         }
-        let mut old = Vec::new();
-        read_records(records, n, shape, &mut old);
         let recoder = self.codec.recoder(version, newest.version);
-        for key in old.chunks_exact(shape.n_words) {
-            let end = words.len();
-            words.resize(end + newest.n_words, 0);
+        for key in words.chunks_exact(shape.n_words) {
+            let end = keys.len();
+            keys.resize(end + newest.n_words, 0);
             assert!(
-                recoder.recode(key, &mut words[end..]),
+                recoder.recode(key, &mut keys[end..]),
                 "newer layouts have room for all"
             );
         }

@@ -10,6 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::cube::Cube;
+use crate::graph::{Edge, Graph};
 use crate::oracle::expect;
 use crate::random::{random_graph, tell};
 
@@ -84,6 +85,28 @@ fn random_graphs_agree_with_the_oracle_whatever_the_memory() {
         n_spilled.iter().all(|&n| n > 50),
         "only {n_spilled:?} searches found anything on disk"
     );
+}
+
+/// Candidates that follow each other take a few bytes each in their log. Those that are new take all
+/// of theirs in the log of states, where pieces have a largest length too.
+#[test]
+fn candidates_that_are_much_alike_become_states_of_many_bytes() {
+    let n_alike = 80;
+    let n_nodes = 256 * n_alike;
+    // The lowest byte of a node's number is in all words of its state.
+    let alike = |at: u32| Edge::To(at % n_alike * 256 + at / n_alike, 0);
+    let mut nodes = vec![Vec::new(); n_nodes as usize];
+    nodes[0] = (0..n_nodes).map(alike).collect();
+    let graph = Graph::new(64, &[0], nodes);
+    for memory_bytes in [100_000, 1 << 20] {
+        let options = Options {
+            deadlock: Deadlock::Off,
+            memory_bytes,
+            ..Options::default()
+        };
+        let outcome = run(&graph, &options);
+        assert_eq!(outcome.layers, [1, u64::from(n_nodes) - 1]);
+    }
 }
 
 #[test]

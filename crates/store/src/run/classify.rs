@@ -9,8 +9,8 @@
 
 use super::MAX_WORDS;
 use super::batch::key;
-use super::bits::{self, Bits, Kernel};
 use super::file::partition_point;
+use crate::bits::{self, Bits, Kernel};
 
 /// Pivots of a node.
 const NODE: usize = 8;

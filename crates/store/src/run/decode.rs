@@ -1,10 +1,10 @@
 //! All keys of a block, one group after the other.
 
 use super::MAX_WORDS;
-use super::bits::{self, Bits, Kernel};
 use super::block::{MAX_KEYS, View, unpack};
 use super::damage::Damage;
 use super::reduced::{Reduced, Wide};
+use crate::bits::{self, Bits, Kernel};
 
 /// How far a block is decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,10 +6,10 @@
 //! is closed before the group that would not fit.
 
 use super::MAX_WORDS;
-use super::bits::{self, Bits, Kernel};
 use super::block::{HEADER_BYTES, MAX_KEYS, MAX_PACKED_BITS, MAX_SIZE_LOG, PADDING_BYTES, VERSION};
 use super::reduced::{Reduced, Reduction, Wide};
 use crate::BLOCK_BYTES;
+use crate::bits::{self, Bits, Kernel};
 
 /// Keys looked at to choose a group.
 const LOOK_AHEAD: usize = 1 << MAX_SIZE_LOG;

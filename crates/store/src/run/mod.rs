@@ -29,8 +29,6 @@
 //! ```
 
 mod batch;
-#[expect(unsafe_code, reason = "instructions without a safe name")]
-mod bits;
 mod block;
 mod classify;
 mod compact;

@@ -1,10 +1,10 @@
 //! Looking for many keys in a block, without decoding it unless they are dense.
 
-use super::bits::{self, Bits, Kernel};
 use super::block::{Group, View, unpack};
 use super::damage::Damage;
 use super::dense::probe_dense;
 use super::reduced::{Reduced, Wide};
+use crate::bits::{self, Bits, Kernel};
 use crate::prefetch::prefetch;
 
 /// Candidates reduced at a time.

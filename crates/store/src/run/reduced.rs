@@ -4,8 +4,8 @@
 //! fewer bits, and reduced keys have the order of the keys. Mostly one machine word holds it, or
 //! two; the third form holds any.
 
-use super::bits::Bits;
 use super::{MAX_WORDS, damage::Damage};
+use crate::bits::Bits;
 
 /// A reduced key, or a mask of its bits.
 pub(crate) trait Reduced: Copy + Default {

@@ -8,10 +8,10 @@
 
 use super::MAX_WORDS;
 use super::batch::{Batch, key};
-use super::bits::{self, Bits, Kernel};
 use super::merge::is_equal;
 use super::reduced::{Reduced, Reduction, Wide};
 use super::splitters::Splitters;
+use crate::bits::{self, Bits, Kernel};
 
 /// Keys in generation order, and which of them are in which part.
 pub struct Split<'a> {

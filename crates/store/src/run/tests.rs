@@ -7,11 +7,11 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::batch::{Batch, Sorted};
-use super::bits::{Kernel, Portable};
 use super::finder::Finder;
 use super::merge::Merge;
 use super::row::Row;
 use super::*;
+use crate::bits::{Kernel, Portable};
 use crate::{BLOCK_BYTES, Error};
 
 type Key = Vec<u64>;

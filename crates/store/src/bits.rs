@@ -1,14 +1,15 @@
 //! Taking chosen bits out of a word and putting them back.
 //!
-//! Runs are coded by masks: *extract* closes up the bits of a word that a mask chooses, *deposit*
+//! Runs are coded by masks of bits and [differences](crate::write_difference) by masks of bytes:
+//! *extract* closes up the bits of a word that a mask chooses, *deposit*
 //! spreads them out again. Processors with BMI2 do either in one instruction, but only code that
 //! was compiled for them may say so; hence a [`Kernel`] is a whole loop, compiled once for such
 //! processors and once for all, and [`run`] chooses when the program runs. All of these have AVX2
 //! too, which loops that compare many numbers gain by.
-//! This is the module's only unsafe code.
+//! All unsafe code of it is in here.
 
 /// The two operations, on a processor that has them.
-pub(crate) trait Bits: Copy {
+pub trait Bits: Copy {
     /// The bits of `word` that `mask` chooses, closed up at the low end.
     fn extract(self, word: u64, mask: u64) -> u64;
     /// The low bits of `word`, spread over the places that `mask` chooses.
@@ -17,7 +18,7 @@ pub(crate) trait Bits: Copy {
 
 /// A loop over many words. Its `run` must be `#[inline(always)]`, and so must all that is generic
 /// in [`Bits`] below it, or the instructions are called instead of used.
-pub(crate) trait Kernel {
+pub trait Kernel {
     /// What it computes.
     type Output;
     /// Does it.
@@ -26,7 +27,7 @@ pub(crate) trait Kernel {
 
 /// Runs `kernel` with the best operations that this processor has.
 #[inline]
-pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
+pub fn run<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(bmi2) = native::Bmi2::detect() {
         return bmi2.run(kernel);
@@ -36,7 +37,7 @@ pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
 
 /// The operations in plain code: a step for each stretch of ones in the mask.
 #[derive(Clone, Copy)]
-pub(crate) struct Portable;
+pub struct Portable;
 
 impl Bits for Portable {
     #[inline]
