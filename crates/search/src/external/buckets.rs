@@ -7,8 +7,8 @@
 //! merged.
 //!
 //! Where buckets end was learnt from the layer before or, if that does not suit it, from as many of
-//! the first keys of this one besides. If a bucket becomes too large all the same, it is unpacked
-//! several times, each time for a part of its keys.
+//! the first keys of this one besides. If a bucket becomes too large all the same, its keys are dealt
+//! out to parts of it when it is read.
 //! Spills do not survive a crash: all candidates are in a log besides.
 //!
 //! What a spill has of a bucket is one piece or several: number of keys (4 bytes), number of bytes
@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use hadal_store::disk::{BlockFile, BlockWriter, Folder, Kind};
 use hadal_store::run::{
-    Batch, KeyRange, SortScratch, Sorted, Split, Splitters, sort_keys, sort_part,
+    Batch, KeyRange, Parts, SortScratch, Sorted, Split, Splitters, sort_keys, sort_part,
 };
 use hadal_store::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource, Error};
 
@@ -262,8 +262,8 @@ impl<'a> Buckets<'a> {
             most,
             cut: None,
             taken: Taken::default(),
+            parts: None,
             scratch: SortScratch::default(),
-            part: Batch::default(),
         }
     }
 }
@@ -273,7 +273,7 @@ const SAMPLES: usize = 256;
 /// Keys that are sorted at once, so that they stay in the cache; up to twice as many are not worth
 /// cutting.
 const PART_KEYS: usize = 1 << 12;
-const MOST_AT_ONCE: usize = 2 * PART_KEYS;
+pub(super) const MOST_AT_ONCE: usize = 2 * PART_KEYS;
 
 /// Cuts the keys of `chunks` into parts that are sorted in the cache.
 pub(super) fn part_splitters(n_words: usize, chunks: &[&[u64]]) -> Splitters {
@@ -288,35 +288,40 @@ pub(super) struct SortedRow<'a> {
     /// Buckets to come.
     row: Range<usize>,
     most: u64,
-    /// What is left of a bucket that is put in order in parts, and which part is next.
-    cut: Option<(Splitters, usize)>,
+    /// What is left of a bucket that was too large, and which part of it is next.
+    cut: Option<(Hand, usize)>,
     taken: Taken,
+    /// Where many keys are taken, the parts that are sorted one by one, and which is next.
+    parts: Option<(Parts, usize)>,
     scratch: SortScratch,
-    part: Batch,
 }
 
 impl SortedRow<'_> {
     /// Takes the next keys, in the order of generation; false at the end.
     fn take_some(&mut self) -> Result<bool, Error> {
-        let Some((cut, next)) = &mut self.cut else {
-            let Some(bucket) = self.row.next() else {
-                return Ok(false);
-            };
-            self.reader.read(bucket)?;
-            let n_keys = self.reader.buckets.n_keys[bucket];
-            if n_keys > self.most {
-                let n_parts = n_keys.div_ceil(self.most) as usize;
-                self.cut = Some((self.reader.cut(n_keys, n_parts)?, 0));
-                return self.take_some();
+        if let Some((cut, next)) = &mut self.cut {
+            self.taken.clear();
+            let shape = self.reader.keyed.key_shape();
+            let pile = cut.take(*next, shape, &mut self.taken, |_| ());
+            pile.expect("keys are what was dealt out");
+            *next += 1;
+            if *next == cut.n_piles() {
+                self.cut = None;
             }
-            self.reader.take_all(&mut self.taken)?;
             return Ok(true);
-        };
-        self.reader.take_range(cut.range(*next), &mut self.taken)?;
-        *next += 1;
-        if *next == cut.n_parts() {
-            self.cut = None;
         }
+        let Some(bucket) = self.row.next() else {
+            return Ok(false);
+        };
+        self.reader.read(bucket)?;
+        let n_keys = self.reader.buckets.n_keys[bucket];
+        if n_keys > self.most {
+            let n_parts = n_keys.div_ceil(self.most) as usize;
+            self.cut = Some((self.reader.cut(n_keys, n_parts)?, 0));
+            return self.take_some();
+        }
+        self.taken.clear();
+        self.reader.take(&mut self.taken, |_| ())?;
         Ok(true)
     }
 }
@@ -328,22 +333,27 @@ impl Sorted for SortedRow<'_> {
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
         batch.clear();
+        let n_words = self.n_words();
         while batch.keys.is_empty() {
+            if let Some((parts, next)) = &mut self.parts {
+                let Taken { keys, ordinals } = &self.taken;
+                let splits = [Split::listed(n_words, keys, ordinals, parts)];
+                sort_part(&splits, *next, &mut self.scratch, batch);
+                *next += 1;
+                if *next == parts.n_parts() {
+                    self.parts = None;
+                }
+                continue;
+            }
             if !self.take_some()? {
                 return Ok(false);
             }
-            let n_words = self.n_words();
             let Taken { keys, ordinals } = &self.taken;
             if ordinals.len() <= MOST_AT_ONCE {
                 sort_keys(n_words, keys, ordinals, &mut self.scratch, batch);
-                continue;
-            }
-            let fine = part_splitters(n_words, &[keys]);
-            let splits = [Split::listed(keys, ordinals, &fine)];
-            for part in 0..fine.n_parts() {
-                sort_part(&splits, part, &mut self.scratch, &mut self.part);
-                batch.keys.extend_from_slice(&self.part.keys);
-                batch.ordinals.extend_from_slice(&self.part.ordinals);
+            } else {
+                let fine = part_splitters(n_words, &[keys]);
+                self.parts = Some((Parts::new(keys, &fine), 0));
             }
         }
         Ok(true)
@@ -356,18 +366,19 @@ struct RowReader<'a> {
     keyed: &'a Keyed,
     stripes: Vec<Stripes<'a>>,
     bucket: usize,
-    /// What spills have of the bucket.
-    bytes: Vec<u8>,
+    /// What each spill has of the bucket.
+    bytes: Vec<Vec<u8>>,
 }
 
 impl RowReader<'_> {
     /// Goes on to the next bucket, which is `bucket`.
     fn read(&mut self, bucket: usize) -> Result<(), Error> {
         self.bucket = bucket;
-        self.bytes.clear();
-        for stripes in &mut self.stripes {
+        self.bytes.resize_with(self.stripes.len(), Vec::new);
+        for (stripes, all) in self.stripes.iter_mut().zip(&mut self.bytes) {
+            all.clear();
             stripes.read_next(|bytes| {
-                self.bytes.extend_from_slice(bytes);
+                all.extend_from_slice(bytes);
                 Ok(())
             })?;
         }
@@ -377,20 +388,35 @@ impl RowReader<'_> {
     /// Appends the keys of the bucket to `taken`, some at a time, and gives it to `each` after each
     /// time.
     fn take(&self, taken: &mut Taken, mut each: impl FnMut(&mut Taken)) -> Result<(), Error> {
-        let newest = self.keyed.key_shape();
-        let mut is_whole = true;
+        self.take_from_hands(taken, &mut each)?;
+        let mut spilled = self.bytes.iter();
+        spilled.try_for_each(|bytes| self.take_spilled(bytes, taken, &mut each))
+    }
+
+    /// As [`take`](Self::take), what is in hands.
+    fn take_from_hands(
+        &self,
+        taken: &mut Taken,
+        mut each: impl FnMut(&mut Taken),
+    ) -> Result<(), Error> {
+        let shape = self.keyed.key_shape();
         self.buckets.hands.each_pile(self.bucket, |hand| {
-            let pile = hand.take(self.bucket, newest, taken, &mut each);
-            is_whole &= pile.is_some();
-            Ok(())
-        })?;
-        let mut bytes = &self.bytes[..];
-        while !bytes.is_empty() && is_whole {
-            is_whole = self.take_piece(&mut bytes, taken).is_some();
+            let pile = hand.take(self.bucket, shape, taken, &mut each);
+            pile.ok_or_else(|| self.damaged())
+        })
+    }
+
+    /// As [`take`](Self::take), what one spill has.
+    fn take_spilled(
+        &self,
+        mut bytes: &[u8],
+        taken: &mut Taken,
+        mut each: impl FnMut(&mut Taken),
+    ) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            let piece = self.take_piece(&mut bytes, taken);
+            piece.ok_or_else(|| self.damaged())?;
             each(taken);
-        }
-        if !is_whole {
-            return Err(self.damaged());
         }
         Ok(())
     }
@@ -425,38 +451,31 @@ impl RowReader<'_> {
         (taken.ordinals.len() == n_before + n_keys).then_some(())
     }
 
-    /// Replaces what is in `taken` by the keys of the bucket.
-    fn take_all(&self, taken: &mut Taken) -> Result<(), Error> {
-        taken.clear();
-        self.take(taken, |_| ())
-    }
-
-    /// Replaces what is in `taken` by the keys of the bucket that are in `range`.
-    fn take_range(&self, range: KeyRange<'_>, taken: &mut Taken) -> Result<(), Error> {
-        taken.clear();
-        let n_words = self.keyed.key_shape().n_words;
-        self.take(&mut Taken::default(), |some| {
-            for (key, &ordinal) in some.keys.chunks_exact(n_words).zip(&some.ordinals) {
-                if !range.starts_after(key) && !range.ends_before(key) {
-                    taken.keys.extend_from_slice(key);
-                    taken.ordinals.push(ordinal);
-                }
-            }
-            some.clear();
-        })
-    }
-
-    /// Cuts the bucket, which has `n_keys` keys, into up to `n_parts` parts.
-    fn cut(&self, n_keys: u64, n_parts: usize) -> Result<Splitters, Error> {
-        let n_words = self.keyed.key_shape().n_words;
+    /// Deals the keys of the bucket, of which there are `n_keys`, out to up to `n_parts` parts of it.
+    fn cut(&mut self, n_keys: u64, n_parts: usize) -> Result<Hand, Error> {
+        let shape = self.keyed.key_shape();
         let stride = (n_keys as usize / n_parts / SAMPLES).max(1);
         let mut sampled = Vec::new();
-        self.take(&mut Taken::default(), |some| {
-            let keys = some.keys.chunks_exact(n_words);
+        let mut scratch = Taken::default();
+        self.take(&mut scratch, |some| {
+            let keys = some.keys.chunks_exact(shape.n_words);
             sampled.extend(keys.step_by(stride).flatten());
             some.clear();
         })?;
-        Ok(Splitters::sample(n_words, &[&sampled], n_parts))
+        let splitters = Splitters::sample(shape.n_words, &[&sampled], n_parts);
+        let bytes = n_keys * self.buckets.hands.bytes_per_key(shape);
+        let mut parts = Hand::for_parts(splitters.n_parts(), shape, bytes);
+        let mut deal = |some: &mut Taken| {
+            let ordinals = some.ordinals.iter().copied();
+            parts.deal(&some.keys, ordinals, &splitters, shape);
+            some.clear();
+        };
+        self.take_from_hands(&mut scratch, &mut deal)?;
+        // What is dealt out need not be there twice.
+        for bytes in std::mem::take(&mut self.bytes) {
+            self.take_spilled(&bytes, &mut scratch, &mut deal)?;
+        }
+        Ok(parts)
     }
 
     fn damaged(&self) -> Error {

@@ -9,10 +9,9 @@ use hadal_store::{
 };
 
 use super::Shares;
-use super::buckets::Spills;
+use super::buckets::{MOST_AT_ONCE, Spills};
 use super::hands::{Hands, least_page_bytes};
 use super::parallel::in_parallel;
-use super::resolve::resolving_threads;
 use super::tiers::{Means, Tiers, Views};
 use crate::shared::{read, write};
 use crate::snapshot::SavedExternal;
@@ -36,17 +35,46 @@ pub(crate) struct Candidates {
     /// How many buckets the layer should have, and whether it was looked how full they become.
     n_buckets: usize,
     was_looked_at: bool,
-    /// What is known of the layer before.
-    last: LayerBefore,
+    /// What is known of the layers before.
+    last: LayersBefore,
 }
 
-/// What the candidates of a layer tell about those of the next.
+/// What the candidates of earlier layers tell about those of the next.
 #[derive(Default)]
-struct LayerBefore {
+struct LayersBefore {
+    /// How many the last layer had.
     len: u64,
-    /// Some keys, and their layout.
+    /// Some keys of all, the more of a layer the later it was, and their layout.
     sample: Vec<u64>,
     shape: Option<KeyShape>,
+}
+
+/// Of the keys that are remembered, so many of so many are of the layers before the last. Layers
+/// that follow each other may be less alike than one is to several before.
+const EARLIER: usize = 3;
+const EARLIER_OF: usize = 4;
+
+impl LayersBefore {
+    /// Takes some keys of another layer, and forgets others.
+    fn add(&mut self, sample: Vec<u64>, shape: KeyShape) {
+        let n_words = shape.n_words;
+        let n_wanted = sample.len() / n_words;
+        let n_earlier = match self.shape == Some(shape) {
+            true => (self.sample.len() / n_words).min(n_wanted * EARLIER / EARLIER_OF),
+            false => 0,
+        };
+        let mut keys = Vec::with_capacity(sample.len());
+        keys.extend(some(&self.sample, n_words, n_earlier));
+        keys.extend(some(&sample, n_words, n_wanted - n_earlier));
+        (self.sample, self.shape) = (keys, Some(shape));
+    }
+}
+
+/// So many of `keys`, evenly spread.
+fn some(keys: &[u64], n_words: usize, n: usize) -> impl Iterator<Item = u64> {
+    let n_keys = keys.len() / n_words;
+    let at = move |i: usize| keys[i * n_keys / n * n_words..][..n_words].iter().copied();
+    (0..n).flat_map(at)
 }
 
 /// Candidates of several tasks go to the log together, in pieces of about this many bytes.
@@ -60,6 +88,10 @@ const MOST_BUCKETS: u64 = 1 << 12;
 const PILE_BYTES: u64 = 512;
 /// When hands are full to one in so many parts, it is looked whether buckets have equal shares.
 const LOOKED_AT: u64 = 8;
+/// Memory for looking candidates up, or for putting them in order, that is worth sharing out to more
+/// threads than there are processors.
+const MANY_BATCH_BYTES: u64 = 512 << 10;
+const MANY_SORTING_BYTES: u64 = 768 << 10;
 /// However little memory there is, so many keys are put in order at once.
 const MIN_SORTED_KEYS: u64 = 8;
 /// Keys that are remembered of a layer, at least, and more if it has more buckets: so many for each.
@@ -87,7 +119,7 @@ impl Candidates {
             spills: Spills::default(),
             n_buckets: 1,
             was_looked_at: false,
-            last: LayerBefore::default(),
+            last: LayersBefore::default(),
         })
     }
 
@@ -271,11 +303,8 @@ impl Candidates {
     /// Forgets the candidates, for the next layer; `sample` are keys of some of them, of the newest
     /// layout.
     pub(crate) fn clear(&mut self, sample: Vec<u64>, means: &Means<'_>) -> Result<(), Error> {
-        self.last = LayerBefore {
-            len: self.len(),
-            sample,
-            shape: Some(means.keyed.key_shape()),
-        };
+        self.last.len = self.len();
+        self.last.add(sample, means.keyed.key_shape());
         let log = empty_log(&self.folder, self.shares, self.durable)?;
         std::mem::replace(&mut self.log, log).discard()?;
         self.parcels.clear();
@@ -285,18 +314,42 @@ impl Candidates {
         self.spills.retire(&self.folder)
     }
 
-    /// Keys of a bucket that a thread can put in order: each is there as it was dealt out, by words,
-    /// packed, and in a batch, twice with its ordinal. Threads share the memory for it, and that of
-    /// hands if they are empty.
-    pub(super) fn sorted_keys(&self, hands_are_empty: bool, means: &Means<'_>) -> u64 {
-        let n_threads = resolving_threads(means) as u64;
+    /// Keys of a bucket that a thread can put in order: each is there as it was dealt out, by words
+    /// with its ordinal, and in a list by parts; what is sorted at once is there twice more. Threads
+    /// share the memory for it, and that of hands if they are empty.
+    pub(super) fn sorted_keys(
+        &self,
+        hands: &Hands,
+        hands_are_empty: bool,
+        means: &Means<'_>,
+    ) -> u64 {
+        let n_threads = self.resolving_threads(hands_are_empty, means) as u64;
+        let bytes = self.sorting_bytes(hands_are_empty) / n_threads;
         let shape = means.keyed.key_shape();
-        let bytes_per_key = (16 * shape.n_words + record_len(shape) + 28) as u64;
-        let bytes = match hands_are_empty {
+        let key_bytes = hands.bytes_per_key(shape) + 8 * shape.n_words as u64 + 14;
+        let at_once_bytes = 16 * shape.n_words as u64 + 32;
+        let at_once = bytes / (key_bytes + at_once_bytes);
+        let by_parts = bytes.saturating_sub(MOST_AT_ONCE as u64 * at_once_bytes) / key_bytes;
+        at_once.max(by_parts).max(MIN_SORTED_KEYS)
+    }
+
+    /// Memory for putting buckets in order.
+    fn sorting_bytes(&self, hands_are_empty: bool) -> u64 {
+        match hands_are_empty {
             true => self.shares.sort + self.shares.hands,
             false => self.shares.sort,
-        };
-        (bytes / n_threads / bytes_per_key).max(MIN_SORTED_KEYS)
+        }
+    }
+
+    /// Threads that find out what is new: half of them mostly wait for the disk, but where memory is
+    /// short they would take it from each other.
+    pub(super) fn resolving_threads(&self, hands_are_empty: bool, means: &Means<'_>) -> usize {
+        let is_plenty = means.batch_bytes >= MANY_BATCH_BYTES
+            || hands_are_empty && self.sorting_bytes(true) >= MANY_SORTING_BYTES;
+        match is_plenty {
+            true => 2 * means.n_threads,
+            false => means.n_threads,
+        }
     }
 
     /// How many buckets the layer should have.
@@ -308,7 +361,7 @@ impl Candidates {
             len => len + len / 4,
         };
         // Half of what there is room for, for some are larger than others.
-        let most_keys = self.sorted_keys(n_expected > in_hands, means) / 2;
+        let most_keys = self.sorted_keys(hands, n_expected > in_hands, means) / 2;
         let wanted = n_expected.div_ceil(most_keys.clamp(1, BUCKET_KEYS));
         let pile_bytes = PILE_BYTES.max(2 * least_page_bytes(shape) as u64);
         let most = self.shares.hands / (means.n_threads as u64 * pile_bytes);

@@ -3,8 +3,8 @@
 //! A thread's *hand* has a pile for each bucket. A pile is a chain of small pages, so all piles
 //! together take little more than their keys. A key lies there with its candidate's ordinal: the
 //! distance from the ordinal before it in the pile (LEB128), then what of the key differs from the
-//! one before it ([`write_difference`]). Ordinals ascend in a pile, for a thread takes the tasks of
-//! a round in their order.
+//! one before it ([`write_difference`]). Ordinals mostly ascend in a pile, for a thread takes the
+//! tasks of a round in their order.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
@@ -34,8 +34,9 @@ const ORDINAL_BYTES: usize = 10;
 /// Bytes of the smallest page and of the largest, both powers of two.
 const MIN_PAGE: usize = 256;
 const MAX_PAGE: usize = 4096;
-/// So many times as large as others a bucket may become.
+/// So many times as large as others a bucket may become, and it may have one of so many of all keys.
 const MOST_LARGER: u64 = 8;
+const MOST_OF_ALL: u64 = 4;
 /// The keys of a layer before count as one in so many.
 const FORGETTING: u64 = 4;
 /// Pages are allocated together.
@@ -52,9 +53,7 @@ impl Hands {
         spare: &Arc<Spare>,
     ) {
         let n_piles = n_hands * splitters.n_parts();
-        // So that what is left free in the last pages is little beside what is in others.
-        let page_bytes = prev_power_of_two(bytes as usize / n_piles / 4);
-        let page_bytes = page_bytes.min(MAX_PAGE).max(least_page_bytes(shape));
+        let page_bytes = page_bytes(shape, bytes, n_piles);
         let slab_bytes = prev_power_of_two(bytes as usize / n_hands / 8);
         let slab_bytes = slab_bytes.clamp(page_bytes, SLAB_BYTES.max(page_bytes));
         self.hands.resize_with(n_hands, RwLock::default);
@@ -80,12 +79,14 @@ impl Hands {
         self.hands.clear();
     }
 
-    /// Whether some bucket has far more keys than it would have if `n` buckets shared them.
+    /// Whether some bucket has far more keys than it would have if `n` buckets shared them. That it
+    /// has somewhat more says little: the first keys of a layer are not like all of them.
     pub(super) fn is_lopsided(&self, n: usize) -> bool {
         let n_buckets = self.splitters().map_or(0, Splitters::n_parts);
         let n_keys: Vec<u64> = (0..n_buckets).map(|bucket| self.n_keys(bucket)).collect();
         let largest = n_keys.iter().max().copied().unwrap_or(0);
-        largest > MOST_LARGER * n_keys.iter().sum::<u64>().div_ceil(n.max(1) as u64)
+        let n_all: u64 = n_keys.iter().sum();
+        largest > n_all / MOST_OF_ALL && largest > MOST_LARGER * n_all.div_ceil(n.max(1) as u64)
     }
 
     /// Cuts the key space anew, into up to `n` buckets by the keys at hand and those `before`, which
@@ -279,6 +280,20 @@ struct Pile {
 }
 
 impl Hand {
+    /// An empty one for `n_piles` piles of about `bytes` together, whose keys need not come in the
+    /// order of their ordinals.
+    pub(super) fn for_parts(n_piles: usize, shape: KeyShape, bytes: u64) -> Self {
+        let page_bytes = page_bytes(shape, bytes, n_piles);
+        let slab_bytes = SLAB_BYTES.max(page_bytes);
+        let mut hand = Hand::default();
+        hand.begin(n_piles, shape.n_words, page_bytes, slab_bytes);
+        hand
+    }
+
+    pub(super) fn n_piles(&self) -> usize {
+        self.piles.len()
+    }
+
     fn begin(&mut self, n_piles: usize, n_words: usize, page_bytes: usize, slab_bytes: usize) {
         if self
             .slabs
@@ -352,7 +367,7 @@ impl Hand {
     }
 
     /// Puts each key on the pile of its part; returns the bytes that took.
-    fn deal(
+    pub(super) fn deal(
         &mut self,
         keys: &[u64],
         ordinals: impl Iterator<Item = u64>,
@@ -476,7 +491,7 @@ impl<O: Iterator<Item = u64>> PutAll<'_, O> {
             let (slab, from) = place(pile.last_page, hand.slab_log, hand.page_bytes);
             let page = &mut hand.slabs[slab][from..from + hand.page_bytes];
             let mut at = pile.end as usize;
-            let mut distance = ordinal - pile.ordinal;
+            let mut distance = ordinal.wrapping_sub(pile.ordinal);
             while distance >= 0x80 {
                 page[at] = distance as u8 | 0x80;
                 distance >>= 7;
@@ -506,6 +521,13 @@ fn place(page: u32, slab_log: u32, page_bytes: usize) -> (usize, usize) {
 /// The room that must be left in a page for another key.
 fn entry_bytes(shape: KeyShape) -> usize {
     ORDINAL_BYTES + difference_bytes(shape.n_words)
+}
+
+/// Bytes of a page where `n_piles` piles take about `bytes` together: so that what is left free in
+/// last pages is little beside what is in others.
+fn page_bytes(shape: KeyShape, bytes: u64, n_piles: usize) -> usize {
+    let page_bytes = prev_power_of_two(bytes as usize / n_piles / 4);
+    page_bytes.min(MAX_PAGE).max(least_page_bytes(shape))
 }
 
 /// Bytes of the smallest page for keys of this layout: it should hold several.
@@ -610,7 +632,7 @@ impl Append<'_> {
                     break;
                 }
             }
-            ordinal = ordinal.checked_add(distance)?;
+            ordinal = ordinal.wrapping_add(distance);
             at += read_difference(bits, bytes.get(at..)?, key)?;
             taken.keys.extend_from_slice(key);
             taken.ordinals.push(ordinal);

@@ -60,7 +60,7 @@ pub use file::Run;
 pub use memory::MemoryBlocks;
 pub use range::KeyRange;
 pub use recode::{Older, Recode, Versioned};
-pub use sort::{SortScratch, Split, sort_keys, sort_part};
+pub use sort::{Parts, SortScratch, Split, sort_keys, sort_part};
 pub use splitters::{Splitters, fence_splitters};
 pub use subtract::subtract;
 pub use writer::{RunWriter, Written};

@@ -6,6 +6,8 @@
 //! of a part differ in few bits, which together with the place of the key mostly fit in one word,
 //! and words are sorted fast. Several threads split, each a stretch of the keys of its own.
 
+use std::borrow::Cow;
+
 use super::MAX_WORDS;
 use super::batch::{Batch, key};
 use super::merge::is_equal;
@@ -18,6 +20,12 @@ pub struct Split<'a> {
     n_words: usize,
     keys: &'a [u64],
     ordinals: Ordinals<'a>,
+    parts: Cow<'a, Parts>,
+}
+
+/// Which of some keys are in which part of the key space.
+#[derive(Clone)]
+pub struct Parts {
     /// Places of keys, part by part, ascending in each.
     places: Vec<u32>,
     /// Where each part begins in `places`, and the end.
@@ -33,31 +41,13 @@ enum Ordinals<'a> {
     Listed(&'a [u64]),
 }
 
-impl<'a> Split<'a> {
-    /// Splits `keys`, the first of which has ordinal `first_ordinal`, the next one more.
+impl Parts {
+    /// Splits `keys`.
     ///
     /// # Panics
     /// If there are 2^32 keys or more, or more than 2^16 parts.
-    pub fn new(keys: &'a [u64], first_ordinal: u64, splitters: &Splitters) -> Self {
-        Self::with(keys, Ordinals::From(first_ordinal), splitters)
-    }
-
-    /// Splits `keys` with these ordinals.
-    ///
-    /// # Panics
-    /// As [`Split::new`], and if there are not as many ordinals as keys.
-    pub fn listed(keys: &'a [u64], ordinals: &'a [u64], splitters: &Splitters) -> Self {
-        assert_eq!(
-            keys.len(),
-            ordinals.len() * splitters.n_words(),
-            "ordinals come with keys"
-        );
-        Self::with(keys, Ordinals::Listed(ordinals), splitters)
-    }
-
-    fn with(keys: &'a [u64], ordinals: Ordinals<'a>, splitters: &Splitters) -> Self {
-        let n_words = splitters.n_words();
-        let n_keys = keys.len() / n_words;
+    pub fn new(keys: &[u64], splitters: &Splitters) -> Self {
+        let n_keys = keys.len() / splitters.n_words();
         assert!(n_keys <= u32::MAX as usize, "too many keys for one split");
         let mut parts = Vec::with_capacity(n_keys);
         splitters.classify(keys, &mut parts);
@@ -75,13 +65,7 @@ impl<'a> Split<'a> {
             places[*end as usize] = place as u32;
             *end += 1;
         }
-        Split {
-            n_words,
-            keys,
-            ordinals,
-            places,
-            starts,
-        }
+        Parts { places, starts }
     }
 
     /// Number of parts.
@@ -89,9 +73,51 @@ impl<'a> Split<'a> {
         self.starts.len() - 1
     }
 
+    fn places_of(&self, part: usize) -> &[u32] {
+        &self.places[self.starts[part] as usize..self.starts[part + 1] as usize]
+    }
+}
+
+impl<'a> Split<'a> {
+    /// Splits `keys`, the first of which has ordinal `first_ordinal`, the next one more.
+    ///
+    /// # Panics
+    /// As [`Parts::new`].
+    pub fn new(keys: &'a [u64], first_ordinal: u64, splitters: &Splitters) -> Self {
+        Split {
+            n_words: splitters.n_words(),
+            keys,
+            ordinals: Ordinals::From(first_ordinal),
+            parts: Cow::Owned(Parts::new(keys, splitters)),
+        }
+    }
+
+    /// `keys` of `n_words` words with these ordinals, which are split already.
+    ///
+    /// # Panics
+    /// If there are not as many ordinals as keys.
+    pub fn listed(n_words: usize, keys: &'a [u64], ordinals: &'a [u64], parts: &'a Parts) -> Self {
+        assert_eq!(
+            keys.len(),
+            ordinals.len() * n_words,
+            "ordinals come with keys"
+        );
+        Split {
+            n_words,
+            keys,
+            ordinals: Ordinals::Listed(ordinals),
+            parts: Cow::Borrowed(parts),
+        }
+    }
+
+    /// Number of parts.
+    pub fn n_parts(&self) -> usize {
+        self.parts.n_parts()
+    }
+
     /// Number of keys in part `part`, equal ones counted each.
     pub fn part_len(&self, part: usize) -> usize {
-        self.places_of(part).len()
+        self.parts.places_of(part).len()
     }
 
     #[inline(always)]
@@ -100,10 +126,6 @@ impl<'a> Split<'a> {
             Ordinals::From(first) => first + u64::from(place),
             Ordinals::Listed(ordinals) => ordinals[place as usize],
         }
-    }
-
-    fn places_of(&self, part: usize) -> &[u32] {
-        &self.places[self.starts[part] as usize..self.starts[part + 1] as usize]
     }
 }
 
@@ -147,7 +169,7 @@ fn sort_words<const W: usize>(
     scratch.keys.clear();
     scratch.ordinals.clear();
     for split in splits {
-        for &place in split.places_of(part) {
+        for &place in split.parts.places_of(part) {
             let key = key(split.keys, n_words, place as usize);
             scratch.keys.extend_from_slice(key);
             scratch.ordinals.push(split.ordinal(place));
