@@ -20,7 +20,7 @@ use hadal_store::{Error as StoreError, Keep, Log, N_PARTITIONS};
 
 use crate::crew::Crew;
 use crate::external::{
-    Bitmap, Candidates, External, Means, Preparation, Settling, Shares, Tiers, resolve,
+    Bitmap, Candidates, External, Means, Preparation, Settling, Shares, Tiers, not_whole, resolve,
     sort_reserve, sweep,
 };
 use crate::shared::{Job, Shared, lock, read, write};
@@ -676,7 +676,7 @@ impl<'a> Rounds<'a> {
                     return Ok(Some(Halt::Stopped));
                 }
                 if !piece.is_whole {
-                    return Err(Error::Unrepeatable { ordinal: next });
+                    return Err(not_whole().into());
                 }
                 let remarks = std::mem::take(&mut piece.remarks);
                 self.take_remarks(remarks)?;

@@ -5,6 +5,7 @@ use hadal_store::codec::MAX_KEY_WORDS;
 use hadal_store::{MAX_PIECE_BYTES, difference_bytes};
 
 use crate::Options;
+use crate::external::PARCEL_HEAD;
 use crate::task::Task;
 use crate::visited::Visited;
 
@@ -67,10 +68,13 @@ impl Sizes {
 /// Candidates whose keys and parents always fit one piece of a log, whatever layouts of keys come
 /// to.
 fn most_in_piece(shape: &Shape) -> usize {
-    let n_words = (shape.state_len / WORD_BYTES + 2).min(MAX_KEY_WORDS);
-    MAX_PIECE_BYTES / (difference_bytes(n_words) + PARENT_BYTES)
+    let n_positions = shape.state_len.div_ceil(WORD_BYTES);
+    let n_words = (n_positions * POSITION_BITS / 64 + 1).min(MAX_KEY_WORDS);
+    (MAX_PIECE_BYTES - PARCEL_HEAD) / (difference_bytes(n_words) + PARENT_BYTES)
 }
 
 const WORD_BYTES: usize = 8;
+/// A position takes its word and what says so, at most.
+const POSITION_BITS: usize = 82;
 /// A parent within a block is near the one before it.
 const PARENT_BYTES: usize = 8;

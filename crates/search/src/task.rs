@@ -48,7 +48,7 @@ pub(crate) struct Task {
     survivor_keys: Vec<u64>,
     /// Their records, for the log.
     records: Arc<[u8]>,
-    /// Or, where it is not known yet whether they are new, their records and parents.
+    /// Or, where it is not known yet whether they are new, their keys by their differences, and parents.
     parcel: Vec<u8>,
     /// How they were found.
     parents: Parents,
@@ -331,7 +331,7 @@ impl Task {
         &self.survivor_states[..self.survivor_states.len() - PAD_BYTES]
     }
 
-    /// The records of candidates that may be new, and their parents behind these.
+    /// Candidates that may be new, and their parents behind them.
     pub(crate) fn parcel(&self) -> &[u8] {
         &self.parcel
     }

@@ -1,12 +1,11 @@
 //! Taking chosen bits out of a word and putting them back.
 //!
 //! Runs are coded by masks of bits and [differences](crate::write_difference) by masks of bytes:
-//! *extract* closes up the bits of a word that a mask chooses, *deposit*
-//! spreads them out again. Processors with BMI2 do either in one instruction, but only code that
-//! was compiled for them may say so; hence a [`Kernel`] is a whole loop, compiled once for such
-//! processors and once for all, and [`run`] chooses when the program runs. All of these have AVX2
-//! too, which loops that compare many numbers gain by.
-//! All unsafe code of it is in here.
+//! *extract* closes up the bits of a word that a mask chooses, *deposit* spreads them out again.
+//! Processors with BMI2 do either in one instruction, but only code that was compiled for them may
+//! say so; hence a [`Kernel`] is a whole loop, compiled once for such processors and once for all,
+//! and [`run`] chooses when the program runs. All of these have AVX2 too, which loops that compare
+//! many numbers gain by. What is unsafe about it is in here.
 
 /// The two operations, on a processor that has them.
 pub trait Bits: Copy {

@@ -114,6 +114,7 @@ impl<'a, K: Iterator<Item = &'a [u64]>> Kernel for WriteAll<'_, K> {
             1 => self.write::<1, B>(bits),
             2 => self.write::<2, B>(bits),
             3 => self.write::<3, B>(bits),
+            4 => self.write::<4, B>(bits),
             _ => self.write::<0, B>(bits),
         }
     }
@@ -129,7 +130,8 @@ impl<'a, K: Iterator<Item = &'a [u64]>> WriteAll<'_, K> {
         let mut end = self.out.len();
         for key in self.keys {
             if self.out.len() < end + most {
-                self.out.resize(2 * self.out.len() + most, 0);
+                self.out
+                    .resize((2 * end + most).max(self.out.capacity()), 0);
             }
             end += write_difference(bits, &key[..n_words], &mut before, &mut self.out[end..]);
         }
@@ -153,6 +155,7 @@ impl Kernel for ReadAll<'_> {
             1 => self.read::<1, B>(bits),
             2 => self.read::<2, B>(bits),
             3 => self.read::<3, B>(bits),
+            4 => self.read::<4, B>(bits),
             _ => self.read::<0, B>(bits),
         }
     }

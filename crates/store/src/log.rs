@@ -1,8 +1,8 @@
 //! Records of states in the order of their ordinals: what is still to be expanded, and with a
 //! folder what a later run needs to go on.
 //!
-//! A record is a state's key as bytes (see [`record`](crate::write_record)), perhaps with something
-//! behind it that only those who append know.
+//! A record is a state's key as bytes (see [`record`](crate::write_record)), or whatever those who
+//! append have made of it.
 //! Records come and go in *pieces*, whole results of one block of work, so that many threads can
 //! make them and nothing is copied; a piece remembers in which layout its keys are.
 //!

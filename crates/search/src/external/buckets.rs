@@ -3,10 +3,9 @@
 //!
 //! Keys are dealt out to buckets as they come ([`Hands`]). When hands are full they become a file,
 //! a *spill*, in which the keys of a bucket lie together; where memory is so small that there are
-//! many spills, some are joined. So a key is dealt out once, sorted once, in the cache, and never
-//! merged.
+//! many spills, some are joined. So a key is dealt out, sorted once, in the cache, and never merged.
 //!
-//! Where buckets end was learnt from the layer before or, if that does not suit it, from as many of
+//! Where buckets end was learnt from the layers before or, if that does not suit it, from as many of
 //! the first keys of this one besides. If a bucket becomes too large all the same, its keys are dealt
 //! out to parts of it when it is read.
 //! Spills do not survive a crash: all candidates are in a log besides.
@@ -22,7 +21,7 @@ use hadal_store::run::{
 };
 use hadal_store::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource, Error};
 
-use super::hands::{Hand, Hands, LastKey, Taken};
+use super::hands::{Hand, Hands, LastKey, Taken, least_page_bytes};
 use super::parallel::in_parallel;
 use super::tiers::Means;
 use crate::visited::Keyed;
@@ -188,11 +187,13 @@ pub(super) struct Buckets<'a> {
     stretches: &'a [Stretch],
     /// Keys in each bucket.
     n_keys: Vec<u64>,
+    /// Keys in all.
+    n_candidates: u64,
 }
 
 impl<'a> Buckets<'a> {
-    /// What is in hands and spills, if anything was dealt out.
-    pub(super) fn new(hands: &'a Hands, spills: &'a Spills) -> Option<Self> {
+    /// What is in hands and spills, if anything was dealt out: the keys of `n_candidates`.
+    pub(super) fn new(hands: &'a Hands, spills: &'a Spills, n_candidates: u64) -> Option<Self> {
         let splitters = hands.splitters()?;
         let spilled = |bucket: usize| spills.n_keys.get(bucket).copied().unwrap_or(0);
         let n_keys = (0..splitters.n_parts()).map(|bucket| hands.n_keys(bucket) + spilled(bucket));
@@ -201,6 +202,7 @@ impl<'a> Buckets<'a> {
             splitters,
             stretches: &spills.stretches,
             n_keys: n_keys.collect(),
+            n_candidates,
         })
     }
 
@@ -260,16 +262,18 @@ impl<'a> Buckets<'a> {
             },
             row,
             most,
-            cut: None,
+            parts_left: 0..0,
+            parts: Hand::default(),
             taken: Taken::default(),
-            parts: None,
+            fine: None,
             scratch: SortScratch::default(),
         }
     }
 }
 
-/// Keys of which a bucket is cut, for each part.
+/// Keys of which a bucket is cut, for each part, and most parts.
 const SAMPLES: usize = 256;
+const MOST_PARTS: u64 = 1 << 12;
 /// Keys that are sorted at once, so that they stay in the cache; up to twice as many are not worth
 /// cutting.
 const PART_KEYS: usize = 1 << 12;
@@ -288,26 +292,23 @@ pub(super) struct SortedRow<'a> {
     /// Buckets to come.
     row: Range<usize>,
     most: u64,
-    /// What is left of a bucket that was too large, and which part of it is next.
-    cut: Option<(Hand, usize)>,
+    /// A bucket that was too large, in parts, and which of them are to come.
+    parts: Hand,
+    parts_left: Range<usize>,
     taken: Taken,
-    /// Where many keys are taken, the parts that are sorted one by one, and which is next.
-    parts: Option<(Parts, usize)>,
+    /// Where many keys are taken, what of them is sorted one after the other, and which is next.
+    fine: Option<(Parts, usize)>,
     scratch: SortScratch,
 }
 
 impl SortedRow<'_> {
     /// Takes the next keys, in the order of generation; false at the end.
     fn take_some(&mut self) -> Result<bool, Error> {
-        if let Some((cut, next)) = &mut self.cut {
+        if let Some(part) = self.parts_left.next() {
             self.taken.clear();
             let shape = self.reader.keyed.key_shape();
-            let pile = cut.take(*next, shape, &mut self.taken, |_| ());
+            let pile = self.parts.take(part, shape, &mut self.taken, |_| ());
             pile.expect("keys are what was dealt out");
-            *next += 1;
-            if *next == cut.n_piles() {
-                self.cut = None;
-            }
             return Ok(true);
         }
         let Some(bucket) = self.row.next() else {
@@ -316,8 +317,8 @@ impl SortedRow<'_> {
         self.reader.read(bucket)?;
         let n_keys = self.reader.buckets.n_keys[bucket];
         if n_keys > self.most {
-            let n_parts = n_keys.div_ceil(self.most) as usize;
-            self.cut = Some((self.reader.cut(n_keys, n_parts)?, 0));
+            self.reader.cut(n_keys, self.most, &mut self.parts)?;
+            self.parts_left = 0..self.parts.n_piles();
             return self.take_some();
         }
         self.taken.clear();
@@ -335,13 +336,13 @@ impl Sorted for SortedRow<'_> {
         batch.clear();
         let n_words = self.n_words();
         while batch.keys.is_empty() {
-            if let Some((parts, next)) = &mut self.parts {
+            if let Some((parts, next)) = &mut self.fine {
                 let Taken { keys, ordinals } = &self.taken;
                 let splits = [Split::listed(n_words, keys, ordinals, parts)];
                 sort_part(&splits, *next, &mut self.scratch, batch);
                 *next += 1;
                 if *next == parts.n_parts() {
-                    self.parts = None;
+                    self.fine = None;
                 }
                 continue;
             }
@@ -353,7 +354,7 @@ impl Sorted for SortedRow<'_> {
                 sort_keys(n_words, keys, ordinals, &mut self.scratch, batch);
             } else {
                 let fine = part_splitters(n_words, &[keys]);
-                self.parts = Some((Parts::new(keys, &fine), 0));
+                self.fine = Some((Parts::new(keys, &fine), 0));
             }
         }
         Ok(true)
@@ -389,8 +390,8 @@ impl RowReader<'_> {
     /// time.
     fn take(&self, taken: &mut Taken, mut each: impl FnMut(&mut Taken)) -> Result<(), Error> {
         self.take_from_hands(taken, &mut each)?;
-        let mut spilled = self.bytes.iter();
-        spilled.try_for_each(|bytes| self.take_spilled(bytes, taken, &mut each))
+        let mut spilled = self.bytes.iter().enumerate();
+        spilled.try_for_each(|(spill, bytes)| self.take_spilled(spill, bytes, taken, &mut each))
     }
 
     /// As [`take`](Self::take), what is in hands.
@@ -402,20 +403,26 @@ impl RowReader<'_> {
         let shape = self.keyed.key_shape();
         self.buckets.hands.each_pile(self.bucket, |hand| {
             let pile = hand.take(self.bucket, shape, taken, &mut each);
-            pile.ok_or_else(|| self.damaged())
+            pile.expect("keys are what was dealt out");
+            Ok(())
         })
     }
 
-    /// As [`take`](Self::take), what one spill has.
+    /// As [`take`](Self::take), the `bytes` that one spill has.
     fn take_spilled(
         &self,
+        spill: usize,
         mut bytes: &[u8],
         taken: &mut Taken,
         mut each: impl FnMut(&mut Taken),
     ) -> Result<(), Error> {
         while !bytes.is_empty() {
             let piece = self.take_piece(&mut bytes, taken);
-            piece.ok_or_else(|| self.damaged())?;
+            piece.ok_or_else(|| Error::Damaged {
+                file: self.stripes[spill].spill.file.name().to_owned(),
+                offset: 0,
+                what: "a bucket is not what was written".to_owned(),
+            })?;
             each(taken);
         }
         Ok(())
@@ -430,6 +437,9 @@ impl RowReader<'_> {
         let (piece, rest) = rest.split_at_checked(n_bytes)?;
         let newest = self.keyed.key_shape();
         let n_before = taken.ordinals.len();
+        if version > newest.version {
+            return None;
+        }
         if version == newest.version {
             taken.append(piece, &mut LastKey::none(newest))?;
         } else {
@@ -448,12 +458,18 @@ impl RowReader<'_> {
             }
         }
         *bytes = rest;
-        (taken.ordinals.len() == n_before + n_keys).then_some(())
+        let ordinals = &taken.ordinals[n_before..];
+        let is_candidate = |&ordinal: &u64| ordinal < self.buckets.n_candidates;
+        (ordinals.len() == n_keys && ordinals.iter().all(is_candidate)).then_some(())
     }
 
-    /// Deals the keys of the bucket, of which there are `n_keys`, out to up to `n_parts` parts of it.
-    fn cut(&mut self, n_keys: u64, n_parts: usize) -> Result<Hand, Error> {
+    /// Deals the keys of the bucket, of which there are `n_keys`, out to `parts` of it with about
+    /// `most` keys, or more where that would be too little to be worth a page.
+    fn cut(&mut self, n_keys: u64, most: u64, parts: &mut Hand) -> Result<(), Error> {
         let shape = self.keyed.key_shape();
+        let n_bytes = n_keys * self.buckets.hands.bytes_per_key(shape);
+        let n_worth = n_bytes / (2 * least_page_bytes(shape) as u64);
+        let n_parts = n_keys.div_ceil(most).min(n_worth).clamp(1, MOST_PARTS) as usize;
         let stride = (n_keys as usize / n_parts / SAMPLES).max(1);
         let mut sampled = Vec::new();
         let mut scratch = Taken::default();
@@ -463,8 +479,7 @@ impl RowReader<'_> {
             some.clear();
         })?;
         let splitters = Splitters::sample(shape.n_words, &[&sampled], n_parts);
-        let bytes = n_keys * self.buckets.hands.bytes_per_key(shape);
-        let mut parts = Hand::for_parts(splitters.n_parts(), shape, bytes);
+        parts.begin_parts(splitters.n_parts(), shape, n_bytes);
         let mut deal = |some: &mut Taken| {
             let ordinals = some.ordinals.iter().copied();
             parts.deal(&some.keys, ordinals, &splitters, shape);
@@ -472,24 +487,10 @@ impl RowReader<'_> {
         };
         self.take_from_hands(&mut scratch, &mut deal)?;
         // What is dealt out need not be there twice.
-        for bytes in std::mem::take(&mut self.bytes) {
-            self.take_spilled(&bytes, &mut scratch, &mut deal)?;
+        for (spill, bytes) in std::mem::take(&mut self.bytes).into_iter().enumerate() {
+            self.take_spilled(spill, &bytes, &mut scratch, &mut deal)?;
         }
-        Ok(parts)
-    }
-
-    fn damaged(&self) -> Error {
-        let mut spills = self
-            .buckets
-            .stretches
-            .iter()
-            .flat_map(|stretch| &stretch.spills);
-        let file = spills.next().map(|spill| spill.file.name());
-        Error::Damaged {
-            file: file.unwrap_or("candidates in memory").to_owned(),
-            offset: 0,
-            what: "a bucket is not what was written".to_owned(),
-        }
+        Ok(())
     }
 }
 
@@ -628,3 +629,6 @@ impl<'a> Stripes<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ use super::Shares;
 use super::buckets::{MOST_AT_ONCE, Spills};
 use super::hands::{Hands, least_page_bytes};
 use super::parallel::in_parallel;
+use super::resolve::resolving_threads;
 use super::tiers::{Means, Tiers, Views};
 use crate::shared::{read, write};
 use crate::snapshot::SavedExternal;
@@ -36,7 +37,7 @@ pub(crate) struct Candidates {
     n_buckets: usize,
     was_looked_at: bool,
     /// What is known of the layers before.
-    last: LayersBefore,
+    before: LayersBefore,
 }
 
 /// What the candidates of earlier layers tell about those of the next.
@@ -44,15 +45,14 @@ pub(crate) struct Candidates {
 struct LayersBefore {
     /// How many the last layer had.
     len: u64,
-    /// Some keys of all, the more of a layer the later it was, and their layout.
+    /// Some keys of several, and their layout.
     sample: Vec<u64>,
     shape: Option<KeyShape>,
 }
 
-/// Of the keys that are remembered, so many of so many are of the layers before the last. Layers
+/// One in so many of the keys that are remembered is of the last layer, once others are known. Layers
 /// that follow each other may be less alike than one is to several before.
-const EARLIER: usize = 3;
-const EARLIER_OF: usize = 4;
+const LAST_OF: usize = 4;
 
 impl LayersBefore {
     /// Takes some keys of another layer, and forgets others.
@@ -60,7 +60,7 @@ impl LayersBefore {
         let n_words = shape.n_words;
         let n_wanted = sample.len() / n_words;
         let n_earlier = match self.shape == Some(shape) {
-            true => (self.sample.len() / n_words).min(n_wanted * EARLIER / EARLIER_OF),
+            true => (self.sample.len() / n_words).min(n_wanted - n_wanted / LAST_OF),
             false => 0,
         };
         let mut keys = Vec::with_capacity(sample.len());
@@ -80,7 +80,7 @@ fn some(keys: &[u64], n_words: usize, n: usize) -> impl Iterator<Item = u64> {
 /// Candidates of several tasks go to the log together, in pieces of about this many bytes.
 const LOG_PIECE_BYTES: usize = 48 << 10;
 /// Before each parcel: number of candidates, number of bytes.
-const PARCEL_HEAD: usize = 8;
+pub(crate) const PARCEL_HEAD: usize = 8;
 /// A bucket has about so many keys, where that is not too many buckets.
 const BUCKET_KEYS: u64 = 3 << 10;
 const MOST_BUCKETS: u64 = 1 << 12;
@@ -88,10 +88,6 @@ const MOST_BUCKETS: u64 = 1 << 12;
 const PILE_BYTES: u64 = 512;
 /// When hands are full to one in so many parts, it is looked whether buckets have equal shares.
 const LOOKED_AT: u64 = 8;
-/// Memory for looking candidates up, or for putting them in order, that is worth sharing out to more
-/// threads than there are processors.
-const MANY_BATCH_BYTES: u64 = 512 << 10;
-const MANY_SORTING_BYTES: u64 = 768 << 10;
 /// However little memory there is, so many keys are put in order at once.
 const MIN_SORTED_KEYS: u64 = 8;
 /// Keys that are remembered of a layer, at least, and more if it has more buckets: so many for each.
@@ -119,7 +115,7 @@ impl Candidates {
             spills: Spills::default(),
             n_buckets: 1,
             was_looked_at: false,
-            last: LayersBefore::default(),
+            before: LayersBefore::default(),
         })
     }
 
@@ -132,7 +128,7 @@ impl Candidates {
     ) -> Result<(), Error> {
         let keep = keep(self.shares, self.durable);
         self.log = Log::reopen(self.folder.clone(), keep, &saved.candidates)?;
-        self.last.len = self.log.len();
+        self.before.len = self.log.len();
         // A piece for each hand, whose ordinals then ascend; its keys take several times its bytes.
         let n_at_once = self.shares.sort / (8 * LOG_PIECE_BYTES as u64);
         let n_at_once = n_at_once.clamp(1, means.n_threads as u64) as usize;
@@ -182,7 +178,7 @@ impl Candidates {
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let parcels = self.parcels.capacity() as u64;
-        let sample = 8 * self.last.sample.capacity() as u64;
+        let sample = 8 * self.before.sample.capacity() as u64;
         self.log.data_bytes() + parcels + sample + self.spills.memory_bytes()
     }
 
@@ -191,7 +187,7 @@ impl Candidates {
         if len == 0 {
             return Ok(());
         }
-        // What is new of a piece becomes one of states, whose records are as long as that.
+        // What is new of a piece becomes one of states, whose records must fit a block too.
         let record_bytes = (self.n_in_parcels + len) * record_len(self.log_shape);
         let n_bytes = self.parcels.len() + PARCEL_HEAD + parcel.len();
         if n_bytes.max(record_bytes) > LOG_PIECE_BYTES {
@@ -223,11 +219,19 @@ impl Candidates {
         self.take_back(&hands, n, tiers, means);
         let is_begun = hands.bytes_with(0) > 0;
         if !self.was_looked_at && is_begun && hands.bytes_with(n) > self.shares.hands / LOOKED_AT {
-            // The keys at hand tell of this layer what those of the one before do not.
+            // The keys at hand tell of this layer what those of others do not.
             self.was_looked_at = true;
-            if self.spills.is_empty() && hands.is_lopsided(self.n_buckets) {
-                let is_alike = self.last.shape == hands.shape();
-                let before = if is_alike { &self.last.sample[..] } else { &[] };
+            let n_expected = self.expected_len(&hands, means);
+            let most_bytes = self.sorting_bytes(!self.fits_hands(n_expected, &hands, means));
+            let most = most_bytes / hands.bytes_per_key(means.keyed.key_shape());
+            let is_lopsided = hands.is_lopsided(self.n_buckets, n_expected, most);
+            if self.spills.is_empty() && is_lopsided {
+                let is_alike = self.before.shape == hands.shape();
+                let before = if is_alike {
+                    &self.before.sample[..]
+                } else {
+                    &[]
+                };
                 let spare = means.folder.spare();
                 hands.deal_again(self.n_buckets, before, self.shares.hands, spare)?;
                 self.take_back(&hands, n, tiers, means);
@@ -303,8 +307,8 @@ impl Candidates {
     /// Forgets the candidates, for the next layer; `sample` are keys of some of them, of the newest
     /// layout.
     pub(crate) fn clear(&mut self, sample: Vec<u64>, means: &Means<'_>) -> Result<(), Error> {
-        self.last.len = self.len();
-        self.last.add(sample, means.keyed.key_shape());
+        self.before.len = self.len();
+        self.before.add(sample, means.keyed.key_shape());
         let log = empty_log(&self.folder, self.shares, self.durable)?;
         std::mem::replace(&mut self.log, log).discard()?;
         self.parcels.clear();
@@ -323,8 +327,7 @@ impl Candidates {
         hands_are_empty: bool,
         means: &Means<'_>,
     ) -> u64 {
-        let n_threads = self.resolving_threads(hands_are_empty, means) as u64;
-        let bytes = self.sorting_bytes(hands_are_empty) / n_threads;
+        let bytes = self.sorting_bytes(hands_are_empty) / resolving_threads(means) as u64;
         let shape = means.keyed.key_shape();
         let key_bytes = hands.bytes_per_key(shape) + 8 * shape.n_words as u64 + 14;
         let at_once_bytes = 16 * shape.n_words as u64 + 32;
@@ -341,27 +344,26 @@ impl Candidates {
         }
     }
 
-    /// Threads that find out what is new: half of them mostly wait for the disk, but where memory is
-    /// short they would take it from each other.
-    pub(super) fn resolving_threads(&self, hands_are_empty: bool, means: &Means<'_>) -> usize {
-        let is_plenty = means.batch_bytes >= MANY_BATCH_BYTES
-            || hands_are_empty && self.sorting_bytes(true) >= MANY_SORTING_BYTES;
-        match is_plenty {
-            true => 2 * means.n_threads,
-            false => means.n_threads,
+    /// How many candidates the layer may have.
+    fn expected_len(&self, hands: &Hands, means: &Means<'_>) -> u64 {
+        match self.before.len {
+            0 => 2 * self.shares.hands / hands.bytes_per_key(means.keyed.key_shape()),
+            len => len + len / 4,
         }
+    }
+
+    /// Whether the keys of so many candidates need not be spilled.
+    fn fits_hands(&self, n: u64, hands: &Hands, means: &Means<'_>) -> bool {
+        n * hands.bytes_per_key(means.keyed.key_shape()) <= self.shares.hands
     }
 
     /// How many buckets the layer should have.
     fn wanted_buckets(&self, hands: &Hands, means: &Means<'_>) -> usize {
         let shape = means.keyed.key_shape();
-        let in_hands = self.shares.hands / hands.bytes_per_key(shape);
-        let n_expected = match self.last.len {
-            0 => 2 * in_hands,
-            len => len + len / 4,
-        };
+        let n_expected = self.expected_len(hands, means);
+        let will_spill = !self.fits_hands(n_expected, hands, means);
         // Half of what there is room for, for some are larger than others.
-        let most_keys = self.sorted_keys(hands, n_expected > in_hands, means) / 2;
+        let most_keys = self.sorted_keys(hands, will_spill, means) / 2;
         let wanted = n_expected.div_ceil(most_keys.clamp(1, BUCKET_KEYS));
         let pile_bytes = PILE_BYTES.max(2 * least_page_bytes(shape) as u64);
         let most = self.shares.hands / (means.n_threads as u64 * pile_bytes);
@@ -372,10 +374,10 @@ impl Candidates {
     fn bucket_splitters(&self, tiers: &Tiers, means: &Means<'_>) -> Splitters {
         let shape = means.keyed.key_shape();
         let (n_words, n_buckets) = (shape.n_words, self.n_buckets);
-        let n_sampled = self.last.sample.len() / n_words;
-        if self.last.shape == Some(shape) && n_sampled >= MIN_SAMPLE_KEYS {
+        let n_sampled = self.before.sample.len() / n_words;
+        if self.before.shape == Some(shape) && n_sampled >= MIN_SAMPLE_KEYS {
             let n_buckets = n_buckets.min(n_sampled / 2);
-            return Splitters::sample(n_words, &[&self.last.sample], n_buckets);
+            return Splitters::sample(n_words, &[&self.before.sample], n_buckets);
         }
         // Keys of all layers are not quite like those of this one, but better than nothing.
         let views = Views::new(tiers.segments(), means.keyed);
@@ -416,7 +418,8 @@ fn deal_piece(hand: usize, first: u64, piece: &Slice, means: &Means<'_>) -> Resu
     Ok(())
 }
 
-fn not_whole() -> Error {
+/// What a piece of candidates is if it is not as it was written.
+pub(crate) fn not_whole() -> Error {
     Error::Damaged {
         file: "the log of candidates".to_owned(),
         offset: 0,
@@ -469,8 +472,34 @@ pub(crate) fn read_parents(mut bytes: &[u8]) -> impl Iterator<Item = Parent> {
 
 #[cfg(test)]
 mod tests {
-    use super::{read_parents, write_parents};
+    use super::{LayersBefore, read_parents, write_parents};
     use hadal_store::Parent;
+    use hadal_store::codec::KeyShape;
+
+    #[test]
+    fn keys_of_several_layers_are_remembered_and_of_no_other_layout() {
+        let shape = |version| KeyShape {
+            version,
+            n_bits: 128,
+            n_words: 2,
+        };
+        let layer = |number: u64, n: u64| (0..n).flat_map(|at| [number, at]).collect::<Vec<_>>();
+        let counts = |before: &LayersBefore| {
+            let of = |number: u64| before.sample.chunks(2).filter(move |key| key[0] == number);
+            [1, 2, 3].map(|number| of(number).count())
+        };
+        let mut before = LayersBefore::default();
+        before.add(layer(1, 400), shape(0));
+        assert_eq!(counts(&before), [400, 0, 0]);
+        before.add(layer(2, 800), shape(0));
+        assert_eq!(counts(&before), [400, 400, 0]);
+        before.add(layer(3, 80), shape(0));
+        assert_eq!(counts(&before), [30, 30, 20]);
+        before.add(layer(3, 7), shape(1));
+        assert_eq!(counts(&before), [0, 0, 7]);
+        before.add(Vec::new(), shape(1));
+        assert_eq!(counts(&before), [0, 0, 0]);
+    }
 
     #[test]
     fn parents_come_back_as_they_were() {

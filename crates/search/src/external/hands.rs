@@ -34,13 +34,14 @@ const ORDINAL_BYTES: usize = 10;
 /// Bytes of the smallest page and of the largest, both powers of two.
 const MIN_PAGE: usize = 256;
 const MAX_PAGE: usize = 4096;
-/// So many times as large as others a bucket may become, and it may have one of so many of all keys.
+/// So many times as large as others a bucket may become.
 const MOST_LARGER: u64 = 8;
-const MOST_OF_ALL: u64 = 4;
 /// The keys of a layer before count as one in so many.
 const FORGETTING: u64 = 4;
 /// Pages are allocated together.
 const SLAB_BYTES: usize = PIECE_BYTES;
+/// The same for the parts of a bucket.
+const PART_SLAB_BYTES: usize = 16 << 10;
 
 impl Hands {
     /// Begins with empty hands. Their pages shall take about `bytes` together.
@@ -79,14 +80,16 @@ impl Hands {
         self.hands.clear();
     }
 
-    /// Whether some bucket has far more keys than it would have if `n` buckets shared them. That it
-    /// has somewhat more says little: the first keys of a layer are not like all of them.
-    pub(super) fn is_lopsided(&self, n: usize) -> bool {
+    /// Whether some bucket has far more keys than it would have if `n` buckets shared them, and would
+    /// come to more than `most` if a layer of `n_expected` goes on like that. Otherwise it is better
+    /// left alone, for the first keys of a layer are not like all of them.
+    pub(super) fn is_lopsided(&self, n: usize, n_expected: u64, most: u64) -> bool {
         let n_buckets = self.splitters().map_or(0, Splitters::n_parts);
         let n_keys: Vec<u64> = (0..n_buckets).map(|bucket| self.n_keys(bucket)).collect();
         let largest = n_keys.iter().max().copied().unwrap_or(0);
-        let n_all: u64 = n_keys.iter().sum();
-        largest > n_all / MOST_OF_ALL && largest > MOST_LARGER * n_all.div_ceil(n.max(1) as u64)
+        let n_all = n_keys.iter().sum::<u64>().max(1);
+        let expected = u128::from(largest) * u128::from(n_expected.max(n_all)) / u128::from(n_all);
+        largest > MOST_LARGER * n_all.div_ceil(n.max(1) as u64) && expected > u128::from(most)
     }
 
     /// Cuts the key space anew, into up to `n` buckets by the keys at hand and those `before`, which
@@ -176,7 +179,7 @@ impl Hands {
         }
     }
 
-    /// Bytes that a key of this layout takes, more or less.
+    /// Bytes that a key takes, more or less; of this layout, as long as none was dealt out.
     pub(super) fn bytes_per_key(&self, shape: KeyShape) -> u64 {
         let n_bytes = self.n_dealt_bytes.load(Relaxed);
         match n_bytes.checked_div(self.n_dealt.load(Relaxed)) {
@@ -280,14 +283,16 @@ struct Pile {
 }
 
 impl Hand {
-    /// An empty one for `n_piles` piles of about `bytes` together, whose keys need not come in the
-    /// order of their ordinals.
-    pub(super) fn for_parts(n_piles: usize, shape: KeyShape, bytes: u64) -> Self {
+    /// Begins anew with `n_piles` piles that shall take about `bytes` together, and whose keys need
+    /// not come in the order of their ordinals.
+    pub(super) fn begin_parts(&mut self, n_piles: usize, shape: KeyShape, bytes: u64) {
         let page_bytes = page_bytes(shape, bytes, n_piles);
-        let slab_bytes = SLAB_BYTES.max(page_bytes);
-        let mut hand = Hand::default();
-        hand.begin(n_piles, shape.n_words, page_bytes, slab_bytes);
-        hand
+        self.begin(
+            n_piles,
+            shape.n_words,
+            page_bytes,
+            PART_SLAB_BYTES.max(page_bytes),
+        );
     }
 
     pub(super) fn n_piles(&self) -> usize {
@@ -468,6 +473,7 @@ impl<O: Iterator<Item = u64>> Kernel for PutAll<'_, O> {
             1 => self.put::<1, B>(bits),
             2 => self.put::<2, B>(bits),
             3 => self.put::<3, B>(bits),
+            4 => self.put::<4, B>(bits),
             _ => self.put::<0, B>(bits),
         }
     }
@@ -607,6 +613,7 @@ impl Kernel for Append<'_> {
             1 => self.append::<1, B>(bits),
             2 => self.append::<2, B>(bits),
             3 => self.append::<3, B>(bits),
+            4 => self.append::<4, B>(bits),
             _ => self.append::<0, B>(bits),
         }
     }
@@ -730,16 +737,18 @@ mod tests {
         let splitters = Splitters::sample(2, &[&before], 30);
         assert_eq!(splitters.n_parts(), 30);
         hands.begin(splitters, shape, 2, 100_000, &Arc::default());
-        assert!(!hands.is_lopsided(30));
+        assert!(!hands.is_lopsided(30, 0, 0));
         for (task, keys) in keys.chunks(2 * 70).enumerate() {
             hands.deal(task % 2, keys, 70 * task as u64);
         }
         assert_eq!(hands.n_keys(29), 2000);
-        assert!(hands.is_lopsided(30));
+        assert!(hands.is_lopsided(30, 0, 1999));
+        assert!(!hands.is_lopsided(30, 0, 2000));
+        assert!(hands.is_lopsided(30, 20_000, 19_999));
         hands
             .deal_again(30, &[], 100_000, &Arc::default())
             .expect("no disk is needed");
-        assert!(!hands.is_lopsided(30));
+        assert!(!hands.is_lopsided(30, 0, 0));
         let mut found = vec![None; 2000];
         for bucket in 0..hands.splitters().expect("begun").n_parts() {
             let mut taken = Taken::default();

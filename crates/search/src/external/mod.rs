@@ -31,7 +31,9 @@ mod tiers;
 mod views;
 
 pub(crate) use bitmap::Bitmap;
-pub(crate) use candidates::{Candidates, parcels, read_parents, write_parents};
+pub(crate) use candidates::{
+    Candidates, PARCEL_HEAD, not_whole, parcels, read_parents, write_parents,
+};
 pub(crate) use hands::Hands;
 pub(crate) use preparation::Preparation;
 pub(crate) use resolve::resolve;

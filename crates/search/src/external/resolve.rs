@@ -29,6 +29,19 @@ pub(crate) struct Resolved {
 /// Candidates that keep a thread busy long enough to be worth its waking.
 const PART_KEYS: u64 = 1 << 12;
 
+/// Memory for looking candidates up that is worth sharing out to more threads than there are
+/// processors.
+const MANY_BATCH_BYTES: u64 = 512 << 10;
+
+/// Threads that resolve: half of them mostly wait for the disk, but where memory is short they would
+/// take it from each other.
+pub(super) fn resolving_threads(means: &Means<'_>) -> usize {
+    match means.batch_bytes >= MANY_BATCH_BYTES {
+        true => 2 * means.n_threads,
+        false => means.n_threads,
+    }
+}
+
 /// Finds out which candidates are new.
 pub(crate) fn resolve(
     candidates: &Candidates,
@@ -44,7 +57,7 @@ pub(crate) fn resolve(
     let mut older: Vec<Versioned<'_>> = tiers.segments().map(|segment| views.of(segment)).collect();
     older.reverse();
     let n_words = means.keyed.key_shape().n_words;
-    let n_threads = candidates.resolving_threads(!candidates.spills.is_empty(), means);
+    let n_threads = resolving_threads(means);
     let n_at_once = n_threads.min(n_parts) as u64;
     let resolving = Resolving {
         is_new: &is_new,
@@ -55,7 +68,7 @@ pub(crate) fn resolve(
         means,
     };
     let hands = read(means.hands);
-    let parts = match Buckets::new(&hands, &candidates.spills) {
+    let parts = match Buckets::new(&hands, &candidates.spills, candidates.len()) {
         None => Vec::new(),
         Some(buckets) => {
             let most = candidates.sorted_keys(&hands, !candidates.spills.is_empty(), means);

@@ -81,9 +81,13 @@ impl Settling {
         self.words.clear();
         self.n_new = 0;
         let mut ordinal = self.first;
+        let end = self.first + piece.len as u64;
         for parcel in parcels(piece.bytes()) {
             let taken = parcel.and_then(|(n, bytes)| {
                 self.keys.clear();
+                if n as u64 > end - ordinal {
+                    return None;
+                }
                 let n_bytes = read_differences(bytes, n, n_words, &mut self.keys)?;
                 let mut parents = read_parents(&bytes[n_bytes..]);
                 for key in self.keys.chunks_exact(n_words) {
@@ -102,6 +106,10 @@ impl Settling {
                 self.is_whole = false;
                 return;
             }
+        }
+        if ordinal != end {
+            self.is_whole = false;
+            return;
         }
         let n = self.n_new;
         self.states.clear();
