@@ -47,13 +47,9 @@ impl std::fmt::Display for NoScratch {
 
 /// How a folder is to be used by a search whose data may take `memory_bytes`.
 pub(crate) fn folder_options(memory_bytes: u64, disk_limit: Option<u64>) -> FolderOptions {
-    let usual = FolderOptions::default();
-    // Buffers are part of the data, and must not be most of it. With less than a quarter of a small
-    // budget, streams find no memory to read ahead.
-    let share = usize::try_from(memory_bytes / 4).unwrap_or(usize::MAX);
+    let usual = FolderOptions::for_memory(memory_bytes);
     FolderOptions {
         limit_bytes: disk_limit.unwrap_or(usual.limit_bytes),
-        buffer_bytes: share.min(usual.buffer_bytes),
         ..usual
     }
 }

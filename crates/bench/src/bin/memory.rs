@@ -155,13 +155,7 @@ fn run(workload: &Workload, args: &Args, data_bytes: Option<u64>) -> anyhow::Res
     options.memory_bytes = data_bytes;
     let scratch = tempfile::tempdir_in(&args.disk)?;
     let disk = NativeDisk::open(scratch.path())?;
-    // Buffers count: an eighth of the budget, as much as they need at the most.
-    let buffer_bytes = ((data_bytes / 8) as usize).clamp(1 << 17, 16 << 20);
-    let limits = FolderOptions {
-        buffer_bytes,
-        ..FolderOptions::default()
-    };
-    let (folder, _) = Folder::open(Arc::new(disk), limits)?;
+    let (folder, _) = Folder::open(Arc::new(disk), FolderOptions::for_memory(data_bytes))?;
     let on_disk = OnDisk {
         folder,
         resumable: args.resumable,

@@ -33,6 +33,20 @@ pub struct FolderOptions {
     pub threads: bool,
 }
 
+impl FolderOptions {
+    /// For a search whose data, buffers included, may take `memory_bytes`.
+    pub fn for_memory(memory_bytes: u64) -> Self {
+        let usual = Self::default();
+        // Buffers must not be most of it. With less than a quarter of a small budget, streams find
+        // no memory to read ahead.
+        let share = usize::try_from(memory_bytes / 4).unwrap_or(usize::MAX);
+        Self {
+            buffer_bytes: share.min(usual.buffer_bytes),
+            ..usual
+        }
+    }
+}
+
 impl Default for FolderOptions {
     fn default() -> Self {
         Self {
