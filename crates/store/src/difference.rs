@@ -130,8 +130,7 @@ impl<'a, K: Iterator<Item = &'a [u64]>> WriteAll<'_, K> {
         let mut end = self.out.len();
         for key in self.keys {
             if self.out.len() < end + most {
-                self.out
-                    .resize((2 * end + most).max(self.out.capacity()), 0);
+                self.out.resize(2 * end + most, 0);
             }
             end += write_difference(bits, &key[..n_words], &mut before, &mut self.out[end..]);
         }

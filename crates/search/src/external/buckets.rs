@@ -444,18 +444,10 @@ impl RowReader<'_> {
             taken.append(piece, &mut LastKey::none(newest))?;
         } else {
             let shape = self.keyed.codec.shape(version);
-            let recoder = self.keyed.codec.recoder(version, newest.version);
             let mut older = Taken::default();
             older.append(piece, &mut LastKey::none(shape))?;
             taken.ordinals.append(&mut older.ordinals);
-            let mut made = vec![0; newest.n_words];
-            for key in older.keys.chunks_exact(shape.n_words) {
-                assert!(
-                    recoder.recode(key, &mut made),
-                    "newer layouts have room for all"
-                );
-                taken.keys.extend_from_slice(&made);
-            }
+            (self.keyed).keys_of_words(version, &older.keys, &mut taken.keys);
         }
         *bytes = rest;
         let ordinals = &taken.ordinals[n_before..];
