@@ -145,11 +145,19 @@ impl Found {
     }
 }
 
+/// Whether the folder at `path` has what a run needs to go on.
+pub(crate) fn has_run(path: &Path) -> bool {
+    path.join(MANIFEST).is_file()
+}
+
 /// The run in the folder at `path`.
 pub(crate) fn find(path: &Path) -> anyhow::Result<Found> {
-    let nothing = || anyhow!("there is no run in `{}`", path.display());
+    let nothing = || match path.is_dir() {
+        true => anyhow!("there is no run in `{}`", path.display()),
+        false => anyhow!("there is no folder `{}`", path.display()),
+    };
     // Nothing is made in a folder that is none of ours.
-    if !path.join(MANIFEST).is_file() {
+    if !has_run(path) {
         return Err(nothing());
     }
     let disk = open(path)?;

@@ -178,8 +178,8 @@ pub(crate) struct StrategyArgs {
 /// What changes no result: means and output. A run that is resumed may be given others.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Hard budget for everything the process holds, e.g. 300M or 2G [default: half of what is
-    /// available]
+    /// Budget for everything the process holds, e.g. 300M or 2G; kept to within 16M [default: half
+    /// of what is available]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size, help_heading = "Resources")]
     pub(crate) memory: Option<u64>,
 
@@ -222,13 +222,23 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = ColorName::Auto, help_heading = "Output")]
     pub(crate) color: ColorName,
 
-    /// Print the verdict only
+    /// Print the verdict only, and no progress unless --progress asks for it
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub(crate) quiet: bool,
 
     /// Print more: firings of every rule, states of every layer
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
+}
+
+impl RunArgs {
+    /// How progress is shown: not at all where only the verdict is wanted, unless someone says how.
+    pub(crate) fn shown_progress(&self) -> ProgressName {
+        match self.progress {
+            ProgressName::Auto if self.quiet => ProgressName::None,
+            progress => progress,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -85,10 +85,15 @@ impl Plan {
     pub(crate) fn check_budget(&self) -> anyhow::Result<()> {
         let floor = memory::peak_bytes().max(MIN_BUDGET_BYTES);
         if self.budget_bytes < floor {
+            let [asked, floor] = match [self.budget_bytes, floor].map(units::bytes) {
+                // They differ by less than is shown.
+                [asked, least] if asked == least => {
+                    [self.budget_bytes, floor].map(|bytes| format!("{bytes} bytes"))
+                }
+                shown => shown,
+            };
             anyhow::bail!(
-                "a memory budget of {} is too small for this model; it needs at least {}",
-                units::bytes(self.budget_bytes),
-                units::bytes(floor)
+                "a memory budget of {asked} is too small for this model; it needs at least {floor}"
             );
         }
         Ok(())

@@ -137,6 +137,8 @@ impl Display {
 
     fn update_rate(&mut self, now: Instant, transitions: u64) {
         match self.last {
+            // Those of an earlier run come before any of this one.
+            None if transitions == 0 => {}
             None => self.last = Some((now, transitions)),
             Some((then, before)) => {
                 let passed = now.duration_since(then).as_secs_f64();

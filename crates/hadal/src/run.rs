@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context;
@@ -93,14 +93,13 @@ pub(crate) fn run(
         // No other run can go on with what a paper's strategy leaves.
         place.kept = None;
     }
-    // Opened before the search, so that a bad path costs nothing.
     let record_file = match &args.json {
-        Some(path) if path.as_os_str() != "-" => Some(create(path)?),
+        Some(path) if path.as_os_str() != "-" => Some(RecordFile::open(path)?),
         _ => None,
     };
 
     let folder = taken.place.as_ref().map(|place| place.folder.clone());
-    let mut display = Display::new(args.progress, folder);
+    let mut display = Display::new(args.shown_progress(), folder);
     let before_search = started.elapsed().as_secs_f64();
     let result = match strategy {
         Some(strategy) => {
@@ -148,7 +147,8 @@ pub(crate) fn run(
         loaded: &loaded,
         outcome: &outcome,
         shown: &shown,
-        resumable: taken.place.as_ref().and_then(|place| place.kept.as_deref()),
+        is_resumed: taken.manifest.is_some(),
+        resumable: taken.resumable(),
         no_scratch: taken.no_scratch.as_ref(),
         shortage: display.shortage(&outcome),
         first_state_seconds: first_layer.map(|seconds| before_search + seconds),
@@ -172,7 +172,7 @@ pub(crate) fn run(
         let mut text = serde_json::to_string_pretty(&Record::new(&summary, trace_seconds))?;
         text.push('\n');
         delivered = delivered.and(match record_file {
-            Some(mut file) => deliver(&mut file, &text, "the run record"),
+            Some(file) => file.deliver(&text),
             None => deliver(&mut io::stdout(), &text, "the run record"),
         });
     }
@@ -196,6 +196,14 @@ struct Taken {
     /// The manifest of the run to go on with.
     manifest: Option<Vec<u8>>,
     no_scratch: Option<NoScratch>,
+}
+
+impl Taken {
+    /// The folder that a later run can go on with.
+    fn resumable(&self) -> Option<&Path> {
+        let kept = self.place.as_ref()?.kept.as_deref();
+        kept.filter(|path| disk::has_run(path))
+    }
 }
 
 fn take(start: Start<'_>, options: FolderOptions) -> anyhow::Result<Taken> {
@@ -264,8 +272,43 @@ fn deliver(to: &mut dyn Write, text: &str, what: &str) -> anyhow::Result<()> {
     }
 }
 
-fn create(path: &Path) -> anyhow::Result<File> {
-    File::create(path).with_context(|| format!("cannot write `{}`", path.display()))
+/// Where the run record goes. It is opened before the search, so that a bad path costs nothing, and
+/// left as it was until there is a record.
+struct RecordFile {
+    path: PathBuf,
+    file: File,
+    /// Whether there was no such file, and there is no record yet.
+    is_useless: bool,
+}
+
+impl RecordFile {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let is_useless = !path.exists();
+        let mut options = File::options();
+        let opened = options.write(true).create(true).truncate(false).open(path);
+        Ok(RecordFile {
+            path: path.to_owned(),
+            file: opened.with_context(|| format!("cannot write `{}`", path.display()))?,
+            is_useless,
+        })
+    }
+
+    fn deliver(mut self, text: &str) -> anyhow::Result<()> {
+        self.is_useless = false;
+        // Pipes and devices have nothing to be cut off.
+        if self.file.metadata().is_ok_and(|about| about.is_file()) {
+            (self.file.set_len(0)).context("cannot write the run record")?;
+        }
+        deliver(&mut self.file, text, "the run record")
+    }
+}
+
+impl Drop for RecordFile {
+    fn drop(&mut self) {
+        if self.is_useless {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// Says why there is no verdict.
@@ -277,6 +320,13 @@ fn search_error(error: &Error, loaded: &Loaded, taken: &Taken) -> Exit {
         let folder = folder.map_or(String::new(), |path| format!(" in `{}`", path.display()));
         eprintln_lossy(&format!("{name}: the search cannot go on{folder}: {error}"));
         return exit::of_store_error(error);
+    }
+    if let Error::LostPath { violation, source } = error {
+        let found = summary::described(violation);
+        eprintln_lossy(&format!(
+            "{name}: {found}, but how it comes to that cannot be read: {source}"
+        ));
+        return exit::of_store_error(source);
     }
     let (exit, hint) = match error {
         Error::NoStartstate => (Exit::Usage, ""),

@@ -2,6 +2,7 @@
 //!
 //! At once means without waiting for the search; a folder that nobody else needs is still deleted.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_model::Stop;
@@ -44,6 +45,9 @@ pub(crate) fn listen() -> std::io::Result<()> {
                     _ if STOP.is_raised() => {
                         LEAVING.store(true, Ordering::SeqCst);
                         disk::delete_scratch();
+                        let told = "stopped at once; nothing is proved, and of a folder that was \
+                                    given with --disk what was last saved is left";
+                        let _ = writeln!(std::io::stderr(), "{told}");
                         std::process::exit(Exit::Incomplete.code().into())
                     }
                     _ => STOP.raise(),

@@ -32,6 +32,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) loaded: &'a Loaded,
     pub(crate) outcome: &'a Outcome,
     pub(crate) shown: &'a [Shown],
+    /// Whether an earlier run began it.
+    pub(crate) is_resumed: bool,
     /// The folder that a later run can go on with.
     pub(crate) resumable: Option<&'a Path>,
     /// What was short, if it was room on the disk.
@@ -83,7 +85,7 @@ impl Summary<'_> {
                 None => "every reachable state was visited, and all is well".to_owned(),
             },
             Verdict::Violated => match self.shown {
-                [one] => format!("{}{}", describe(&one.violation), after(&one.violation)),
+                [one] => described(&one.violation),
                 many => format!("{} violations", many.len()),
             },
             Verdict::Incomplete => self.why_incomplete(),
@@ -257,12 +259,18 @@ impl Summary<'_> {
                 let _ = writeln!(out, "  {label:<11}  {text}");
             }
         }
-        let speed = outcome.transitions as f64 / outcome.seconds.search.max(1e-9);
+        // Of a run that went on it is not known here how many of them are from before.
+        let speed = match self.is_resumed {
+            true => "since it was resumed".to_owned(),
+            false => {
+                let speed = outcome.transitions as f64 / outcome.seconds.search.max(1e-9);
+                format!("{} transitions/s", rate(speed).trim_end())
+            }
+        };
         let _ = writeln!(
             out,
-            "  time         {}  ({} transitions/s, {}, {})",
+            "  time         {}  ({speed}, {}, {})",
             seconds(self.total_seconds),
-            rate(speed).trim_end(),
             counted(self.plan.threads as u64, "thread"),
             name_of(self.question.engine),
         );
@@ -413,10 +421,19 @@ impl Summary<'_> {
             ),
             None => "how much for the whole run is unknown yet, for layers still grow".to_owned(),
         };
+        // A folder of its own is gone by now.
+        let used = match self.outcome.disk.used_bytes {
+            0 => self.outcome.disk.peak_bytes,
+            used => used,
+        };
+        let what = match self.args.disk_limit {
+            Some(limit) => format!("the limit of {} is reached", bytes(limit)),
+            None => "disk is full".to_owned(),
+        };
         let _ = writeln!(
             out,
-            "\n  disk is full: {} are used ({:.1} bytes a state); this layer needs at least {} more, {whole}",
-            bytes(self.outcome.disk.used_bytes),
+            "\n  {what}: {} are used ({:.1} bytes a state); this layer needs at least {} more, {whole}",
+            bytes(used),
             self.disk_bytes_per_state(),
             bytes(shortage.layer_bytes),
         );
@@ -534,6 +551,11 @@ pub(crate) fn without_search(loaded: &Loaded, style: Style) -> String {
         let _ = writeln!(out, "  symmetric in {symmetry}");
     }
     out
+}
+
+/// What is wrong and when, in one line.
+pub(crate) fn described(violation: &Violation) -> String {
+    format!("{}{}", describe(violation), after(violation))
 }
 
 /// What is wrong, in one line.

@@ -232,7 +232,7 @@ fn a_stopped_run_says_how_to_resume_it() {
     let short = run
         .stdout
         .lines()
-        .find(|line| line.contains("disk is full"));
+        .find(|line| line.contains("the limit of 500.0 KiB is reached: "));
     let short = short.expect("a line about the disk");
     for part in ["are used", "bytes a state", "at least", "the whole run"] {
         assert!(short.contains(part), "{short}");
@@ -328,12 +328,12 @@ fn the_folder_keeps_the_question_and_the_text() {
 #[test]
 fn what_is_no_run_is_not_resumed_and_not_touched() {
     let parent = folder();
-    assert_refused(&hadal(&["resume", "no/such/folder"]), "there is no run in");
+    assert_refused(&hadal(&["resume", "no/such/folder"]), "there is no folder");
     assert_refused(
         &hadal(&["resume", text(parent.path())]),
         "there is no run in",
     );
-    assert_refused(&hadal(&["resume", "README.md"]), "there is no run in");
+    assert_refused(&hadal(&["resume", "README.md"]), "there is no folder");
     assert_eq!(n_entries(parent.path()), 0);
 }
 
@@ -497,6 +497,71 @@ fn a_damaged_folder_is_named_and_never_believed() {
         assert_eq!(run.code, 4, "{args:?}: {}{}", run.stdout, run.stderr);
         assert!(run.stderr.contains("MANIFEST is damaged"), "{}", run.stderr);
     }
+}
+
+/// Counters that take a while, and whose last state is bad.
+const COUNTERS: &str = r#"
+const N: 160;
+var a: 0..N; b: 0..N; c: 0..N;
+startstate begin a := 0; b := 0; c := 0; end;
+rule "a" a < N ==> begin a := a + 1; end;
+rule "b" b < N ==> begin b := b + 1; end;
+rule "c" c < N ==> begin c := c + 1; end;
+invariant "not the last" !(a = N & b = N & c = N);
+"#;
+
+#[test]
+fn what_was_found_is_told_though_the_path_to_it_is_damaged() {
+    let parent = folder();
+    let model = parent.path().join("counters.m");
+    fs::write(&model, COUNTERS).expect("it can be written");
+    let flip = |parents: &Path, at: usize| {
+        let mut bytes = fs::read(parents).unwrap_or_default();
+        *bytes.get_mut(at)? ^= 1;
+        fs::write(parents, bytes).ok()
+    };
+    // A run that was stopped when its manifest knew two blocks of parents: what was written after
+    // the last commit is written again and not read, and the last block is read at the beginning.
+    let stopped = |milliseconds: u32| {
+        let path = parent.path().join(format!("after-{milliseconds}"));
+        let limit = format!("{milliseconds}ms");
+        let flags = ["--data-memory", "2M", "--time-limit", &limit, "-q"];
+        let run = hadal(&[&["check", text(&model), "--disk", text(&path)][..], &flags].concat());
+        assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+        assert_eq!(run.stderr, "", "nothing but the verdict was asked for");
+        let parents = path.join("prnt-00000000.hadal");
+        flip(&parents, 70_000)?;
+        let is_known = hadal(&["resume", text(&path), "--verify"]).code == 4;
+        flip(&parents, 70_000)?;
+        is_known.then_some((path, parents))
+    };
+    let (path, parents) = (1..)
+        .find_map(|i| stopped(100 * i))
+        .expect("it takes a while");
+    flip(&parents, 5000).expect("the first block is there");
+    let record = parent.path().join("run.json");
+    let resume = ["resume", text(&path), "--json", text(&record)];
+    let run = hadal(&[&resume[..], &["--progress", "none"]].concat());
+    assert_eq!(run.code, 4, "{}{}", run.stdout, run.stderr);
+    for part in [
+        "invariant \"not the last\" is false, after 480 steps",
+        "prnt-00000000.hadal is damaged",
+    ] {
+        assert!(run.stderr.contains(part), "{}", run.stderr);
+    }
+    assert!(!record.exists(), "there is no record");
+    fs::write(&record, "kept").expect("it can be written");
+    assert_eq!(hadal(&resume).code, 4);
+    assert_eq!(fs::read_to_string(&record).ok().as_deref(), Some("kept"));
+}
+
+#[test]
+fn without_room_for_a_manifest_no_one_is_told_to_go_on() {
+    let parent = folder();
+    let path = parent.path().join("run");
+    let run = puzzle(&["--disk", text(&path), "--disk-limit", "0"]);
+    assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+    assert!(!run.stdout.contains("hadal resume"), "{}", run.stdout);
 }
 
 /// The longer way: `cargo test --release -p hadal --test disk -- --ignored kills`.

@@ -115,7 +115,13 @@ impl<'a> Conclusion<'a> {
         let mut is_traced = false;
         for violation in &mut self.violations {
             if let (Some(ordinal), None) = (violation.ordinal, &violation.path) {
-                let path = path_to(ordinal)?;
+                let path = path_to(ordinal).map_err(|error| match error {
+                    Error::Store(source) => Error::LostPath {
+                        violation: Box::new(violation.clone()),
+                        source,
+                    },
+                    error => error,
+                })?;
                 // Not every search knows depths before.
                 violation.depth = path.steps.len().saturating_sub(1) as u32;
                 violation.path = Some(path);

@@ -1,6 +1,6 @@
 //! Why a search ends without a verdict.
 
-use crate::StoreKind;
+use crate::{StoreKind, Violation};
 
 /// What keeps a search from giving an [`Outcome`](crate::Outcome).
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +40,14 @@ pub enum Error {
     /// Something went wrong with what is on disk.
     #[error(transparent)]
     Store(#[from] hadal_store::Error),
+    /// A violation was found, but not how it is reached.
+    #[error("the path to a violation cannot be read: {source}")]
+    LostPath {
+        /// What was found.
+        violation: Box<Violation>,
+        /// What is wrong with what is on disk.
+        source: hadal_store::Error,
+    },
     /// An option that the strategy cannot honour.
     #[error("the strategy `{strategy}` cannot have {option}: {why}")]
     Unsupported {

@@ -20,8 +20,8 @@ use hadal_store::{Error as StoreError, Keep, Log, N_PARTITIONS};
 
 use crate::crew::Crew;
 use crate::external::{
-    Bitmap, Candidates, External, Means, Preparation, Settling, Shares, Tiers, not_whole, resolve,
-    sort_reserve, sweep,
+    Bitmap, Candidates, External, Means, Preparation, Settling, Shares, Tiers, damaged_log,
+    resolve, sort_reserve, sweep,
 };
 use crate::shared::{Job, Shared, lock, read, write};
 use crate::sizes::Sizes;
@@ -207,6 +207,9 @@ impl<'a> Rounds<'a> {
             let since = Instant::now();
             self.phase(job, n_expanding, false);
             self.seconds.expand += since.elapsed().as_secs_f64();
+            if !self.is_whole() {
+                return Err(damaged_log("states").into());
+            }
             if self.is_stopped() {
                 return Ok(Some(Halt::Stopped));
             }
@@ -676,7 +679,7 @@ impl<'a> Rounds<'a> {
                     return Ok(Some(Halt::Stopped));
                 }
                 if !piece.is_whole {
-                    return Err(not_whole().into());
+                    return Err(damaged_log("candidates").into());
                 }
                 let remarks = std::mem::take(&mut piece.remarks);
                 self.take_remarks(remarks)?;
@@ -813,6 +816,12 @@ impl<'a> Rounds<'a> {
         );
     }
 
+    /// Whether the blocks of all tasks are what was written.
+    fn is_whole(&self) -> bool {
+        let round = read(&self.shared.round);
+        (round.active.iter()).all(|&slot| read(&self.shared.tasks[slot]).is_whole)
+    }
+
     fn is_stopped(&self) -> bool {
         self.shared.stop.is_raised()
             || read(&self.shared.round)
@@ -867,7 +876,7 @@ fn assign_pieces(
         }
         let piece = log.read_piece(*next)?;
         let first = *next;
-        *next += piece.len as u64;
+        *next += piece.n_records() as u64;
         log.forget_before(*next)?;
         write(settling).assign(piece, first);
         n_pieces += 1;

@@ -39,7 +39,7 @@ impl Sizes {
         let window_blocks = options.window_blocks.max(1);
         let task_bytes = TASK_BYTES.min(options.memory_bytes / BUFFER_SHARE / window_blocks as u64);
         // A block's own states take a quarter of the buffers at most.
-        let per_source = shape.state_len.max(1) as u64;
+        let per_source = Task::bytes_for_source(shape, visited).max(1) as u64;
         let block_len = (options.block_len as u64)
             .min(task_bytes / 4 / per_source)
             .clamp(1, 1 << 16) as usize;

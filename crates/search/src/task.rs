@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hadal_model::{Expander, Flow, PAD_BYTES, Shape, Source, States, Successors};
 use hadal_store::disk::Parents;
 use hadal_store::{
-    Keys, N_PARTITIONS, Parent, Slice, hash_state, partition_of, record_len, write_differences,
-    write_record,
+    Keys, N_PARTITIONS, Parent, Slice, hash_state, partition_of, write_differences, write_records,
 };
 
 use crate::external::write_parents;
@@ -32,6 +31,8 @@ pub(crate) struct Task {
     sources: Vec<u8>,
     /// Scratch for keys on their way to states.
     words: Vec<u64>,
+    /// Whether the records are what was written.
+    pub(crate) is_whole: bool,
     /// Its successors.
     pub(crate) kernel: Kernel,
     /// What happened at its states, all of them together; final when [`Task::is_full`] is false.
@@ -48,7 +49,8 @@ pub(crate) struct Task {
     survivor_keys: Vec<u64>,
     /// Their records, for the log.
     records: Arc<[u8]>,
-    /// Or, where it is not known yet whether they are new, their keys by their differences, and parents.
+    /// Or, where it is not known yet whether they are new, their keys by their differences, and
+    /// parents. Scratch for records before that.
     parcel: Vec<u8>,
     /// How they were found.
     parents: Parents,
@@ -90,6 +92,7 @@ impl Task {
             slices: Vec::new(),
             sources: Vec::new(),
             words: Vec::new(),
+            is_whole: true,
             kernel: Kernel::new(shape, 1),
             names: Names::default(),
             happened: Happened::default(),
@@ -119,11 +122,16 @@ impl Task {
         };
         let survivor = 4 + shape.state_len.max(key_len) + 1 + 8 * shape.goal_words();
         let columns = Names::bytes_for_state(visited) + 1 + survivor;
-        let sources = match visited {
-            Visited::Numbers(_) => 0,
-            Visited::Keys(_) => block_len * shape.state_len,
-        };
+        let sources = block_len * Self::bytes_for_source(shape, visited);
         (Successors::bytes_for(shape, capacity) + capacity * columns + sources) as u64
+    }
+
+    /// Memory for a state of a block: the state and its key, where it must be made of that.
+    pub(crate) fn bytes_for_source(shape: &Shape, visited: &Visited) -> usize {
+        match visited {
+            Visited::Numbers(_) => 0,
+            Visited::Keys(keyed) => shape.state_len + 8 * keyed.codec.newest().n_words,
+        }
     }
 
     /// Begins with a new block. Where it lies in a log, `slices` are its records.
@@ -177,8 +185,10 @@ impl Task {
                 work(&mut self.kernel, Some(block));
             }
             (Block::States { len, .. }, Visited::Keys(keyed)) => {
-                if self.sources.is_empty() {
-                    self.gather_sources(keyed);
+                if self.sources.is_empty() && self.gather_sources(keyed).is_none() {
+                    self.is_whole = false;
+                    self.kernel.flow = Flow::Stopped;
+                    return;
                 }
                 let block = States::new(&self.sources, state_len, len);
                 work(&mut self.kernel, Some(block));
@@ -186,11 +196,12 @@ impl Task {
         }
     }
 
-    fn gather_sources(&mut self, keyed: &Keyed) {
+    fn gather_sources(&mut self, keyed: &Keyed) -> Option<()> {
         for slice in self.slices.drain(..) {
-            keyed.decode(&slice, &mut self.words, &mut self.sources);
+            keyed.decode(&slice, &mut self.words, &mut self.sources)?;
         }
         self.sources.resize(self.sources.len() + PAD_BYTES, 0);
+        Some(())
     }
 
     /// Fills the buffer with candidates: canonical successors and their names, by partition.
@@ -274,14 +285,14 @@ impl Task {
             .resize(self.survivor_states.len() + PAD_BYTES, 0);
         match visited {
             Visited::Numbers(_) => self.names.rank(&self.survivors),
-            // Their records are the states themselves.
-            Visited::Keys(keyed) if keyed.codec.is_plain() => {
-                self.records = self.survivor_states().into();
-            }
             Visited::Keys(keyed) => {
-                let mut records = Vec::new();
-                self.write_records(keyed, &mut records);
-                self.records = records.into();
+                let mut records = std::mem::take(&mut self.parcel);
+                records.clear();
+                let n_words = keyed.codec.newest().n_words;
+                let keys = self.of_survivors(&self.names.words, n_words);
+                write_records(n_words, keys, &mut records);
+                self.records = records.as_slice().into();
+                self.parcel = records;
             }
         }
         let mut parents = std::mem::take(&mut self.parents);
@@ -301,14 +312,6 @@ impl Task {
             n += usize::from(*is_new.get_mut());
         }
         self.survivors.truncate(n);
-    }
-
-    fn write_records(&self, keyed: &Keyed, records: &mut Vec<u8>) {
-        let shape = keyed.codec.newest();
-        records.reserve(self.survivors.len() * record_len(shape) + PAD_BYTES);
-        for key in self.of_survivors(&self.names.words, shape.n_words) {
-            write_record(key, shape, records);
-        }
     }
 
     /// Evaluates the properties on the survivors.

@@ -130,16 +130,28 @@ impl Keyed {
         Ok(read(&self.set).data_bytes())
     }
 
-    /// Appends to `states` the states of some records; `words` is scratch.
-    pub(crate) fn decode(&self, slice: &Slice, words: &mut Vec<u64>, states: &mut Vec<u8>) {
-        let Slice { version, len, .. } = *slice;
-        if self.codec.is_plain() {
-            states.extend_from_slice(slice.bytes());
-            return;
-        }
+    /// Appends to `states` the states of some records; `words` is scratch. `None` if these are not
+    /// what was written.
+    pub(crate) fn decode(
+        &self,
+        slice: &Slice,
+        words: &mut Vec<u64>,
+        states: &mut Vec<u8>,
+    ) -> Option<()> {
         words.clear();
-        read_records(slice.bytes(), len, self.codec.shape(version), words);
-        self.codec.decode(version, words, states);
+        self.read_records(slice, words)?;
+        self.codec.decode(slice.version, words, states);
+        Some(())
+    }
+
+    /// Appends the keys of some records, as the codec made them; `None` if these are not what was
+    /// written.
+    pub(crate) fn read_records(&self, slice: &Slice, words: &mut Vec<u64>) -> Option<()> {
+        if slice.version > self.codec.newest().version {
+            return None;
+        }
+        let n_words = self.codec.shape(slice.version).n_words;
+        read_records(&slice.bytes, slice.records.clone(), n_words, words)
     }
 }
 

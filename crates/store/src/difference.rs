@@ -6,12 +6,17 @@
 //! of the bytes that differ, word after word, the lowest byte of a word first. The first key differs
 //! from zero.
 
+use std::ops::Range;
+
 use crate::bits::{self, Bits, Kernel};
 
 /// Bytes that a key of `n_words` words takes at most, and that there must be room for.
 pub const fn difference_bytes(n_words: usize) -> usize {
     9 * n_words
 }
+
+/// Room is made for so many keys at once.
+const ROOM_KEYS: usize = 64;
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = LOW_BITS << 7;
@@ -83,17 +88,17 @@ pub fn write_differences<'a>(
     bits::run(WriteAll { n_words, keys, out });
 }
 
-/// Appends the words of the `n` keys with which `bytes` begin; returns how many bytes they took, or
-/// `None` if there are less.
+/// Appends the words of the keys number `wanted` of those with which `bytes` begin; returns how many
+/// bytes these and all before them took, or `None` if there are less.
 pub fn read_differences(
     bytes: &[u8],
-    n: usize,
+    wanted: Range<usize>,
     n_words: usize,
     words: &mut Vec<u64>,
 ) -> Option<usize> {
     bits::run(ReadAll {
         bytes,
-        n,
+        wanted,
         n_words,
         words,
     })
@@ -130,7 +135,7 @@ impl<'a, K: Iterator<Item = &'a [u64]>> WriteAll<'_, K> {
         let mut end = self.out.len();
         for key in self.keys {
             if self.out.len() < end + most {
-                self.out.resize(2 * end + most, 0);
+                self.out.resize(end + ROOM_KEYS * most, 0);
             }
             end += write_difference(bits, &key[..n_words], &mut before, &mut self.out[end..]);
         }
@@ -140,7 +145,7 @@ impl<'a, K: Iterator<Item = &'a [u64]>> WriteAll<'_, K> {
 
 struct ReadAll<'a> {
     bytes: &'a [u8],
-    n: usize,
+    wanted: Range<usize>,
     n_words: usize,
     words: &'a mut Vec<u64>,
 }
@@ -166,14 +171,16 @@ impl ReadAll<'_> {
     fn read<const W: usize, B: Bits>(self, bits: B) -> Option<usize> {
         let n_words = if W == 0 { self.n_words } else { W };
         // Each key takes a byte for a word or more, so damaged numbers ask for no more than that.
-        let n_words_in_all = self.n.checked_mul(n_words)?;
-        if n_words_in_all > self.bytes.len() {
+        if self.wanted.end.checked_mul(n_words)? > self.bytes.len() {
             return None;
         }
-        self.words.reserve(n_words_in_all);
+        self.words.reserve(self.wanted.len() * n_words);
         let mut before = vec![0; n_words];
         let mut at = 0;
-        for _ in 0..self.n {
+        for _ in 0..self.wanted.start {
+            at += read_difference(bits, self.bytes.get(at..)?, &mut before)?;
+        }
+        for _ in self.wanted {
             at += read_difference(bits, self.bytes.get(at..)?, &mut before)?;
             self.words.extend_from_slice(&before);
         }
@@ -218,16 +225,29 @@ mod tests {
                 let mut bytes = vec![7];
                 write_differences(n_words, keys.chunks(n_words), &mut bytes);
                 let mut words = vec![9];
-                let n_bytes = read_differences(&bytes[1..], n, n_words, &mut words);
+                let n_bytes = read_differences(&bytes[1..], 0..n, n_words, &mut words);
                 assert_eq!(n_bytes, Some(bytes.len() - 1));
                 assert_eq!(words[1..], keys);
                 // What follows makes no difference.
                 bytes.extend([0xff; 20]);
                 words.clear();
-                let n_bytes = read_differences(&bytes[1..], n, n_words, &mut words);
+                let n_bytes = read_differences(&bytes[1..], 0..n, n_words, &mut words);
                 assert_eq!(n_bytes, Some(bytes.len() - 21));
                 assert_eq!(words, keys);
             }
+        }
+    }
+
+    #[test]
+    fn keys_in_the_middle_are_read_without_those_around_them() {
+        let mut rng = Pcg64Mcg::seed_from_u64(8);
+        let keys = keys(&mut rng, 2, 100);
+        let mut bytes = Vec::new();
+        write_differences(2, keys.chunks(2), &mut bytes);
+        for wanted in [0..100, 0..0, 0..1, 17..40, 99..100, 100..100] {
+            let mut words = Vec::new();
+            read_differences(&bytes, wanted.clone(), 2, &mut words).expect("they are there");
+            assert_eq!(words, keys[2 * wanted.start..2 * wanted.end]);
         }
     }
 
@@ -268,11 +288,12 @@ mod tests {
         write_differences(3, keys.chunks(3), &mut bytes);
         for len in 0..bytes.len() {
             assert_eq!(
-                read_differences(&bytes[..len], 20, 3, &mut Vec::new()),
+                read_differences(&bytes[..len], 0..20, 3, &mut Vec::new()),
                 None
             );
         }
-        let most = usize::MAX;
-        assert_eq!(read_differences(&bytes, most, 3, &mut Vec::new()), None);
+        for wanted in [0..usize::MAX, 20..21, usize::MAX..usize::MAX] {
+            assert_eq!(read_differences(&bytes, wanted, 3, &mut Vec::new()), None);
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! Records of states in the order of their ordinals: what is still to be expanded, and with a
 //! folder what a later run needs to go on.
 //!
-//! A record is a state's key as bytes (see [`record`](crate::write_record)), or whatever those who
-//! append have made of it.
 //! Records come and go in *pieces*, whole results of one block of work, so that many threads can
-//! make them and nothing is copied; a piece remembers in which layout its keys are.
+//! make them and nothing is copied. How records lie in a piece is known to those who append them
+//! (for states see [`write_records`](crate::write_records)). A piece remembers in which layout its
+//! keys are.
 //!
 //! Without a folder all pieces are in memory. With one, pieces are written where memory would pass
 //! its limit, or all of them where a later run may need them; and they are read back in the order
@@ -51,16 +51,16 @@ struct Place {
 pub struct Slice {
     /// Version of the layout.
     pub version: u32,
-    /// Number of records.
-    pub len: usize,
-    bytes: Arc<[u8]>,
-    range: Range<usize>,
+    /// Which records of the piece.
+    pub records: Range<usize>,
+    /// All of the piece.
+    pub bytes: Arc<[u8]>,
 }
 
 impl Slice {
-    /// The records, one after the other.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[self.range.clone()]
+    /// Number of records.
+    pub fn n_records(&self) -> usize {
+        self.records.len()
     }
 }
 
@@ -111,12 +111,32 @@ impl Keep {
 struct Segment {
     number: u64,
     end: u64,
+    /// Whether no more is appended to it.
+    is_full: bool,
     content: Content,
 }
 
 enum Content {
-    Growing(Box<BlockWriter>),
+    /// Blocks may be on their way.
+    Written(Box<BlockWriter>),
     Ended(BlockFile),
+}
+
+impl Segment {
+    fn n_blocks(&self) -> u32 {
+        match &self.content {
+            Content::Written(writer) => writer.n_blocks(),
+            Content::Ended(file) => file.n_blocks(),
+        }
+    }
+
+    /// Gives up the file.
+    fn discard(self, folder: &Folder) -> Result<(), Error> {
+        match self.content {
+            Content::Written(writer) => writer.discard(),
+            Content::Ended(file) => folder.retire(file.name()),
+        }
+    }
 }
 
 /// A file of a log, as a manifest lists it.
@@ -136,10 +156,16 @@ const PIECE_BYTES: u64 = (size_of::<Piece>() + 16) as u64;
 /// In a block, before the bytes of each piece: ordinal of the first record, number of records,
 /// version of the layout, number of bytes.
 const HEAD_BYTES: usize = 8 + 4 + 4 + 4;
-/// A file takes so many blocks before another one is begun.
-const SEGMENT_BLOCKS: u32 = 256;
+/// A log has about so many files, whose lengths grow with it. A file stays until the last of its
+/// records is given up, so few of them take room without need; all are open, so many must not be.
+const N_SEGMENTS: u32 = 16;
+/// Blocks of the shortest full file, and of the longest.
+const MIN_SEGMENT_BLOCKS: u32 = 32;
+const MAX_SEGMENT_BLOCKS: u32 = 1 << 14;
 /// A larger piece does not fit a block.
 pub const MAX_PIECE_BYTES: usize = BLOCK_BYTES - HEAD_BYTES;
+/// Two pieces that are no larger fit a block.
+pub const HALF_PIECE_BYTES: usize = BLOCK_BYTES / 2 - HEAD_BYTES;
 
 impl Log {
     /// An empty log.
@@ -232,6 +258,7 @@ impl Log {
             disk.segments.push_back(Segment {
                 number,
                 end: log.end,
+                is_full: true,
                 content: Content::Ended(file),
             });
         }
@@ -291,11 +318,9 @@ impl Log {
             let bytes = self.bytes_of(at)?;
             let skipped = (first - piece_first) as usize;
             let now = len.min(piece_len - skipped);
-            let record_len = bytes.len() / piece_len;
             slices.push(Slice {
                 version,
-                len: now,
-                range: skipped * record_len..(skipped + now) * record_len,
+                records: skipped..skipped + now,
                 bytes,
             });
             (first, len, at) = (first + now as u64, len - now, at + 1);
@@ -311,8 +336,7 @@ impl Log {
         assert_eq!(piece.first, first, "pieces are read as a whole");
         Ok(Slice {
             version: piece.version,
-            len: piece.len as usize,
-            range: 0..bytes.len(),
+            records: 0..piece.len as usize,
             bytes,
         })
     }
@@ -348,17 +372,12 @@ impl Log {
         let Some(disk) = &mut self.disk else {
             return Ok(());
         };
-        while let Some(segment) = disk.segments.front() {
-            match &segment.content {
-                Content::Ended(file) if segment.end <= ordinal => {
-                    // Nobody may be reading it.
-                    disk.ahead
-                        .take_if(|ahead| ahead.next.segment == segment.number);
-                    disk.folder.retire(file.name())?
-                }
-                _ => break,
-            }
-            disk.segments.pop_front();
+        let is_done = |segment: &mut Segment| segment.is_full && segment.end <= ordinal;
+        while let Some(segment) = disk.segments.pop_front_if(is_done) {
+            // Nobody may be reading it.
+            disk.ahead
+                .take_if(|ahead| ahead.next.segment == segment.number);
+            segment.discard(&disk.folder)?;
         }
         Ok(())
     }
@@ -373,7 +392,7 @@ impl Log {
         let mut entries = Vec::new();
         for segment in &mut disk.segments {
             entries.push(match &mut segment.content {
-                Content::Growing(writer) => {
+                Content::Written(writer) => {
                     writer.sync()?;
                     SegmentEntry {
                         name: writer.name().to_owned(),
@@ -393,12 +412,8 @@ impl Log {
     pub fn discard(mut self) -> Result<(), Error> {
         if let Some(disk) = &mut self.disk {
             disk.ahead = None;
-            for segment in disk.segments.drain(..) {
-                match segment.content {
-                    Content::Growing(writer) => writer.discard()?,
-                    Content::Ended(file) => disk.folder.retire(file.name())?,
-                }
-            }
+            let mut segments = disk.segments.drain(..);
+            segments.try_for_each(|segment| segment.discard(&disk.folder))?;
         }
         Ok(())
     }
@@ -528,23 +543,20 @@ fn damaged_log(file: &BlockFile, block: u32) -> Error {
 impl OnDisk {
     /// Where the block being put together will lie.
     fn place_of_payload(&mut self, first: u64) -> Result<Place, Error> {
-        let is_growing = |segment: &Segment| matches!(segment.content, Content::Growing(_));
-        if !self.segments.back().is_some_and(is_growing) {
+        if self.segments.back().is_none_or(|segment| segment.is_full) {
             let writer = BlockWriter::create(&self.folder, LOG)?;
             self.segments.push_back(Segment {
                 number: self.next_segment,
                 end: first,
-                content: Content::Growing(Box::new(writer)),
+                is_full: false,
+                content: Content::Written(Box::new(writer)),
             });
             self.next_segment += 1;
         }
         let segment = self.segments.back().expect("one is there");
-        let Content::Growing(writer) = &segment.content else {
-            unreachable!("the last file is growing");
-        };
         Ok(Place {
             segment: segment.number,
-            block: writer.n_blocks(),
+            block: segment.n_blocks(),
         })
     }
 
@@ -555,23 +567,38 @@ impl OnDisk {
     }
 
     fn put_payload(&mut self) -> Result<Place, Error> {
+        let n_blocks: u32 = self.segments.iter().map(Segment::n_blocks).sum();
         let segment = self.segments.back_mut().expect("a block has its file");
-        let Content::Growing(writer) = &mut segment.content else {
-            unreachable!("the last file is growing");
-        };
         let place = Place {
             segment: segment.number,
-            block: writer.n_blocks(),
+            block: segment.n_blocks(),
+        };
+        let Content::Written(writer) = &mut segment.content else {
+            unreachable!("the last file is being written");
         };
         writer.put(&self.payload)?;
         self.payload.clear();
-        if writer.n_blocks() >= SEGMENT_BLOCKS {
-            if self.keep.writes_all() {
+        let most = (n_blocks / N_SEGMENTS).clamp(MIN_SEGMENT_BLOCKS, MAX_SEGMENT_BLOCKS);
+        if writer.n_blocks() >= most {
+            writer.hand_over()?;
+            segment.is_full = true;
+            self.end_before_last()?;
+        }
+        Ok(place)
+    }
+
+    /// Ends the file before the last one, whose blocks had time to be written.
+    fn end_before_last(&mut self) -> Result<(), Error> {
+        let writes_all = self.keep.writes_all();
+        if let Some(segment) = self.segments.iter_mut().nth_back(1)
+            && let Content::Written(writer) = &mut segment.content
+        {
+            if writes_all {
                 writer.sync()?;
             }
             segment.content = Content::Ended(writer.written()?);
         }
-        Ok(place)
+        Ok(())
     }
 
     /// What is read ahead, so that the block at `place` comes next.
@@ -596,7 +623,7 @@ impl OnDisk {
             .segments
             .partition_point(|segment| segment.number < number);
         Ok(match &mut self.segments[at].content {
-            Content::Growing(writer) => writer.written()?,
+            Content::Written(writer) => writer.written()?,
             Content::Ended(file) => file.clone(),
         })
     }
@@ -648,7 +675,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Mcg;
 
-    use super::{Keep, Log, Slice};
+    use super::{Keep, Log, SegmentEntry, Slice};
     use crate::disk::{Folder, FolderOptions, NativeDisk};
 
     fn folder(path: &std::path::Path) -> Folder {
@@ -671,7 +698,15 @@ mod tests {
     #[track_caller]
     fn assert_there(log: &mut Log, first: u64, len: u64) -> Vec<Slice> {
         let slices = log.read(first, len as usize).expect("it is there");
-        let bytes: Vec<u8> = slices.iter().flat_map(|s| s.bytes().to_vec()).collect();
+        let records = |slice: &Slice| {
+            slice
+                .bytes
+                .chunks(9)
+                .map(<[u8]>::to_vec)
+                .collect::<Vec<_>>()
+        };
+        let wanted = |slice: &Slice| records(slice)[slice.records.clone()].concat();
+        let bytes: Vec<u8> = slices.iter().flat_map(wanted).collect();
         assert_eq!(bytes, *piece(first, len as usize));
         slices
     }
@@ -729,6 +764,41 @@ mod tests {
             }
             log.discard().expect("it works");
         }
+    }
+
+    /// However long it gets, a log keeps few files open; those whose records are given up go.
+    #[test]
+    fn files_grow_with_the_log_and_go_one_by_one() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let folder = folder(scratch.path());
+        let mut log = Log::new();
+        let keep = Keep::BytesAndWrite(0);
+        log.attach(folder.clone(), keep).expect("it works");
+        while log.len() < 14_000_000 {
+            let len = 7000;
+            log.append(piece(log.len(), len), len, 1).expect("it works");
+        }
+        let n_blocks = |entries: &[SegmentEntry]| entries.iter().map(|e| e.n_blocks).sum::<u32>();
+        let entries = log.commit().expect("it works");
+        assert!(n_blocks(&entries) > 1900, "{}", n_blocks(&entries));
+        assert!((16..60).contains(&entries.len()), "{}", entries.len());
+        // A search in which states are read goes on writing where it stood.
+        let half = log.len() / 2;
+        assert_there(&mut log, half, 10_000);
+        log.forget_before(half).expect("it works");
+        let entries = log.commit().expect("it works");
+        assert!((900..1300).contains(&n_blocks(&entries)));
+        folder.commit(b"a manifest").expect("it works");
+        drop(log);
+        let mut log = Log::reopen(folder, keep, &entries).expect("it is there");
+        assert_eq!(log.len(), 14_000_000);
+        let mut at = half;
+        while at < log.len() {
+            assert_there(&mut log, at, 70_000);
+            at += 70_000;
+            log.forget_before(at).expect("it works");
+        }
+        assert!(log.commit().expect("it works").is_empty());
     }
 
     #[test]

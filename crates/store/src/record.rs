@@ -1,74 +1,162 @@
-//! Keys as bytes: as many as their bits need, most significant first.
+//! Records of states: keys in groups, so that some can be read without all that come before them.
 //!
-//! Words are what keys are compared and sorted by; bytes are what they are stored in where there
-//! are many of them.
+//! A group is the number of its bytes (4), then [`GROUP_KEYS`] keys, each as what
+//! [differs](crate::write_difference) from the one before it in the group. The last group may have
+//! fewer.
+
+use std::ops::Range;
 
 use crate::codec::KeyShape;
+use crate::difference::{read_differences, write_differences};
 
-/// Bytes of a key of this shape.
-pub fn record_len(shape: KeyShape) -> usize {
-    shape.n_bits.div_ceil(8)
+/// Keys of a group.
+const GROUP_KEYS: usize = 256;
+
+const HEAD_BYTES: usize = 4;
+
+/// Bytes that records may take more than the same keys by their differences alone, where `n_keys`
+/// keys were taken out of `n_lists` such lists.
+///
+/// A key that others were taken out before differs in no more bytes than these together; but the
+/// first of a list or a group may differ in all.
+pub fn record_overhead(shape: KeyShape, n_keys: usize, n_lists: usize) -> usize {
+    let n_firsts = n_lists + n_keys / GROUP_KEYS + 1;
+    n_firsts * (HEAD_BYTES + shape.n_bytes())
 }
 
-/// Appends the bytes of a key.
-pub fn write_record(key: &[u64], shape: KeyShape, records: &mut Vec<u8>) {
-    let end = records.len() + record_len(shape);
-    for word in key {
-        records.extend_from_slice(&word.to_be_bytes());
+/// Appends the records of keys of `n_words` words.
+pub fn write_records<'a>(
+    n_words: usize,
+    keys: impl Iterator<Item = &'a [u64]>,
+    records: &mut Vec<u8>,
+) {
+    let mut keys = keys.peekable();
+    while keys.peek().is_some() {
+        let head = records.len();
+        records.extend([0; HEAD_BYTES]);
+        write_differences(n_words, keys.by_ref().take(GROUP_KEYS), records);
+        let n_bytes = (records.len() - head - HEAD_BYTES) as u32;
+        records[head..][..HEAD_BYTES].copy_from_slice(&n_bytes.to_le_bytes());
     }
-    records.truncate(end);
 }
 
-/// Appends the words of the keys whose bytes lie one after the other in `records`, `n` of them.
-pub fn read_records(records: &[u8], n: usize, shape: KeyShape, words: &mut Vec<u64>) {
-    let len = record_len(shape);
-    assert_eq!(records.len(), n * len, "records are of one length");
-    if len == 0 {
-        // All states are the same one.
-        words.resize(words.len() + n * shape.n_words, 0);
-        return;
-    }
-    for record in records.chunks_exact(len) {
-        let (whole, rest) = record.as_chunks::<8>();
-        words.extend(whole.iter().map(|&word| u64::from_be_bytes(word)));
-        if !rest.is_empty() {
-            let mut word = [0; 8];
-            word[..rest.len()].copy_from_slice(rest);
-            words.push(u64::from_be_bytes(word));
+/// Appends the words of the keys number `wanted`; `None` if they are not there.
+pub fn read_records(
+    mut records: &[u8],
+    wanted: Range<usize>,
+    n_words: usize,
+    words: &mut Vec<u64>,
+) -> Option<()> {
+    let mut first = 0;
+    while first < wanted.end {
+        let (n_bytes, rest) = records.split_first_chunk()?;
+        let (group, rest) = rest.split_at_checked(u32::from_le_bytes(*n_bytes) as usize)?;
+        let from = wanted.start.saturating_sub(first);
+        let to = (wanted.end - first).min(GROUP_KEYS);
+        if from < to {
+            let n_taken = read_differences(group, from..to, n_words, words)?;
+            if to == GROUP_KEYS && n_taken != group.len() {
+                return None;
+            }
         }
+        first += GROUP_KEYS;
+        records = rest;
     }
+    Some(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{read_records, record_len, write_record};
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::{GROUP_KEYS, read_records, record_overhead, write_records};
     use crate::codec::KeyShape;
+    use crate::difference::write_differences;
+
+    const LENGTHS: [usize; 6] = [0, 1, GROUP_KEYS - 1, GROUP_KEYS, GROUP_KEYS + 1, 1000];
+
+    fn keys(rng: &mut Pcg64Mcg, n_words: usize, n: usize) -> Vec<u64> {
+        (0..n_words * n).map(|_| rng.random()).collect()
+    }
 
     #[test]
-    fn records_come_back_as_they_were() {
-        for n_bits in [1, 7, 8, 9, 63, 64, 65, 72, 128, 130] {
+    fn any_of_them_can_be_read() {
+        let mut rng = Pcg64Mcg::seed_from_u64(1);
+        for n_words in [1, 2, 5] {
+            for n in LENGTHS {
+                let keys = keys(&mut rng, n_words, n);
+                let mut records = Vec::new();
+                write_records(n_words, keys.chunks(n_words), &mut records);
+                for _ in 0..50 {
+                    let from = rng.random_range(0..=n);
+                    let to = rng.random_range(from..=n);
+                    let mut words = vec![7];
+                    read_records(&records, from..to, n_words, &mut words).expect("they are there");
+                    assert_eq!(words[1..], keys[from * n_words..to * n_words]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_read() {
+        let mut rng = Pcg64Mcg::seed_from_u64(2);
+        let keys = keys(&mut rng, 2, 600);
+        let mut records = Vec::new();
+        write_records(2, keys.chunks(2), &mut records);
+        let reads = |records: &[u8], to| read_records(records, 0..to, 2, &mut Vec::new()).is_some();
+        assert!(reads(&records, 600));
+        assert!(!reads(&records, 601) && !reads(&records, usize::MAX));
+        for len in (0..records.len()).step_by(7) {
+            assert!(!reads(&records[..len], 600));
+        }
+        // A group that is said to be longer than its keys.
+        let n_bytes = u32::from_le_bytes([0, 1, 2, 3].map(|i| records[i]));
+        records[..4].copy_from_slice(&(n_bytes + 1).to_le_bytes());
+        assert!(!reads(&records, 600));
+    }
+
+    /// Keys of several lists, some of which are left out, are never longer than that.
+    #[test]
+    fn records_of_some_keys_take_little_more_than_all_of_them_did() {
+        let mut rng = Pcg64Mcg::seed_from_u64(3);
+        for (n_bits, n_words) in [(0, 1), (1, 1), (9, 1), (64, 1), (65, 2), (72, 2), (130, 3)] {
             let shape = KeyShape {
                 version: 0,
                 n_bits,
-                n_words: n_bits.div_ceil(64),
+                n_words,
             };
-            let mask = |word: usize| match n_bits - 64 * word {
-                bits @ 0..64 => !(u64::MAX >> bits),
-                _ => u64::MAX,
-            };
-            let keys: Vec<u64> = (0..5 * shape.n_words)
-                .map(|at| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
-                .zip((0..shape.n_words).cycle())
-                .map(|(word, at)| word & mask(at))
-                .collect();
-            let mut records = Vec::new();
-            for key in keys.chunks(shape.n_words) {
-                write_record(key, shape, &mut records);
+            for n_in_list in [1, 3, 300] {
+                let (mut lists, mut kept, mut n_lists) = (Vec::new(), Vec::new(), 0);
+                let mut key = vec![0u64; n_words];
+                while kept.len() < 900 * n_words {
+                    let mut list = Vec::new();
+                    for at in 0..n_in_list {
+                        // Much is changed between lists, little in them.
+                        for (number, word) in key.iter_mut().enumerate() {
+                            let used = n_bits.saturating_sub(64 * number).min(64) as u32;
+                            let mask = !u64::MAX.checked_shr(used).unwrap_or(0);
+                            let changed = rng.random::<u64>() & mask;
+                            *word ^= if at == 0 {
+                                changed
+                            } else {
+                                changed & 0x0101 << 48
+                            };
+                        }
+                        list.extend_from_slice(&key);
+                        if rng.random_bool(0.5) {
+                            kept.extend_from_slice(&key);
+                        }
+                    }
+                    n_lists += 1;
+                    write_differences(n_words, list.chunks(n_words), &mut lists);
+                }
+                let mut records = Vec::new();
+                write_records(n_words, kept.chunks(n_words), &mut records);
+                let more = record_overhead(shape, kept.len() / n_words, n_lists);
+                assert!(records.len() <= lists.len() + more, "{shape:?} {n_in_list}");
             }
-            assert_eq!(records.len(), 5 * record_len(shape));
-            let mut back = Vec::new();
-            read_records(&records, 5, shape, &mut back);
-            assert_eq!(back, keys);
         }
     }
 }

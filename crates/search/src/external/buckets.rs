@@ -10,7 +10,7 @@
 //! out to parts of it when it is read.
 //! Spills do not survive a crash: all candidates are in a log besides.
 //!
-//! What a spill has of a bucket is one piece or several: number of keys (4 bytes), number of bytes
+//! What a spill has of a bucket is one piece or several: number of bytes (8 bytes), number of keys
 //! (4), version of the layout (4), and the keys as they were in a hand.
 
 use std::ops::Range;
@@ -35,8 +35,6 @@ const MOST_SPILLS: usize = 16;
 
 /// A file for less than this takes longer to make than to write.
 const STRETCH_BYTES: u64 = 512 << 10;
-
-const PIECE_HEAD: usize = 12;
 
 /// Keys of a layer that are no longer in hands.
 #[derive(Default)]
@@ -431,9 +429,11 @@ impl RowReader<'_> {
     /// Appends the keys of the piece with which `bytes` begin, in the newest layout; `None` if no
     /// piece is there.
     fn take_piece(&self, bytes: &mut &[u8], taken: &mut Taken) -> Option<()> {
-        let (head, rest) = bytes.split_first_chunk::<PIECE_HEAD>()?;
-        let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| head[at + i]));
-        let (n_keys, n_bytes, version) = (number(0) as usize, number(4) as usize, number(8));
+        let (n_bytes, rest) = bytes.split_first_chunk()?;
+        let (n_keys, rest) = rest.split_first_chunk()?;
+        let (version, rest) = rest.split_first_chunk()?;
+        let n_bytes = usize::try_from(u64::from_le_bytes(*n_bytes)).ok()?;
+        let (n_keys, version) = (u32::from_le_bytes(*n_keys), u32::from_le_bytes(*version));
         let (piece, rest) = rest.split_at_checked(n_bytes)?;
         let newest = self.keyed.key_shape();
         let n_before = taken.ordinals.len();
@@ -452,7 +452,7 @@ impl RowReader<'_> {
         *bytes = rest;
         let ordinals = &taken.ordinals[n_before..];
         let is_candidate = |&ordinal: &u64| ordinal < self.buckets.n_candidates;
-        (ordinals.len() == n_keys && ordinals.iter().all(is_candidate)).then_some(())
+        (ordinals.len() == n_keys as usize && ordinals.iter().all(is_candidate)).then_some(())
     }
 
     /// Deals the keys of the bucket, of which there are `n_keys`, out to `parts` of it with about
@@ -523,7 +523,8 @@ impl SpillWriter {
     /// Writes what a hand has of a bucket.
     fn put_pile(&mut self, hand: &Hand, bucket: usize, version: u32) -> Result<(), Error> {
         let n_bytes: usize = hand.pages(bucket).map(<[u8]>::len).sum();
-        for number in [hand.n_keys(bucket), n_bytes as u32, version] {
+        self.put(&(n_bytes as u64).to_le_bytes())?;
+        for number in [hand.n_keys(bucket), version] {
             self.put(&number.to_le_bytes())?;
         }
         hand.pages(bucket).try_for_each(|page| self.put(page))

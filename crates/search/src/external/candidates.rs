@@ -5,7 +5,8 @@ use hadal_store::codec::KeyShape;
 use hadal_store::disk::Folder;
 use hadal_store::run::{Splitters, fence_splitters};
 use hadal_store::{
-    Error, Keep, Log, Parent, Slice, decode_parent, encode_parent, read_differences, record_len,
+    Error, HALF_PIECE_BYTES, Keep, Log, MAX_PIECE_BYTES, Parent, Slice, decode_parent,
+    encode_parent, read_differences, record_overhead,
 };
 
 use super::Shares;
@@ -29,6 +30,7 @@ pub(crate) struct Candidates {
     /// Parcels that are not in the log yet, and how many candidates they have.
     parcels: Vec<u8>,
     n_in_parcels: usize,
+    n_parcels: usize,
     /// Layout of the keys in the log, which the codec makes.
     log_shape: KeyShape,
     /// Keys that found no more room in hands.
@@ -77,8 +79,8 @@ fn some(keys: &[u64], n_words: usize, n: usize) -> impl Iterator<Item = u64> {
     (0..n).flat_map(at)
 }
 
-/// Candidates of several tasks go to the log together, in pieces of about this many bytes.
-const LOG_PIECE_BYTES: usize = 48 << 10;
+/// Candidates of several tasks go to the log together, in pieces of up to this many bytes.
+const LOG_PIECE_BYTES: usize = HALF_PIECE_BYTES;
 /// Before each parcel: number of candidates, number of bytes.
 pub(crate) const PARCEL_HEAD: usize = 8;
 /// A bucket has about so many keys, where that is not too many buckets.
@@ -87,7 +89,7 @@ const MOST_BUCKETS: u64 = 1 << 12;
 /// A pile is expected to come to so many bytes, or more: else pages would be all but empty.
 const PILE_BYTES: u64 = 512;
 /// When hands are full to one in so many parts, it is looked whether buckets have equal shares.
-const LOOKED_AT: u64 = 8;
+const LOOKED_AT: u64 = 16;
 /// However little memory there is, so many keys are put in order at once.
 const MIN_SORTED_KEYS: u64 = 8;
 /// Keys that are remembered of a layer, at least, and more if it has more buckets: so many for each.
@@ -111,6 +113,7 @@ impl Candidates {
             log,
             parcels: Vec::new(),
             n_in_parcels: 0,
+            n_parcels: 0,
             log_shape: keyed.codec.newest(),
             spills: Spills::default(),
             n_buckets: 1,
@@ -137,10 +140,10 @@ impl Candidates {
             let mut pieces = Vec::with_capacity(n_at_once);
             while next < self.log.len() && pieces.len() < n_at_once {
                 let piece = self.log.read_piece(next)?;
-                next += piece.len as u64;
-                pieces.push((next - piece.len as u64, piece));
+                next += piece.n_records() as u64;
+                pieces.push((next - piece.n_records() as u64, piece));
             }
-            let n_keys = pieces.iter().map(|(_, piece)| piece.len).sum();
+            let n_keys = pieces.iter().map(|(_, piece)| piece.n_records()).sum();
             self.make_room(n_keys, tiers, means)?;
             in_parallel(means.n_threads, pieces.len(), |hand| {
                 let (first, piece) = &pieces[hand];
@@ -187,16 +190,18 @@ impl Candidates {
         if len == 0 {
             return Ok(());
         }
-        // What is new of a piece becomes one of states, whose records must fit a block too.
-        let record_bytes = (self.n_in_parcels + len) * record_len(self.log_shape);
         let n_bytes = self.parcels.len() + PARCEL_HEAD + parcel.len();
-        if n_bytes.max(record_bytes) > LOG_PIECE_BYTES {
+        // What is new of a piece becomes one of states, whose records must fit a block too.
+        let (n_in_all, n_parcels) = (self.n_in_parcels + len, self.n_parcels + 1);
+        let record_bytes = n_bytes + record_overhead(self.log_shape, n_in_all, n_parcels);
+        if n_bytes > LOG_PIECE_BYTES || record_bytes > MAX_PIECE_BYTES {
             self.end_piece()?;
         }
         self.parcels.extend((len as u32).to_le_bytes());
         self.parcels.extend((parcel.len() as u32).to_le_bytes());
         self.parcels.extend_from_slice(parcel);
         self.n_in_parcels += len;
+        self.n_parcels += 1;
         Ok(())
     }
 
@@ -232,6 +237,8 @@ impl Candidates {
                 } else {
                     &[]
                 };
+                // While keys are dealt out again they are there several times over.
+                take_all_back(tiers, means);
                 let spare = means.folder.spare();
                 hands.deal_again(self.n_buckets, before, self.shares.hands, spare)?;
                 self.take_back(&hands, n, tiers, means);
@@ -262,6 +269,7 @@ impl Candidates {
             .append(piece, self.n_in_parcels, self.log_shape.version)?;
         self.parcels.clear();
         self.n_in_parcels = 0;
+        self.n_parcels = 0;
         Ok(())
     }
 
@@ -276,10 +284,8 @@ impl Candidates {
         } else {
             self.spills.take(&mut hands, self.shares.hands, means)?;
             // Buckets are put in order where hands were, and what they had lent.
-            means.folder.spare().set_limit(0);
-            tiers.let_go(means.folder);
             hands.release();
-            means.folder.spare().clear();
+            take_all_back(tiers, means);
             self.spills.settle(means)?;
         }
         Ok(())
@@ -313,6 +319,7 @@ impl Candidates {
         std::mem::replace(&mut self.log, log).discard()?;
         self.parcels.clear();
         self.n_in_parcels = 0;
+        self.n_parcels = 0;
         self.was_looked_at = false;
         write(means.hands).end();
         self.spills.retire(&self.folder)
@@ -386,6 +393,14 @@ impl Candidates {
     }
 }
 
+/// Nothing is lent to runs any more, and the memory of it is given up.
+fn take_all_back(tiers: &Tiers, means: &Means<'_>) {
+    let spare = means.folder.spare();
+    spare.set_limit(0);
+    tiers.let_go(means.folder);
+    spare.clear();
+}
+
 fn empty_log(folder: &Folder, shares: Shares, durable: bool) -> Result<Log, Error> {
     let mut log = Log::new();
     log.attach(folder.clone(), keep(shares, durable))?;
@@ -404,24 +419,25 @@ fn deal_piece(hand: usize, first: u64, piece: &Slice, means: &Means<'_>) -> Resu
     let n_words = means.keyed.codec.shape(piece.version).n_words;
     let (mut words, mut keys) = (Vec::new(), Vec::new());
     let mut n_keys = 0;
-    for parcel in parcels(piece.bytes()) {
-        let n_bytes = parcel.and_then(|(n, bytes)| read_differences(bytes, n, n_words, &mut words));
-        n_bytes.ok_or_else(not_whole)?;
+    for parcel in parcels(&piece.bytes) {
+        let n_bytes =
+            parcel.and_then(|(n, bytes)| read_differences(bytes, 0..n, n_words, &mut words));
+        n_bytes.ok_or_else(|| damaged_log("candidates"))?;
         n_keys += words.len() / n_words;
         (means.keyed).keys_of_words(piece.version, &words, &mut keys);
         words.clear();
     }
-    if n_keys != piece.len {
-        return Err(not_whole());
+    if n_keys != piece.n_records() {
+        return Err(damaged_log("candidates"));
     }
     read(means.hands).deal(hand, &keys, first);
     Ok(())
 }
 
-/// What a piece of candidates is if it is not as it was written.
-pub(crate) fn not_whole() -> Error {
+/// What is said if a piece of the log of candidates or states is not what was written.
+pub(crate) fn damaged_log(of: &str) -> Error {
     Error::Damaged {
-        file: "the log of candidates".to_owned(),
+        file: format!("the log of {of}"),
         offset: 0,
         what: "a piece is not what was written".to_owned(),
     }

@@ -13,7 +13,7 @@ use hadal_store::bits::{self, Bits, Kernel};
 use hadal_store::codec::KeyShape;
 use hadal_store::disk::{PIECE_BYTES, Spare};
 use hadal_store::run::Splitters;
-use hadal_store::{Error, difference_bytes, read_difference, record_len, write_difference};
+use hadal_store::{Error, difference_bytes, read_difference, write_difference};
 
 use super::parallel::in_parallel;
 use crate::shared::{read, write};
@@ -183,7 +183,7 @@ impl Hands {
     pub(super) fn bytes_per_key(&self, shape: KeyShape) -> u64 {
         let n_bytes = self.n_dealt_bytes.load(Relaxed);
         match n_bytes.checked_div(self.n_dealt.load(Relaxed)) {
-            None => record_len(shape) as u64 + 2,
+            None => (shape.n_words + shape.n_bytes()) as u64 + 2,
             Some(n_bytes) => n_bytes + 1,
         }
     }

@@ -32,7 +32,7 @@ mod views;
 
 pub(crate) use bitmap::Bitmap;
 pub(crate) use candidates::{
-    Candidates, PARCEL_HEAD, not_whole, parcels, read_parents, write_parents,
+    Candidates, PARCEL_HEAD, damaged_log, parcels, read_parents, write_parents,
 };
 pub(crate) use hands::Hands;
 pub(crate) use preparation::Preparation;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hadal_model::{Flow, PAD_BYTES, Remark, Shape, States};
 use hadal_store::disk::Parents;
-use hadal_store::{Slice, read_differences, write_record};
+use hadal_store::{Slice, read_differences, write_records};
 
 use super::{Bitmap, parcels, read_parents};
 use crate::kernel::Verdicts;
@@ -21,6 +21,8 @@ pub(crate) struct Settling {
     /// Keys of those that are new, and their states.
     words: Vec<u64>,
     states: Vec<u8>,
+    /// Scratch for records.
+    scratch: Vec<u8>,
     /// The records of those that are new, the version of their layout, and their parents.
     pub(crate) records: Arc<[u8]>,
     pub(crate) version: u32,
@@ -44,6 +46,7 @@ impl Settling {
             keys: Vec::new(),
             words: Vec::new(),
             states: Vec::new(),
+            scratch: Vec::new(),
             records: Arc::default(),
             version: 0,
             parents: Parents::default(),
@@ -74,27 +77,24 @@ impl Settling {
         let Some(piece) = self.piece.take() else {
             return;
         };
-        let key_shape = keyed.codec.shape(piece.version);
-        let n_words = key_shape.n_words;
-        let mut records = Vec::new();
+        let n_words = keyed.codec.shape(piece.version).n_words;
         self.parents.clear();
         self.words.clear();
         self.n_new = 0;
         let mut ordinal = self.first;
-        let end = self.first + piece.len as u64;
-        for parcel in parcels(piece.bytes()) {
+        let end = self.first + piece.n_records() as u64;
+        for parcel in parcels(&piece.bytes) {
             let taken = parcel.and_then(|(n, bytes)| {
                 self.keys.clear();
                 if n as u64 > end - ordinal {
                     return None;
                 }
-                let n_bytes = read_differences(bytes, n, n_words, &mut self.keys)?;
+                let n_bytes = read_differences(bytes, 0..n, n_words, &mut self.keys)?;
                 let mut parents = read_parents(&bytes[n_bytes..]);
                 for key in self.keys.chunks_exact(n_words) {
                     let parent = parents.next()?;
                     if is_new.get(ordinal) {
                         self.words.extend_from_slice(key);
-                        write_record(key, key_shape, &mut records);
                         self.parents.push(parent);
                         self.n_new += 1;
                     }
@@ -111,13 +111,15 @@ impl Settling {
             self.is_whole = false;
             return;
         }
+        self.scratch.clear();
+        write_records(n_words, self.words.chunks_exact(n_words), &mut self.scratch);
+        self.records = self.scratch.as_slice().into();
         let n = self.n_new;
         self.states.clear();
         keyed
             .codec
             .decode(piece.version, &self.words, &mut self.states);
         self.states.resize(self.states.len() + PAD_BYTES, 0);
-        self.records = records.into();
         let block = States::new(&self.states, shape.state_len, n);
         self.flow = self.verdicts.find(&mut *worker.expander, shape, block);
         self.remarks.append(&mut worker.expander.take_remarks());

@@ -5,11 +5,10 @@ use hadal_store::codec::{Codec, Mark};
 use hadal_store::disk::ParentLog;
 use hadal_store::{
     Error as StoreError, Keep, Keys, Log, N_PARTITIONS, Placing, SegmentEntry, Set, Slice,
-    read_records,
 };
 
 use super::{Rounds, means};
-use crate::external::{External, Tiers, sort_reserve, sweep};
+use crate::external::{External, Tiers, damaged_log, sort_reserve, sweep};
 use crate::shared::{lock, read, write};
 use crate::snapshot::{Blob, SavedExternal, Snapshot};
 use crate::visited::{Keyed, Visited};
@@ -146,7 +145,7 @@ impl Rounds<'_> {
             first += n;
             words.clear();
             for slice in &slices {
-                keyed.keys_of(slice, &mut words);
+                (keyed.keys_of(slice, &mut words)).ok_or_else(|| damaged_log("states"))?;
             }
             keys.fill(placing, &words);
             let mut counts = [0; N_PARTITIONS];
@@ -197,12 +196,13 @@ impl Rounds<'_> {
 }
 
 impl Keyed {
-    /// Appends the keys of some records, as set and runs have them now.
-    fn keys_of(&self, slice: &Slice, keys: &mut Vec<u64>) {
+    /// Appends the keys of some records, as set and runs have them now; `None` if these are not what
+    /// was written.
+    fn keys_of(&self, slice: &Slice, keys: &mut Vec<u64>) -> Option<()> {
         let mut words = Vec::new();
-        let shape = self.codec.shape(slice.version);
-        read_records(slice.bytes(), slice.len, shape, &mut words);
+        self.read_records(slice, &mut words)?;
         self.keys_of_words(slice.version, &words, keys);
+        Some(())
     }
 
     /// As [`keys_of`](Self::keys_of), for keys that the codec made, of a version.

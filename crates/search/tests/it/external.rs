@@ -87,10 +87,10 @@ fn random_graphs_agree_with_the_oracle_whatever_the_memory() {
     );
 }
 
-/// Candidates that follow each other take a few bytes each in their log. Those that are new take all
-/// of theirs in the log of states, where pieces have a largest length too.
+/// A piece of candidates becomes one of states, which must fit a block too: where tasks have many
+/// candidates that are much alike, and where each has one.
 #[test]
-fn candidates_that_are_much_alike_become_states_of_many_bytes() {
+fn pieces_of_candidates_become_pieces_of_states() {
     let n_alike = 80;
     let n_nodes = 256 * n_alike;
     // The lowest byte of a node's number is in all words of its state.
@@ -98,10 +98,11 @@ fn candidates_that_are_much_alike_become_states_of_many_bytes() {
     let mut nodes = vec![Vec::new(); n_nodes as usize];
     nodes[0] = (0..n_nodes).map(alike).collect();
     let graph = Graph::new(64, &[0], nodes);
-    for memory_bytes in [100_000, 1 << 20] {
+    for (memory_bytes, buffer_len) in [(100_000, None), (1 << 20, None), (1 << 20, Some(1))] {
         let options = Options {
             deadlock: Deadlock::Off,
             memory_bytes,
+            buffer_len,
             ..Options::default()
         };
         let outcome = run(&graph, &options);

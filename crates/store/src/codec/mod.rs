@@ -72,11 +72,19 @@ pub struct KeyShape {
     pub n_words: usize,
 }
 
+impl KeyShape {
+    /// Bytes that the bits of a key need.
+    pub fn n_bytes(self) -> usize {
+        self.n_bits.div_ceil(8)
+    }
+}
+
 /// States of one length as keys; shared by threads, each of which has its [`Encoder`].
 #[derive(Debug)]
 pub struct Codec {
     state_len: usize,
     max_bytes: u64,
+    /// Whether states are their own keys, which nothing outgrows.
     is_plain: bool,
     inner: RwLock<Inner>,
 }
@@ -144,11 +152,6 @@ impl Codec {
     /// Bytes of a state.
     pub fn state_len(&self) -> usize {
         self.state_len
-    }
-
-    /// Whether states are their own keys, which nothing outgrows.
-    pub fn is_plain(&self) -> bool {
-        self.is_plain
     }
 
     /// The newest version.

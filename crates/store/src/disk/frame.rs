@@ -17,7 +17,7 @@ const _: () = assert!(FRAME_HEADER_BYTES == 32);
 pub(crate) const HEADER_BYTES: usize = SECTOR_BYTES;
 const MAGIC: &[u8; 8] = b"hadalblk";
 /// Version of everything in `docs/format.md` but the manifest's payload.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 const NAME_BYTES: usize = 64;
 
 /// What is in a file, as four letters that stand in its header and its name.
