@@ -54,6 +54,10 @@ impl Estimator {
             self.layers.resize(depth, 0);
             self.layers.push(progress.frontier);
             self.disk_before = progress.disk_bytes;
+        } else if depth + 1 < self.layers.len() {
+            // The search has gone back: what it said of the layers since was not certain.
+            self.layers.truncate(depth + 1);
+            self.before = self.layers[..depth].iter().sum();
         }
         self.last = *progress;
         if progress.seconds - self.marks[1].0 >= WINDOW_SECONDS {
@@ -116,6 +120,26 @@ impl Estimator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_that_goes_back_is_followed() {
+        let mut estimator = Estimator::default();
+        let mut see = |layer: u32, frontier: u64| {
+            let progress = Progress {
+                layer,
+                frontier,
+                ..Progress::default()
+            };
+            estimator.note(&progress);
+            (estimator.layers.clone(), estimator.before)
+        };
+        for (layer, frontier) in [(0, 1), (1, 5), (2, 7)] {
+            see(layer, frontier);
+        }
+        assert_eq!(see(3, 9), (vec![1, 5, 7, 9], 13));
+        assert_eq!(see(1, 5), (vec![1, 5], 1));
+        assert_eq!(see(2, 6), (vec![1, 5, 6], 6));
+    }
 
     /// A search that expands a thousand states a second, seen at the beginning of each layer, with
     /// what is estimated then and what is true.

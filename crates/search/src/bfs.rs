@@ -27,8 +27,10 @@ use crate::visited::Visited;
 use crate::worker::Worker;
 use crate::{Error, Observer, OnDisk, Options, Outcome, Progress, Reason};
 use commits::Commits;
+use postponing::Waymark;
 
 mod commits;
+mod postponing;
 mod report;
 
 /// Visits every reachable state of `model` and decides its properties.
@@ -196,6 +198,7 @@ fn coordinate(
             totals: Totals::new(model.shape()),
             before: Totals::new(model.shape()),
             layers: Vec::new(),
+            waymark: None,
             commits: on_disk.map(Commits::new),
         }
         .run(content.unwrap_or(Content::Begun))
@@ -217,6 +220,8 @@ struct Search<'a> {
     before: Totals,
     /// Sizes of the layers, without the one that is being found.
     layers: Vec<u64>,
+    /// The last layer that is certain, while others are not.
+    waymark: Option<Waymark>,
     /// When the search is written down, if it has a folder.
     commits: Option<Commits>,
 }
@@ -243,7 +248,7 @@ impl Search<'_> {
             end => end?,
         };
         self.rounds.end();
-        if matches!(end, End::Stopped(_)) {
+        if matches!(end, End::Stopped(_)) && self.forget_uncertain().is_none() {
             // What was found of the layer after the last one counts too.
             let n_found = self.rounds.n_states() - self.layers.iter().sum::<u64>();
             if n_found > 0 || self.layers.is_empty() {
@@ -284,18 +289,31 @@ impl Search<'_> {
                 self.findings.begin_layer();
             }
             is_begun = false;
+            self.postpone(depth, &frontier)?;
             self.gauge.begin_layer(depth, frontier.end - frontier.start);
             let is_cut = self.options.bound == Some(depth) && !frontier.is_empty();
+            let mut is_certain = true;
             if !is_cut {
                 let halt = match self.findings.limit() {
                     Some(limit) => self.probe(depth, frontier.start..limit.max(frontier.start))?,
                     None => self.expand(depth, frontier.clone())?,
                 };
-                if let Some(halt @ (Halt::Stopped | Halt::Memory)) = halt {
-                    return Ok(End::Stopped(self.reason(halt)));
+                match halt {
+                    Some(halt @ (Halt::Stopped | Halt::Memory)) => {
+                        return Ok(End::Stopped(self.reason(halt)));
+                    }
+                    halt => is_certain = halt != Some(Halt::Mistaken),
                 }
             }
             self.findings.end_layer();
+            let is_last = is_cut || self.rounds.n_states() == frontier.end;
+            if is_last || self.findings.is_full() || self.rounds.is_certainty_due() {
+                is_certain = is_certain && self.make_certain()?;
+            }
+            if !is_certain && let Some(back) = self.go_back()? {
+                ((depth, frontier), is_begun) = (back, true);
+                continue;
+            }
             if self.findings.is_full() {
                 return Ok(End::Violated(self.before.clone()));
             }
@@ -368,11 +386,18 @@ impl Search<'_> {
                 .rounds
                 .run(Job::Expand, &mut supply, &is_due, &mut each)?;
             match (halt, &supply) {
-                (Some(Halt::Paused), Supply::States(left)) => self.commit(depth, left.clone())?,
+                (Some(Halt::Paused), Supply::States(left)) => {
+                    let left = left.clone();
+                    if !self.make_certain()? {
+                        return Ok(Some(Halt::Mistaken));
+                    }
+                    self.commit(depth, left)?;
+                }
                 (None, _) => return self.settle(depth + 1),
                 (Some(Halt::Stopped), _) => {
                     // So that nothing is lost. What the stop cut short was not taken.
                     if let Some(first) = self.rounds.first_left(&supply)
+                        && self.make_certain()?
                         && self.commits.as_ref().is_some_and(Commits::is_worth_it)
                     {
                         self.commit(depth, first..end)?;
@@ -424,7 +449,7 @@ impl Search<'_> {
     fn reason(&self, halt: Halt) -> Reason {
         match halt {
             Halt::Memory => Reason::Memory,
-            Halt::Stopped | Halt::Enough | Halt::Paused => self.limits.reason(),
+            Halt::Stopped | Halt::Enough | Halt::Paused | Halt::Mistaken => self.limits.reason(),
         }
     }
 }

@@ -276,7 +276,7 @@ pub struct Duplicates {
     pub disk: u64,
 }
 
-/// What went to a disk and came back, in bytes.
+/// What went to a disk and came back, and how runs were used there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskUse {
     /// The most that lay there at once.
@@ -289,6 +289,10 @@ pub struct DiskUse {
     pub used_bytes: u64,
     /// What was to be written when there was no room for it; zero where there always was.
     pub refused_bytes: u64,
+    /// Layers that were looked for in old runs later than when they were found.
+    pub late_layers: u64,
+    /// How many times that was too late, and the search went back.
+    pub times_gone_back: u64,
 }
 
 /// Where the time went, in seconds of wall clock.

@@ -7,6 +7,7 @@
 //! A block whose buffer ran full holds up the blocks behind it, which keep their buffers until it
 //! is their turn. So the order of insertion never depends on threads, window or buffers.
 
+mod postponing;
 mod saving;
 
 use std::ops::Range;
@@ -20,7 +21,7 @@ use hadal_store::{Error as StoreError, Keep, Log, N_PARTITIONS};
 
 use crate::crew::Crew;
 use crate::external::{
-    Bitmap, Candidates, External, Means, Preparation, Settling, Shares, Tiers, damaged_log,
+    Bitmap, Calm, Candidates, External, Means, Preparation, Settling, Shares, Tiers, damaged_log,
     resolve, sort_reserve, sweep,
 };
 use crate::shared::{Job, Shared, lock, read, write};
@@ -30,6 +31,7 @@ use crate::task::{Block, Task};
 use crate::visited::{Keyed, Visited};
 use crate::worker::Worker;
 use crate::{DiskUse, Duplicates, Error, OnDisk, Seconds};
+use postponing::{hold_log, needs_log};
 
 /// Items of [`Job::Insert`] for each thread, so that none waits long for another.
 const INSERT_ITEMS: usize = 8;
@@ -136,12 +138,15 @@ impl<'a> Rounds<'a> {
             return DiskUse::default();
         };
         let statistics = on_disk.folder.statistics();
+        let calm = self.external.as_ref().map(|external| &external.calm);
         DiskUse {
             peak_bytes: statistics.peak_disk_bytes,
             read_bytes: statistics.read_bytes,
             written_bytes: statistics.written_bytes,
             used_bytes: statistics.disk_bytes,
             refused_bytes: self.refused_bytes,
+            late_layers: calm.map_or(0, |calm| calm.n_late),
+            times_gone_back: calm.map_or(0, |calm| calm.n_mistakes),
         }
     }
 
@@ -528,6 +533,8 @@ impl<'a> Rounds<'a> {
             shares,
             tiers,
             candidates,
+            calm: Calm::default(),
+            postponed: None,
         });
         Ok(())
     }
@@ -596,6 +603,7 @@ impl<'a> Rounds<'a> {
             candidates,
             tiers,
             shares,
+            ..
         } = external;
         let mut next = candidates.len();
         for &slot in &read(&shared.round).active[..n_inserting] {
@@ -645,6 +653,11 @@ impl<'a> Rounds<'a> {
         }
         duplicates.layer += resolved.n_equal;
         duplicates.disk += resolved.n_old;
+        match &mut external.postponed {
+            Some(postponed) => postponed.note_layer(&external.tiers),
+            None => external.calm.note_layer(resolved.n_old),
+        }
+        hold_log(external, keyed, on_disk)?;
         *write(&shared.is_new) = resolved.is_new;
         self.seconds.merge += since.elapsed().as_secs_f64();
 
@@ -790,6 +803,9 @@ impl<'a> Rounds<'a> {
             (None, Supply::States(range)) => range.start,
             _ => return Ok(()),
         };
+        if self.external.as_ref().is_some_and(needs_log) {
+            return Ok(());
+        }
         // A later run needs what is in no run on disk yet.
         let is_resident = self.external.is_none();
         if is_resident && self.on_disk.as_ref().is_some_and(|disk| disk.resumable) {
@@ -967,4 +983,6 @@ pub(crate) enum Halt {
     Memory,
     /// Someone wants a pause.
     Paused,
+    /// What was taken for new is not.
+    Mistaken,
 }

@@ -178,6 +178,11 @@ impl Candidates {
         self.log.len() + self.n_in_parcels as u64
     }
 
+    /// Number of candidates of the last layer.
+    pub(crate) fn len_before(&self) -> u64 {
+        self.before.len
+    }
+
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let parcels = self.parcels.capacity() as u64;
@@ -315,6 +320,11 @@ impl Candidates {
     pub(crate) fn clear(&mut self, sample: Vec<u64>, means: &Means<'_>) -> Result<(), Error> {
         self.before.len = self.len();
         self.before.add(sample, means.keyed.key_shape());
+        self.discard(means)
+    }
+
+    /// Forgets the candidates as if there had been none.
+    pub(crate) fn discard(&mut self, means: &Means<'_>) -> Result<(), Error> {
         let log = empty_log(&self.folder, self.shares, self.durable)?;
         std::mem::replace(&mut self.log, log).discard()?;
         self.parcels.clear();

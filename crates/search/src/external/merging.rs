@@ -156,6 +156,9 @@ impl Tiers {
     /// The disk will soon be full: makes one tier of all, which takes the least room, if it is
     /// worth it, a slice each time.
     pub(crate) fn squeeze(&mut self, means: &Means<'_>) -> Result<(), Error> {
+        if self.left_alone().next().is_some() {
+            return Ok(());
+        }
         if self.merging.is_none() {
             let younger: u64 = self.tiers.iter().skip(1).map(Tier::n_keys).sum();
             let oldest = self.tiers.first().map_or(0, Tier::n_keys);

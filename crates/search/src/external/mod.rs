@@ -10,6 +10,8 @@
 //! These are the new states. They become a run ([`Tiers`]), and going over the candidates once more
 //! gives them their ordinals, in the same order as if memory had never ended ([`settle`]).
 //!
+//! Old runs may be left alone for some layers ([`Postponed`]).
+//!
 //! What depends on how much memory there is, the size of the cache, hands, buckets and slices,
 //! changes no result.
 
@@ -21,6 +23,7 @@ mod candidates;
 mod hands;
 mod merging;
 mod parallel;
+mod postponed;
 mod preparation;
 mod resolve;
 mod segment;
@@ -35,6 +38,7 @@ pub(crate) use candidates::{
     Candidates, PARCEL_HEAD, damaged_log, parcels, read_parents, write_parents,
 };
 pub(crate) use hands::Hands;
+pub(crate) use postponed::{Calm, Postponed, are_new};
 pub(crate) use preparation::Preparation;
 pub(crate) use resolve::resolve;
 pub(crate) use settle::Settling;
@@ -47,11 +51,15 @@ pub(crate) struct External {
     pub(crate) shares: Shares,
     pub(crate) tiers: Tiers,
     pub(crate) candidates: Candidates,
+    pub(crate) calm: Calm,
+    /// While old runs are left alone.
+    pub(crate) postponed: Option<Postponed>,
 }
 
 impl External {
     /// Memory held, in bytes.
     pub(crate) fn data_bytes(&self) -> u64 {
-        self.tiers.memory_bytes() + self.candidates.memory_bytes()
+        let postponed = self.postponed.as_ref().map_or(0, Postponed::memory_bytes);
+        self.tiers.memory_bytes() + self.candidates.memory_bytes() + postponed
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn resolving_threads(means: &Means<'_>) -> usize {
     }
 }
 
-/// Finds out which candidates are new.
+/// Finds out which candidates are new, as far as runs tell that are not left alone.
 pub(crate) fn resolve(
     candidates: &Candidates,
     tiers: &Tiers,
@@ -52,9 +52,11 @@ pub(crate) fn resolve(
     let is_new = Bitmap::new(candidates.len());
     // Half of the work is to tell what is new, and half to look at that.
     (means.gauge).begin_work(Work::Resolving, 0, 2 * candidates.len());
-    let views = Views::new(tiers.segments(), means.keyed);
+    let views = Views::new(tiers.looked_into(), means.keyed);
     // Most of what is old is not very old.
-    let mut older: Vec<Versioned<'_>> = tiers.segments().map(|segment| views.of(segment)).collect();
+    let mut older: Vec<Versioned<'_>> = (tiers.looked_into())
+        .map(|segment| views.of(segment))
+        .collect();
     older.reverse();
     let n_words = means.keyed.key_shape().n_words;
     let n_threads = resolving_threads(means);

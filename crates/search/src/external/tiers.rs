@@ -73,6 +73,8 @@ pub(crate) struct Tiers {
     pub(super) tiers: Vec<Tier>,
     /// Which of them are being made one.
     pub(super) merging: Option<Merging>,
+    /// So many of the oldest are left alone: nobody looks into them, and they stay as they are.
+    n_postponed: usize,
 }
 
 /// What working on runs needs.
@@ -116,6 +118,53 @@ impl Tiers {
         self.tiers.iter().flat_map(|tier| &tier.segments)
     }
 
+    /// All runs but those that are left alone.
+    pub(super) fn looked_into(&self) -> impl Iterator<Item = &Segment> {
+        let tiers = &self.tiers[self.n_postponed..];
+        tiers.iter().flat_map(|tier| &tier.segments)
+    }
+
+    /// The runs that are left alone.
+    pub(super) fn left_alone(&self) -> impl Iterator<Item = &Segment> {
+        let tiers = &self.tiers[..self.n_postponed];
+        tiers.iter().flat_map(|tier| &tier.segments)
+    }
+
+    /// Number of keys in all runs.
+    pub(crate) fn n_keys(&self) -> u64 {
+        self.tiers.iter().map(Tier::n_keys).sum()
+    }
+
+    /// Number of keys in the runs that are left alone.
+    pub(super) fn n_postponed_keys(&self) -> u64 {
+        self.left_alone().map(Segment::n_keys).sum()
+    }
+
+    /// Whether some are being made one.
+    pub(crate) fn is_merging(&self) -> bool {
+        self.merging.is_some()
+    }
+
+    /// From now on the runs that are there are left alone. None must be merged.
+    pub(crate) fn postpone(&mut self, means: &Means<'_>) -> Result<(), Error> {
+        assert!(self.merging.is_none(), "runs that are left alone stay");
+        self.write_down(means)?;
+        self.n_postponed = self.tiers.len();
+        Ok(())
+    }
+
+    /// No runs are left alone any more.
+    pub(crate) fn take_up(&mut self) {
+        self.n_postponed = 0;
+    }
+
+    /// Gives up all runs but those that were left alone, which are not any more.
+    pub(crate) fn go_back(&mut self, folder: &Folder) -> Result<(), Error> {
+        self.merging = None;
+        let mut young = self.tiers.drain(std::mem::take(&mut self.n_postponed)..);
+        young.try_for_each(|tier| tier.retire(folder))
+    }
+
     /// Opens tiers again, some of which were being made one.
     pub(crate) fn open(
         folder: &Folder,
@@ -129,6 +178,7 @@ impl Tiers {
             merging: merging
                 .filter(is_there)
                 .map(|(at, n_inputs)| Merging::new(at, n_inputs)),
+            n_postponed: 0,
         })
     }
 
@@ -163,7 +213,8 @@ impl Tiers {
 
     /// Makes one tier on disk of those in memory that are not being merged.
     fn write_down(&mut self, means: &Means<'_>) -> Result<(), Error> {
-        let from = self.merging.as_ref().map_or(0, |m| m.inputs().end);
+        let merged = self.merging.as_ref().map(|m| m.inputs().end);
+        let from = merged.unwrap_or(self.n_postponed);
         let n_tiers = self.tiers.len();
         let kept = take_in_memory(&mut self.tiers, from..n_tiers);
         if !kept.is_empty() {
@@ -223,7 +274,8 @@ impl Tiers {
     fn unbalanced(&self) -> Option<usize> {
         let mut younger = 0;
         let mut found = None;
-        for (at, tier) in self.tiers.iter().enumerate().rev() {
+        let tiers = self.tiers.iter().enumerate().skip(self.n_postponed);
+        for (at, tier) in tiers.rev() {
             if younger > 0 && tier.n_keys() < RATIO * younger {
                 found = Some(at);
             }

@@ -17,10 +17,15 @@ use crate::random::{random_graph, tell};
 /// States themselves, and signatures so long that no two of them are the same.
 const STORES: [StoreKind; 2] = [StoreKind::Exact, StoreKind::Hash128];
 
-/// Searches with a fresh folder.
-fn run(model: &dyn Model, options: &Options) -> Outcome {
+/// Searches with a fresh folder, whose buffers leave nothing of a small budget.
+pub(crate) fn run(model: &dyn Model, options: &Options) -> Outcome {
+    run_with(model, options, 1 << 20)
+}
+
+/// Searches with a fresh folder whose buffers take so many bytes.
+pub(crate) fn run_with(model: &dyn Model, options: &Options, buffer_bytes: usize) -> Outcome {
     let limits = FolderOptions {
-        buffer_bytes: 1 << 20,
+        buffer_bytes,
         reserve_bytes: 0,
         threads: false,
         ..FolderOptions::default()

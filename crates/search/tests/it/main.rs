@@ -8,6 +8,7 @@ mod herd;
 mod locality;
 mod merging;
 mod oracle;
+mod postponed;
 mod random;
 mod resume;
 mod strategies;

@@ -17,7 +17,7 @@ use crate::graph::Graph;
 use crate::oracle::expect;
 use crate::random::{random_graph, tell};
 
-const LABEL: &[u8] = b"the model";
+pub(crate) const LABEL: &[u8] = b"the model";
 
 /// Opens a folder whose input and output come one after the other.
 pub(crate) fn open(disk: &Arc<CrashDisk>) -> Result<(Folder, Option<Vec<u8>>), hadal_store::Error> {
@@ -31,7 +31,11 @@ pub(crate) fn open(disk: &Arc<CrashDisk>) -> Result<(Folder, Option<Vec<u8>>), h
 }
 
 /// Goes on with what is on the disk, or begins.
-fn go_on(model: &dyn Model, options: &Options, disk: &Arc<CrashDisk>) -> Result<Outcome, Error> {
+pub(crate) fn go_on(
+    model: &dyn Model,
+    options: &Options,
+    disk: &Arc<CrashDisk>,
+) -> Result<Outcome, Error> {
     let (folder, manifest) = open(disk)?;
     let stop = Stop::new();
     match manifest {
@@ -52,7 +56,7 @@ fn go_on(model: &dyn Model, options: &Options, disk: &Arc<CrashDisk>) -> Result<
 }
 
 /// Options under which a search is written down after every round.
-fn always(threads: usize, memory_bytes: u64) -> Options {
+pub(crate) fn always(threads: usize, memory_bytes: u64) -> Options {
     Options {
         threads,
         memory_bytes,

@@ -4,8 +4,8 @@
 //! from then on only the last, unfinished block does, and one number for each of the others. An
 //! entry is found by decoding its block, which is soon done for the few that a trace needs.
 //!
-//! Blocks on disk are never changed. The unfinished one is small enough to go into the manifest, so
-//! a log that is taken up again has no half-filled blocks in its middle.
+//! Blocks that a manifest knows of are never changed. The unfinished one is small enough to go into
+//! the manifest, so a log that is taken up again has no half-filled blocks in its middle.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -63,6 +63,22 @@ impl Parents {
             self.n_others += 1;
         }
         self.last = parent.ordinal;
+    }
+}
+
+/// A place in a log, to go back to.
+pub struct Waymark {
+    n_blocks: usize,
+    tail: Vec<u8>,
+    tail_first: u64,
+    n_entries: u64,
+    last: u64,
+}
+
+impl Waymark {
+    /// Memory held, in bytes.
+    pub fn data_bytes(&self) -> u64 {
+        self.tail.capacity() as u64
     }
 }
 
@@ -257,6 +273,35 @@ impl ParentLog {
             last: self.last,
         };
         Ok(mark.encode())
+    }
+
+    /// Where the log is now.
+    pub fn waymark(&self) -> Waymark {
+        Waymark {
+            n_blocks: self.firsts.len(),
+            tail: self.tail.clone(),
+            tail_first: self.tail_first,
+            n_entries: self.n_entries,
+            last: self.last,
+        }
+    }
+
+    /// Gives up all entries since `waymark`. No manifest must know of them.
+    pub fn go_back(&mut self, waymark: Waymark) -> Result<(), Error> {
+        match &mut self.blocks {
+            Blocks::Memory(blocks) => blocks.truncate(waymark.n_blocks),
+            Blocks::Disk(writer) => writer
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner)
+                .go_back(waymark.n_blocks as u32)?,
+        }
+        self.firsts.truncate(waymark.n_blocks);
+        self.tail.clear();
+        self.tail.extend_from_slice(&waymark.tail);
+        self.tail_first = waymark.tail_first;
+        self.n_entries = waymark.n_entries;
+        self.last = waymark.last;
+        Ok(())
     }
 
     /// Memory held, in bytes, but for the buffers of the folder.

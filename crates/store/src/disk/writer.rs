@@ -183,6 +183,14 @@ impl BlockWriter {
         ))
     }
 
+    /// Goes on behind the first `n_blocks` blocks: those that come are written over the others.
+    pub fn go_back(&mut self, n_blocks: u32) -> Result<(), Error> {
+        assert!(n_blocks <= self.n_blocks, "one goes back to what is there");
+        self.flush()?;
+        self.n_blocks = n_blocks;
+        Ok(())
+    }
+
     /// Ends the file. To list it in a manifest, [`sync`](Self::sync) first.
     pub fn finish(mut self) -> Result<BlockFile, Error> {
         self.written()

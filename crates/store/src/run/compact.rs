@@ -1,7 +1,6 @@
 //! Making one run of several.
 
-use super::merge::Merge;
-use super::row::Row;
+use super::union::Union;
 use super::{KeyRange, RunWriter, Versioned};
 use crate::{BlockSink, Error};
 
@@ -17,13 +16,8 @@ pub fn compact<S: BlockSink>(
     writer: &mut RunWriter<S>,
     mut stop: impl FnMut() -> bool,
 ) -> Result<bool, Error> {
-    let n_words = writer.n_words();
-    assert!(
-        runs.iter().all(|run| run.n_words() == n_words),
-        "keys that are merged have one length"
-    );
-    let mut merge = Merge::new(n_words, Row::of_runs(runs, range));
-    while let Some(keys) = merge.next()? {
+    let mut union = Union::new(writer.n_words(), runs, range);
+    while let Some(keys) = union.next()? {
         if stop() {
             return Ok(false);
         }

@@ -51,6 +51,7 @@ mod splitters;
 mod subtract;
 #[cfg(test)]
 mod tests;
+mod union;
 mod writer;
 
 pub use batch::{Batch, Sorted};
@@ -63,6 +64,7 @@ pub use recode::{Older, Recode, Versioned};
 pub use sort::{Parts, SortScratch, Split, sort_keys, sort_part};
 pub use splitters::{Splitters, fence_splitters};
 pub use subtract::subtract;
+pub use union::Union;
 pub use writer::{RunWriter, Written};
 
 /// Most words of a key.
