@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use hadal_search::Unfinished;
 use hadal_store::Error as StoreError;
 use hadal_store::disk::{Folder, FolderOptions, Medium, NativeDisk};
@@ -84,9 +84,11 @@ pub(crate) fn given(path: &Path, forced: bool, options: FolderOptions) -> anyhow
     if !is_new && !forced && !path.join(MANIFEST).exists() && has_others(path)? {
         bail!("`{shown}` is not empty; use another folder, or --force to use it all the same");
     }
-    let (folder, manifest) = Folder::open(open(path)?, options)?;
+    let opened = Folder::open(open(path)?, options);
+    let (folder, manifest) = opened.with_context(|| about(path))?;
     if let Some(manifest) = &manifest {
-        let about = hadal_search::look_into(manifest).map_err(from_search)?;
+        let looked_into = hadal_search::look_into(manifest).map_err(from_search);
+        let about = looked_into.with_context(|| about(path))?;
         if !about.is_finished {
             bail!(
                 "`{shown}` holds an unfinished run ({} so far); use hadal resume to go on with it, \
@@ -161,9 +163,11 @@ pub(crate) fn find(path: &Path) -> anyhow::Result<Found> {
         return Err(nothing());
     }
     let disk = open(path)?;
-    let (folder, manifest) = Folder::open(disk.clone(), FolderOptions::default())?;
+    let opened = Folder::open(disk.clone(), FolderOptions::default());
+    let (folder, manifest) = opened.with_context(|| about(path))?;
     let manifest = manifest.ok_or_else(nothing)?;
-    let about = hadal_search::look_into(&manifest).map_err(from_search)?;
+    let looked_into = hadal_search::look_into(&manifest).map_err(from_search);
+    let about = looked_into.with_context(|| about(path))?;
     Ok(Found {
         path: path.to_owned(),
         disk,
@@ -171,6 +175,11 @@ pub(crate) fn find(path: &Path) -> anyhow::Result<Found> {
         manifest,
         about,
     })
+}
+
+/// What an error of a folder begins with.
+pub(crate) fn about(path: &Path) -> String {
+    format!("in `{}`", path.display())
 }
 
 /// What a search says of a folder, as an error that has its own exit code.

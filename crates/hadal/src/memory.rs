@@ -2,13 +2,15 @@
 
 use std::fs;
 
-/// The budget unless the user sets one: half of what is available, a container's limit respected.
+/// The budget unless the user sets one: half of what is available.
 pub(crate) fn default_budget() -> u64 {
-    let mut available = meminfo("MemAvailable:").unwrap_or(2 << 30);
-    if let Some(left) = cgroup_left() {
-        available = available.min(left);
-    }
-    (available / 2).max(64 << 20)
+    (available_bytes().unwrap_or(2 << 30) / 2).max(64 << 20)
+}
+
+/// What this process could have, a container's limit respected; `None` if nobody says.
+pub(crate) fn available_bytes() -> Option<u64> {
+    let limits = [meminfo("MemAvailable:"), cgroup_left()];
+    limits.into_iter().flatten().min()
 }
 
 /// Memory the process holds now.

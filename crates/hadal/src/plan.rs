@@ -99,6 +99,18 @@ impl Plan {
         Ok(())
     }
 
+    /// What is wrong with a budget that is larger than what there is.
+    pub(crate) fn budget_remark(&self) -> Option<String> {
+        let available = memory::available_bytes()?;
+        let [asked, there] = [self.budget_bytes, available].map(units::bytes);
+        (self.budget_bytes > available).then(|| {
+            format!(
+                "the memory budget of {asked} is more than the {there} that are free: the system may \
+                 end the run before states go to the disk"
+            )
+        })
+    }
+
     /// The options of the search, once it is known what loading the model took.
     pub(crate) fn search_options(&self) -> Options {
         let left = self.budget_bytes.saturating_sub(memory::resident_bytes());

@@ -98,7 +98,7 @@ impl Display {
             frontier => progress.frontier_done * 100 / frontier,
         };
         format!(
-            "layer {}: {} of {} expanded ({done} %){} · {} states · {} transitions · {}/s · {}{} · {}{}",
+            "layer {}: {} of {} expanded ({done} %){} · {} states · {} transitions · {}/s · {}{} · {}{}{}",
             progress.layer,
             units::count(progress.frontier_done),
             units::count(progress.frontier),
@@ -110,6 +110,10 @@ impl Display {
             self.disk(progress.disk_bytes),
             units::seconds(progress.seconds),
             self.left(progress),
+            match signals::STOP.is_raised() {
+                true => " · stopping; another signal ends it at once",
+                false => "",
+            },
         )
     }
 

@@ -33,7 +33,9 @@ pub(crate) fn run(args: &ResumeArgs, started: Instant) -> anyhow::Result<Exit> {
 
 fn verify(args: &ResumeArgs, found: &Found) -> anyhow::Result<Exit> {
     let verified = hadal_search::verify(&found.folder, &found.manifest);
-    let verified = verified.map_err(disk::from_search)?;
+    let verified = verified
+        .map_err(disk::from_search)
+        .with_context(|| disk::about(&args.folder))?;
     if !args.run.quiet {
         let style = Style::new(args.run.color, &io::stdout());
         writeln!(

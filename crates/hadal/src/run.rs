@@ -84,6 +84,9 @@ pub(crate) fn run(
         return Ok(Exit::Usage);
     };
     plan.check_budget()?;
+    if let Some(remark) = plan.budget_remark().filter(|_| !args.quiet) {
+        let _ = writeln!(io::stderr(), "warning: {remark}");
+    }
     let options = plan.search_options();
     let mut taken = take(
         start,

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-/// `300M`, `2G`, `4096`: powers of 1024; a bare number is bytes.
+/// `300M`, `1.5G`, `4096`: powers of 1024; a bare number is bytes, and has no fraction.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
-    let bad = || format!("`{text}` is not a size; write for example 300M or 2G");
+    let bad = || format!("`{text}` is not a size; write for example 300M or 1.5G");
+    let too_large = || format!("`{text}` is too large");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
         "" | "B" => 0,
@@ -15,10 +16,17 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
         "T" | "TB" | "TIB" => 40,
         _ => return Err(bad()),
     };
-    let number: u64 = digits.parse().map_err(|_| bad())?;
-    number
-        .checked_mul(1 << shift)
-        .ok_or_else(|| format!("`{text}` is too large"))
+    let (whole, fraction) = match digits.split_once('.') {
+        Some((whole, fraction)) if shift > 0 && (1..=9).contains(&fraction.len()) => {
+            let parts: u64 = fraction.parse().map_err(|_| bad())?;
+            (whole, (parts << shift) / 10u64.pow(fraction.len() as u32))
+        }
+        Some(_) => return Err(bad()),
+        None => (digits, 0),
+    };
+    let number: u64 = whole.parse().map_err(|_| bad())?;
+    let bytes = number.checked_mul(1 << shift).ok_or_else(too_large)?;
+    bytes.checked_add(fraction).ok_or_else(too_large)
 }
 
 /// `90s`, `15m`, `2h`, `1h30m`, `1d`; a bare number is seconds.
@@ -133,7 +141,20 @@ mod tests {
         assert_eq!(parse_size("300M"), Ok(300 << 20));
         assert_eq!(parse_size("2g"), Ok(2 << 30));
         assert_eq!(parse_size("1KiB"), Ok(1024));
-        for bad in ["", "M", "-1", "1.5G", "12X", "99999999999999T"] {
+        assert_eq!(parse_size("1.5G"), Ok(3 << 29));
+        assert_eq!(parse_size("0.25k"), Ok(256));
+        for bad in [
+            "",
+            "M",
+            "-1",
+            "1.5",
+            "1.G",
+            ".5G",
+            "1.-5G",
+            "1.5.5G",
+            "12X",
+            "99999999999999T",
+        ] {
             assert!(parse_size(bad).is_err(), "{bad}");
         }
     }

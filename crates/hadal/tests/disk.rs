@@ -496,6 +496,8 @@ fn a_damaged_folder_is_named_and_never_believed() {
         let run = hadal(args);
         assert_eq!(run.code, 4, "{args:?}: {}{}", run.stdout, run.stderr);
         assert!(run.stderr.contains("MANIFEST is damaged"), "{}", run.stderr);
+        let named = format!("in `{}`", path.display());
+        assert!(run.stderr.contains(&named), "{}", run.stderr);
     }
 }
 

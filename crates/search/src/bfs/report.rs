@@ -127,9 +127,9 @@ fn path_to(
     let n_starts = layers.first().copied().unwrap_or(0);
     let mut ancestors = Vec::new();
     let mut next = ordinal;
+    let mut parents = rounds.parents.finder();
     loop {
-        let parent = rounds
-            .parents
+        let parent = parents
             .get(next)?
             .expect("every stored state has an entry in the parent log");
         ancestors.push(parent);

@@ -33,7 +33,7 @@ pub use kept::KeptBlocks;
 pub use medium::{Disk, DiskFile, Entry, Medium, SECTOR_BYTES};
 pub use native::NativeDisk;
 pub use parent_code::{decode_parent, encode_parent};
-pub use parent_log::{ParentLog, Parents, Waymark};
+pub use parent_log::{ParentFinder, ParentLog, Parents, Waymark};
 pub use reader::BlockFile;
 pub use spare::{PIECE_BYTES, Spare};
 pub use usage::Statistics;

@@ -7,14 +7,18 @@
 //! Blocks that a manifest knows of are never changed. The unfinished one is small enough to go into
 //! the manifest, so a log that is taken up again has no half-filled blocks in its middle.
 
+mod finder;
+
 use std::sync::{Mutex, PoisonError};
 
 use super::folder::Folder;
-use super::frame::{self, Kind, u32_at, u64_at};
+use super::frame::{Kind, u64_at};
 use super::parent_code::{MOST_PARENT_BYTES, decode_parent, encode_parent};
 use super::writer::BlockWriter;
 use crate::varint::{read_varint, write_varint};
 use crate::{BLOCK_BYTES, BlockSink, Error, Parent};
+
+pub use finder::ParentFinder;
 
 /// The parents of all states.
 pub struct ParentLog {
@@ -203,44 +207,12 @@ impl ParentLog {
 
     /// The parent of the state numbered `ordinal`; `None` past the end.
     pub fn get(&self, ordinal: u64) -> Result<Option<Parent>, Error> {
-        if ordinal >= self.n_entries {
-            return Ok(None);
-        }
-        if ordinal >= self.tail_first {
-            let parent = find(&self.tail, ordinal - self.tail_first);
-            return Ok(Some(parent.expect("an entry comes back as it was written")));
-        }
-        let block = self.firsts.partition_point(|&first| first <= ordinal) - 1;
-        let first = self.firsts[block];
-        let end = self
-            .firsts
-            .get(block + 1)
-            .copied()
-            .unwrap_or(self.tail_first);
-        let writer = match &self.blocks {
-            Blocks::Memory(blocks) => {
-                let parent = find(&blocks[block], ordinal - first);
-                return Ok(Some(parent.expect("an entry comes back as it was written")));
-            }
-            Blocks::Disk(writer) => writer,
-        };
-        let file = writer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .written()?;
-        let mut bytes = Vec::with_capacity(BLOCK_BYTES);
-        file.get(block as u32, &mut bytes)?;
-        let is_expected = bytes.len() >= HEADER_BYTES
-            && u64_at(&bytes, 0) == first
-            && u64::from(u32_at(&bytes, 16)) == end - first;
-        match find(&bytes, ordinal - first).filter(|_| is_expected) {
-            Some(parent) => Ok(Some(parent)),
-            None => Err(Error::damaged(
-                file.name(),
-                frame::offset_of(block as u32),
-                "the parents in this block are not those that belong there",
-            )),
-        }
+        self.finder().get(ordinal)
+    }
+
+    /// Looks up many entries, of which those that follow each other are near each other.
+    pub fn finder(&self) -> ParentFinder<'_> {
+        ParentFinder::new(self)
     }
 
     /// Moves finished blocks to a file of `folder`, now and from now on.
@@ -362,19 +334,6 @@ impl ParentLog {
         self.firsts.push(self.tail_first);
         Ok(())
     }
-}
-
-/// The entry at `position` in a block; `None` if the block has no such entry.
-fn find(block: &[u8], position: u64) -> Option<Parent> {
-    let (header, mut bytes) = block.split_at_checked(HEADER_BYTES)?;
-    let mut parent = Parent {
-        ordinal: u64_at(header, 8),
-        index: 0,
-    };
-    for _ in 0..=position {
-        parent = decode_parent(&mut bytes, parent.ordinal)?;
-    }
-    Some(parent)
 }
 
 /// All that is known of a log but the content of its finished blocks.

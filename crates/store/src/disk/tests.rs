@@ -372,6 +372,37 @@ fn check_log(log: &ParentLog, parents: &[Parent]) {
         assert_eq!(log.get(at as u64).unwrap(), Some(parents[at]));
     }
     assert_eq!(log.get(log.len()).unwrap(), None);
+    let mut finder = log.finder();
+    for at in (0..parents.len()).rev().step_by(7) {
+        assert_eq!(finder.get(at as u64).unwrap(), Some(parents[at]));
+    }
+    assert_eq!(finder.get(log.len()).unwrap(), None);
+}
+
+#[test]
+fn a_parent_log_goes_back_and_on() {
+    for is_on_disk in [false, true] {
+        let (_path, folder) = new_folder(FolderOptions::default());
+        let all = parents(400_000);
+        for (n_before, n_between) in [(0, 1000), (10, 300_000), (200_000, 100), (200_000, 200_000)]
+        {
+            let mut log = ParentLog::new();
+            if is_on_disk {
+                log.attach(&folder).unwrap();
+            }
+            push(&mut log, &all[..n_before]);
+            let waymark = log.waymark();
+            push(&mut log, &all[n_before..n_before + n_between]);
+            log.go_back(waymark).unwrap();
+            check_log(&log, &all[..n_before]);
+            // Other entries than those that were given up.
+            let mut others = all[..n_before].to_vec();
+            let to = n_before + n_between / 2;
+            others.extend(all[n_before..].iter().step_by(2).take(to - n_before));
+            push(&mut log, &others[n_before..]);
+            check_log(&log, &others);
+        }
+    }
 }
 
 #[test]
