@@ -331,6 +331,15 @@ impl Summary<'_> {
             count(found.layer),
             count(found.disk),
         );
+        let disk = &self.outcome.disk;
+        if disk.late_layers > 0 || disk.times_gone_back > 0 {
+            let _ = writeln!(
+                out,
+                "  old runs     left alone in {}, {} in vain",
+                counted(disk.late_layers, "layer"),
+                counted(disk.times_gone_back, "time"),
+            );
+        }
     }
 
     /// The most that was on disk at a time, for each state.

@@ -18,8 +18,14 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     };
     let (whole, fraction) = match digits.split_once('.') {
         Some((whole, fraction)) if shift > 0 && (1..=9).contains(&fraction.len()) => {
-            let parts: u64 = fraction.parse().map_err(|_| bad())?;
-            (whole, (parts << shift) / 10u64.pow(fraction.len() as u32))
+            let is_number = fraction.bytes().all(|byte| byte.is_ascii_digit());
+            let parts: u128 = fraction
+                .parse()
+                .ok()
+                .filter(|_| is_number)
+                .ok_or_else(bad)?;
+            let all = 10u128.pow(fraction.len() as u32);
+            (whole, ((parts << shift) / all) as u64)
         }
         Some(_) => return Err(bad()),
         None => (digits, 0),
@@ -143,6 +149,7 @@ mod tests {
         assert_eq!(parse_size("1KiB"), Ok(1024));
         assert_eq!(parse_size("1.5G"), Ok(3 << 29));
         assert_eq!(parse_size("0.25k"), Ok(256));
+        assert_eq!(parse_size("1.999999999T"), Ok((2 << 40) - 1100));
         for bad in [
             "",
             "M",
@@ -151,6 +158,7 @@ mod tests {
             "1.G",
             ".5G",
             "1.-5G",
+            "1.+5G",
             "1.5.5G",
             "12X",
             "99999999999999T",

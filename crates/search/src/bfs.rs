@@ -27,7 +27,7 @@ use crate::visited::Visited;
 use crate::worker::Worker;
 use crate::{Error, Observer, OnDisk, Options, Outcome, Progress, Reason};
 use commits::Commits;
-use postponing::Waymark;
+use postponing::WayBack;
 
 mod commits;
 mod postponing;
@@ -198,7 +198,7 @@ fn coordinate(
             totals: Totals::new(model.shape()),
             before: Totals::new(model.shape()),
             layers: Vec::new(),
-            waymark: None,
+            way_back: None,
             commits: on_disk.map(Commits::new),
         }
         .run(content.unwrap_or(Content::Begun))
@@ -220,8 +220,8 @@ struct Search<'a> {
     before: Totals,
     /// Sizes of the layers, without the one that is being found.
     layers: Vec<u64>,
-    /// The last layer that is certain, while others are not.
-    waymark: Option<Waymark>,
+    /// The last layer that is certain, while those after it are not.
+    way_back: Option<WayBack>,
     /// When the search is written down, if it has a folder.
     commits: Option<Commits>,
 }
@@ -289,7 +289,6 @@ impl Search<'_> {
                 self.findings.begin_layer();
             }
             is_begun = false;
-            self.postpone(depth, &frontier)?;
             self.gauge.begin_layer(depth, frontier.end - frontier.start);
             let is_cut = self.options.bound == Some(depth) && !frontier.is_empty();
             let mut is_certain = true;
@@ -310,8 +309,8 @@ impl Search<'_> {
             if is_last || self.findings.is_full() || self.rounds.is_certainty_due() {
                 is_certain = is_certain && self.make_certain()?;
             }
-            if !is_certain && let Some(back) = self.go_back()? {
-                ((depth, frontier), is_begun) = (back, true);
+            if !is_certain {
+                ((depth, frontier), is_begun) = (self.go_back()?, true);
                 continue;
             }
             if self.findings.is_full() {
@@ -363,11 +362,25 @@ impl Search<'_> {
     /// Expands a layer and finds the next one.
     fn expand(&mut self, depth: u32, frontier: Range<u64>) -> Result<Option<Halt>, Error> {
         let end = frontier.end;
+        // What is not certain is written down between two layers.
+        if self.way_back.is_some() && self.commits.as_ref().is_some_and(Commits::is_due) {
+            if !self.make_certain()? {
+                return Ok(Some(Halt::Mistaken));
+            }
+            self.commit(depth, frontier.clone())?;
+        }
+        self.postpone(depth, &frontier)?;
         let mut supply = Supply::States(frontier);
         loop {
             let (findings, totals) = (&mut self.findings, &mut self.totals);
             let (gauge, commits) = (self.gauge, &self.commits);
-            let is_due = || commits.as_ref().is_some_and(Commits::is_due);
+            let is_certain = self.way_back.is_none();
+            let room = self.rounds.room();
+            let is_due = || match is_certain {
+                true => commits.as_ref().is_some_and(Commits::is_due),
+                // Or within one that takes long, or to make room on the disk.
+                false => commits.as_ref().is_some_and(Commits::is_overdue) || room.is_short(),
+            };
             let mut each = |_: usize, task: &Task| {
                 totals.add_new_states(task);
                 totals.duplicates.memory += (task.n_candidates() - task.n_survivors()) as u64;
@@ -391,16 +404,22 @@ impl Search<'_> {
                     if !self.make_certain()? {
                         return Ok(Some(Halt::Mistaken));
                     }
-                    self.commit(depth, left)?;
+                    if self.commits.as_ref().is_some_and(Commits::is_due) {
+                        self.commit(depth, left)?;
+                    }
                 }
                 (None, _) => return self.settle(depth + 1),
                 (Some(Halt::Stopped), _) => {
                     // So that nothing is lost. What the stop cut short was not taken.
-                    if let Some(first) = self.rounds.first_left(&supply)
-                        && self.make_certain()?
+                    let left = match self.way_back {
+                        None => (self.rounds.first_left(&supply)).map(|first| (depth, first..end)),
+                        // To make certain would take a while.
+                        Some(_) => Some(self.go_back()?),
+                    };
+                    if let Some((depth, left)) = left
                         && self.commits.as_ref().is_some_and(Commits::is_worth_it)
                     {
-                        self.commit(depth, first..end)?;
+                        self.commit(depth, left)?;
                     }
                     return Ok(halt);
                 }

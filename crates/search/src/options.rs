@@ -33,6 +33,9 @@ pub struct Options {
     /// How often a search with a folder is written down: `None` for every few seconds, zero for
     /// after every round.
     pub commit_every: Option<Duration>,
+    /// If runs on disk have so many times as many keys as a layer has candidates, they may be left
+    /// alone for some layers even where they are known to have some of these.
+    pub thin_layers: u64,
     /// Most states handed to an expander at once.
     pub block_len: usize,
     /// Blocks that are expanded before their successors are looked up.
@@ -55,6 +58,9 @@ impl Default for Options {
             memory_bytes: u64::MAX,
             time_limit: None,
             commit_every: None,
+            // To go through a layer twice takes about as long as to pass over so many keys for each
+            // of its candidates.
+            thin_layers: 1000,
             // Of a block's successors a partition should get more than a few, and of a window's
             // blocks every thread.
             block_len: 1024,

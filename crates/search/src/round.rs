@@ -17,12 +17,12 @@ use std::time::Instant;
 
 use hadal_model::{Flow, Remark};
 use hadal_store::disk::{Folder, ParentLog};
-use hadal_store::{Error as StoreError, Keep, Log, N_PARTITIONS};
+use hadal_store::{Error as StoreError, Log, N_PARTITIONS};
 
 use crate::crew::Crew;
 use crate::external::{
-    Bitmap, Calm, Candidates, External, Means, Preparation, Settling, Shares, Tiers, damaged_log,
-    resolve, sort_reserve, sweep,
+    Bitmap, Candidates, External, Means, Preparation, Settling, Shares, Tiers, Trust, damaged_log,
+    keep, resolve, sort_reserve, sweep,
 };
 use crate::shared::{Job, Shared, lock, read, write};
 use crate::sizes::Sizes;
@@ -138,16 +138,21 @@ impl<'a> Rounds<'a> {
             return DiskUse::default();
         };
         let statistics = on_disk.folder.statistics();
-        let calm = self.external.as_ref().map(|external| &external.calm);
+        let trust = self.external.as_ref().map(|external| &external.trust);
         DiskUse {
             peak_bytes: statistics.peak_disk_bytes,
             read_bytes: statistics.read_bytes,
             written_bytes: statistics.written_bytes,
             used_bytes: statistics.disk_bytes,
             refused_bytes: self.refused_bytes,
-            late_layers: calm.map_or(0, |calm| calm.n_late),
-            times_gone_back: calm.map_or(0, |calm| calm.n_mistakes),
+            late_layers: trust.map_or(0, |trust| trust.n_late),
+            times_gone_back: trust.map_or(0, |trust| trust.n_mistakes),
         }
+    }
+
+    /// Where it is seen how much room there is on the disk.
+    pub(crate) fn room(&self) -> Room {
+        Room(self.on_disk.as_ref().map(|on_disk| on_disk.folder.clone()))
     }
 
     /// Seconds that threads have waited for the disk.
@@ -524,16 +529,17 @@ impl<'a> Rounds<'a> {
         self.table_bytes = shared.visited.table_bytes();
         self.parents.attach(folder)?;
         let mut log = lock(&keyed.log);
+        let keep = keep(shares.frontier, *resumable);
         match log.is_attached() {
-            true => log.set_keep(Keep::BytesAndWrite(shares.frontier)),
-            false => log.attach(folder.clone(), Keep::Bytes(shares.frontier))?,
+            true => log.set_keep(keep),
+            false => log.attach(folder.clone(), keep)?,
         }
         let candidates = Candidates::new(folder.clone(), shares, *resumable, keyed)?;
         self.external = Some(External {
             shares,
             tiers,
             candidates,
-            calm: Calm::default(),
+            trust: Trust::default(),
             postponed: None,
         });
         Ok(())
@@ -654,8 +660,8 @@ impl<'a> Rounds<'a> {
         duplicates.layer += resolved.n_equal;
         duplicates.disk += resolved.n_old;
         match &mut external.postponed {
-            Some(postponed) => postponed.note_layer(&external.tiers),
-            None => external.calm.note_layer(resolved.n_old),
+            Some(postponed) => postponed.note_layer(external.candidates.len(), &external.tiers),
+            None => external.trust.note_layer(resolved.n_old),
         }
         hold_log(external, keyed, on_disk)?;
         *write(&shared.is_new) = resolved.is_new;
@@ -804,6 +810,7 @@ impl<'a> Rounds<'a> {
             _ => return Ok(()),
         };
         if self.external.as_ref().is_some_and(needs_log) {
+            lock(&keyed.log).put_back_before(first);
             return Ok(());
         }
         // A later run needs what is in no run on disk yet.
@@ -943,6 +950,16 @@ const FREE_SHARE: u64 = 8;
 fn is_nearly_full(folder: &Folder) -> bool {
     let used = folder.statistics().disk_bytes;
     !folder.has_free(used / FREE_SHARE)
+}
+
+/// The disk, if there is one.
+pub(crate) struct Room(Option<Folder>);
+
+impl Room {
+    /// Whether it, or what may be used of it, will soon be full.
+    pub(crate) fn is_short(&self) -> bool {
+        self.0.as_ref().is_some_and(is_nearly_full)
+    }
 }
 
 /// Whether anything was written, so that there are buffers for it.

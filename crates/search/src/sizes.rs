@@ -25,6 +25,8 @@ pub(crate) struct Sizes {
     pub(crate) buffer_len: usize,
     /// What a task holds.
     pub(crate) buffer_bytes: u64,
+    /// So many times as many keys in runs as candidates make a layer very thin.
+    pub(crate) thin_layers: u64,
 }
 
 /// A task's buffers take about this much where memory is plentiful.
@@ -61,6 +63,7 @@ impl Sizes {
             window_pieces: 4 * options.threads.max(1),
             buffer_len,
             buffer_bytes: bytes_for(buffer_len),
+            thin_layers: options.thin_layers,
         }
     }
 }

@@ -353,6 +353,23 @@ impl Log {
         }
     }
 
+    /// Lets go of the memory of all pieces before `ordinal` that are on disk, from which they can be
+    /// read again.
+    pub fn put_back_before(&mut self, ordinal: u64) {
+        let underway = self.disk.as_ref().and_then(OnDisk::payload_place);
+        for piece in &mut self.pieces {
+            if piece.first + u64::from(piece.len) > ordinal {
+                break;
+            }
+            if piece.place.is_some()
+                && piece.place != underway
+                && let Some(bytes) = piece.bytes.take()
+            {
+                self.memory_bytes -= bytes.len() as u64;
+            }
+        }
+    }
+
     /// Gives up the records before `ordinal`, as far as they are whole pieces, but not their files.
     pub fn release_before(&mut self, ordinal: u64) {
         while let Some(piece) = self.pieces.front() {
@@ -541,6 +558,15 @@ fn damaged_log(file: &BlockFile, block: u32) -> Error {
 }
 
 impl OnDisk {
+    /// Where the block being put together will lie, if anything is in it.
+    fn payload_place(&self) -> Option<Place> {
+        let segment = self.segments.back().filter(|_| !self.payload.is_empty())?;
+        Some(Place {
+            segment: segment.number,
+            block: segment.n_blocks(),
+        })
+    }
+
     /// Where the block being put together will lie.
     fn place_of_payload(&mut self, first: u64) -> Result<Place, Error> {
         if self.segments.back().is_none_or(|segment| segment.is_full) {
@@ -743,6 +769,26 @@ mod tests {
 
     /// As a search does it: states of a layer are read and given up while those of the next are
     /// appended, so that now and then there is room in memory again.
+    #[test]
+    fn what_is_put_back_can_be_read_again() {
+        let path = tempfile::tempdir().expect("a temporary folder");
+        for keep in [Keep::Bytes(20_000), Keep::BytesAndWrite(20_000)] {
+            let mut log = Log::new();
+            log.attach(folder(path.path()), keep).expect("a folder");
+            for i in 0..500 {
+                log.append(piece(i * 100, 100), 100, 0).expect("room");
+            }
+            let held = log.data_bytes();
+            for upto in [0, 250, 20_050, 50_000] {
+                assert_there(&mut log, 0, 50_000);
+                assert!(log.data_bytes() > 400_000, "all of it was read");
+                log.put_back_before(upto);
+            }
+            assert!(log.data_bytes() <= held, "{} {held}", log.data_bytes());
+            assert_there(&mut log, 0, 50_000);
+        }
+    }
+
     #[test]
     fn records_are_read_while_others_are_appended() {
         let mut rng = Pcg64Mcg::seed_from_u64(4);

@@ -15,6 +15,10 @@ pub(super) struct Commits {
     on_disk: OnDisk,
     last: Instant,
     every: Duration,
+    /// The least that may be.
+    floor: Duration,
+    /// How long it took to make certain of what is to be written.
+    made_certain_in: Duration,
     can_be_saved: bool,
     /// More than so many bytes of files that only the last manifest needs are not kept for it.
     most_retired: u64,
@@ -30,6 +34,8 @@ const MOST_RETIRED: u64 = 256 << 20;
 const FREE_FOR_RETIRED: u64 = 4;
 /// Writing down may take one in so many seconds.
 const SHARE: u32 = 25;
+/// And to make certain of what is written one in so many.
+const CERTAIN_SHARE: u32 = 4;
 
 impl Commits {
     pub(super) fn new(on_disk: OnDisk) -> Self {
@@ -37,10 +43,17 @@ impl Commits {
             on_disk,
             last: Instant::now(),
             every: EVERY,
+            floor: EVERY,
+            made_certain_in: Duration::ZERO,
             can_be_saved: false,
             most_retired: MOST_RETIRED,
             has_worked: AtomicBool::new(false),
         }
+    }
+
+    /// Whether it has long been time.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.is_due() && (self.last.elapsed() >= 2 * self.every || self.keeps_too_much())
     }
 
     /// Whether it is time.
@@ -64,6 +77,11 @@ impl Commits {
         self.can_be_saved && self.has_worked.load(Ordering::Relaxed)
     }
 
+    /// Notes how long it took to make certain of what is written down.
+    pub(super) fn note_made_certain(&mut self, took: Duration) {
+        self.made_certain_in = took;
+    }
+
     /// Notes that there is something to write down.
     pub(super) fn note_work(&self) {
         self.has_worked.store(true, Ordering::Relaxed);
@@ -72,7 +90,8 @@ impl Commits {
     /// Begins, with what can be saved and how often.
     fn begin(&mut self, can_be_saved: bool, options: &Options) {
         self.can_be_saved = can_be_saved;
-        self.every = options.commit_every.unwrap_or(EVERY);
+        self.floor = options.commit_every.unwrap_or(EVERY);
+        self.every = self.floor;
         self.most_retired = MOST_RETIRED.min(options.memory_bytes);
     }
 
@@ -120,11 +139,12 @@ impl Search<'_> {
             external: states.external,
         };
         commits.write(&Content::Underway(Box::new(snapshot)))?;
-        let floor = self.options.commit_every.unwrap_or(EVERY);
         // Those who want it always shall have it, whatever it costs.
-        if !floor.is_zero() {
-            commits.every = floor.max(since.elapsed() * SHARE);
+        if !commits.floor.is_zero() {
+            let longest = (since.elapsed() * SHARE).max(commits.made_certain_in * CERTAIN_SHARE);
+            commits.every = commits.floor.max(longest);
         }
+        commits.made_certain_in = Duration::ZERO;
         commits.last = Instant::now();
         commits.has_worked.store(false, Ordering::Relaxed);
         Ok(())

@@ -1,6 +1,7 @@
 //! The numbers of a search whose last layers are not certain yet.
 
 use std::ops::Range;
+use std::time::Instant;
 
 use super::Search;
 use crate::Error;
@@ -8,7 +9,7 @@ use crate::findings::SavedFindings;
 use crate::totals::Totals;
 
 /// The beginning of a layer, to go back to.
-pub(super) struct Waymark {
+pub(super) struct WayBack {
     depth: u32,
     frontier: Range<u64>,
     n_layers: usize,
@@ -21,8 +22,8 @@ impl Search<'_> {
     /// Before a layer is expanded: where it is worth it, goes on without looking into old runs, and
     /// remembers the way back.
     pub(super) fn postpone(&mut self, depth: u32, frontier: &Range<u64>) -> Result<(), Error> {
-        if self.waymark.is_none() && self.rounds.postpone()? {
-            self.waymark = Some(Waymark {
+        if self.way_back.is_none() && self.rounds.postpone()? {
+            self.way_back = Some(WayBack {
                 depth,
                 frontier: frontier.clone(),
                 n_layers: self.layers.len(),
@@ -37,33 +38,37 @@ impl Search<'_> {
     /// Makes certain of everything that was found. If some of it was wrong, the search must
     /// [`go_back`](Self::go_back).
     pub(super) fn make_certain(&mut self) -> Result<bool, Error> {
-        if self.waymark.is_none() {
+        if self.way_back.is_none() {
             return Ok(true);
         }
+        let since = Instant::now();
         let is_certain = self.rounds.make_certain()?;
         if is_certain {
-            self.waymark = None;
+            self.way_back = None;
+        }
+        if let Some(commits) = &mut self.commits {
+            commits.note_made_certain(since.elapsed());
         }
         Ok(is_certain)
     }
 
     /// Goes back to the last layer that is certain: its depth and its states.
-    pub(super) fn go_back(&mut self) -> Result<Option<(u32, Range<u64>)>, Error> {
-        let Some((depth, frontier)) = self.forget_uncertain() else {
-            return Ok(None);
-        };
+    pub(super) fn go_back(&mut self) -> Result<(u32, Range<u64>), Error> {
         self.rounds.go_back()?;
-        Ok(Some((depth, frontier)))
+        let back = self.forget_uncertain();
+        Ok(back.expect("only from what is not certain one goes back"))
     }
 
-    /// Tells only what is certain.
+    /// Tells only what is certain. The depth and the states of the last layer that is, if others are
+    /// not.
     pub(super) fn forget_uncertain(&mut self) -> Option<(u32, Range<u64>)> {
-        let waymark = self.waymark.take()?;
-        self.layers.truncate(waymark.n_layers);
-        self.totals = waymark.totals;
-        self.before = waymark.before;
-        // It was made by this search.
-        let _ = self.findings.restore(&waymark.findings);
-        Some((waymark.depth, waymark.frontier))
+        let way_back = self.way_back.take()?;
+        self.layers.truncate(way_back.n_layers);
+        self.totals = way_back.totals;
+        self.before = way_back.before;
+        self.findings
+            .restore(&way_back.findings)
+            .expect("this search has made them");
+        Some((way_back.depth, way_back.frontier))
     }
 }

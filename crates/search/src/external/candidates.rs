@@ -5,16 +5,16 @@ use hadal_store::codec::KeyShape;
 use hadal_store::disk::Folder;
 use hadal_store::run::{Splitters, fence_splitters};
 use hadal_store::{
-    Error, HALF_PIECE_BYTES, Keep, Log, MAX_PIECE_BYTES, Parent, Slice, decode_parent,
-    encode_parent, read_differences, record_overhead,
+    Error, HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Parent, Slice, decode_parent, encode_parent,
+    read_differences, record_overhead,
 };
 
-use super::Shares;
 use super::buckets::{MOST_AT_ONCE, Spills};
 use super::hands::{Hands, least_page_bytes};
 use super::parallel::in_parallel;
 use super::resolve::resolving_threads;
 use super::tiers::{Means, Tiers, Views};
+use super::{Shares, keep};
 use crate::shared::{read, write};
 use crate::snapshot::SavedExternal;
 use crate::visited::Keyed;
@@ -129,7 +129,7 @@ impl Candidates {
         tiers: &Tiers,
         means: &Means<'_>,
     ) -> Result<(), Error> {
-        let keep = keep(self.shares, self.durable);
+        let keep = keep(self.shares.candidates, self.durable);
         self.log = Log::reopen(self.folder.clone(), keep, &saved.candidates)?;
         self.before.len = self.log.len();
         // A piece for each hand, whose ordinals then ascend; its keys take several times its bytes.
@@ -413,15 +413,8 @@ fn take_all_back(tiers: &Tiers, means: &Means<'_>) {
 
 fn empty_log(folder: &Folder, shares: Shares, durable: bool) -> Result<Log, Error> {
     let mut log = Log::new();
-    log.attach(folder.clone(), keep(shares, durable))?;
+    log.attach(folder.clone(), keep(shares.candidates, durable))?;
     Ok(log)
-}
-
-fn keep(shares: Shares, durable: bool) -> Keep {
-    match durable {
-        true => Keep::BytesAndWrite(shares.candidates),
-        false => Keep::Bytes(shares.candidates),
-    }
 }
 
 /// Makes the keys of a piece's candidates anew, the first of which is `first`, and deals them out.

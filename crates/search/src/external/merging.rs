@@ -281,6 +281,9 @@ impl Tiers {
                 .try_for_each(|old| old.retire(means.folder))?;
         }
         if is_last {
+            if at < self.n_postponed {
+                self.n_postponed -= inputs.len();
+            }
             self.tiers.drain(inputs);
             self.merging = None;
         }

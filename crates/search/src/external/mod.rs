@@ -38,11 +38,11 @@ pub(crate) use candidates::{
     Candidates, PARCEL_HEAD, damaged_log, parcels, read_parents, write_parents,
 };
 pub(crate) use hands::Hands;
-pub(crate) use postponed::{Calm, Postponed, are_new};
+pub(crate) use postponed::{Postponed, Trust, old_keys};
 pub(crate) use preparation::Preparation;
 pub(crate) use resolve::resolve;
 pub(crate) use settle::Settling;
-pub(crate) use shares::{Shares, sort_reserve};
+pub(crate) use shares::{Shares, keep, sort_reserve};
 pub(crate) use sweep::sweep;
 pub(crate) use tiers::{Means, RUN, Tiers};
 
@@ -51,7 +51,7 @@ pub(crate) struct External {
     pub(crate) shares: Shares,
     pub(crate) tiers: Tiers,
     pub(crate) candidates: Candidates,
-    pub(crate) calm: Calm,
+    pub(crate) trust: Trust,
     /// While old runs are left alone.
     pub(crate) postponed: Option<Postponed>,
 }

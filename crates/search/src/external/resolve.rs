@@ -29,6 +29,16 @@ pub(crate) struct Resolved {
 /// Candidates that keep a thread busy long enough to be worth its waking.
 const PART_KEYS: u64 = 1 << 12;
 
+/// Into how many parts the work on `n_keys` sorted keys should be cut.
+pub(super) fn n_parts_of(n_keys: u64, means: &Means<'_>) -> usize {
+    (n_keys / PART_KEYS).clamp(1, 4 * means.n_threads as u64) as usize
+}
+
+/// How many keys are looked for at once with a share of `bytes`.
+pub(super) fn keys_at_once(bytes: u64, n_words: usize) -> usize {
+    (bytes / (8 * n_words as u64 + 16)) as usize
+}
+
 /// Memory for looking candidates up that is worth sharing out to more threads than there are
 /// processors.
 const MANY_BATCH_BYTES: u64 = 512 << 10;
@@ -48,7 +58,7 @@ pub(crate) fn resolve(
     tiers: &Tiers,
     means: &Means<'_>,
 ) -> Result<Resolved, Error> {
-    let n_parts = (candidates.len() / PART_KEYS).clamp(1, 4 * means.n_threads as u64) as usize;
+    let n_parts = n_parts_of(candidates.len(), means);
     let is_new = Bitmap::new(candidates.len());
     // Half of the work is to tell what is new, and half to look at that.
     (means.gauge).begin_work(Work::Resolving, 0, 2 * candidates.len());
@@ -64,7 +74,7 @@ pub(crate) fn resolve(
     let resolving = Resolving {
         is_new: &is_new,
         older: &older,
-        batch_keys: (means.batch_bytes / n_at_once / (8 * n_words as u64 + 16)) as usize,
+        batch_keys: keys_at_once(means.batch_bytes / n_at_once, n_words),
         is_small: candidates.len() * 8 * n_words as u64 <= means.memory_bytes,
         sample_stride: candidates.sample_stride(),
         means,

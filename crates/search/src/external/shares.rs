@@ -1,5 +1,7 @@
 //! Who gets how much of the memory there is.
 
+use hadal_store::Keep;
+
 /// Bytes for each of those that share the budget once states are on disk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shares {
@@ -34,6 +36,15 @@ impl Shares {
             runs: part(1),
             batch: part(2),
         }
+    }
+}
+
+/// What a log keeps in memory that has a share of `bytes`, if what is written shall survive a crash or
+/// not.
+pub(crate) fn keep(bytes: u64, durable: bool) -> Keep {
+    match durable {
+        true => Keep::BytesAndWrite(bytes),
+        false => Keep::Bytes(bytes),
     }
 }
 

@@ -73,8 +73,11 @@ pub(crate) struct Tiers {
     pub(super) tiers: Vec<Tier>,
     /// Which of them are being made one.
     pub(super) merging: Option<Merging>,
-    /// So many of the oldest are left alone: nobody looks into them, and they stay as they are.
-    n_postponed: usize,
+    /// So many of the oldest are left alone: nobody looks into them, and none is made one with a
+    /// younger one.
+    pub(super) n_postponed: usize,
+    /// Keys that those have.
+    known: Option<Segment>,
 }
 
 /// What working on runs needs.
@@ -100,7 +103,8 @@ pub(crate) struct Means<'a> {
 impl Tiers {
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        self.tiers.iter().map(Tier::memory_bytes).sum()
+        let known = self.known.as_ref().map_or(0, Segment::memory_bytes);
+        known + self.tiers.iter().map(Tier::memory_bytes).sum::<u64>()
     }
 
     /// Gives memory back that was lent to blocks of runs, as far as they use more than they may.
@@ -119,9 +123,14 @@ impl Tiers {
     }
 
     /// All runs but those that are left alone.
-    pub(super) fn looked_into(&self) -> impl Iterator<Item = &Segment> {
+    pub(super) fn young(&self) -> impl Iterator<Item = &Segment> {
         let tiers = &self.tiers[self.n_postponed..];
         tiers.iter().flat_map(|tier| &tier.segments)
+    }
+
+    /// These, and what is known of the others.
+    pub(super) fn looked_into(&self) -> impl Iterator<Item = &Segment> {
+        self.young().chain(&self.known)
     }
 
     /// The runs that are left alone.
@@ -140,27 +149,45 @@ impl Tiers {
         self.left_alone().map(Segment::n_keys).sum()
     }
 
-    /// Whether some are being made one.
-    pub(crate) fn is_merging(&self) -> bool {
-        self.merging.is_some()
+    /// Number of keys in the others.
+    pub(crate) fn n_young_keys(&self) -> u64 {
+        self.young().map(Segment::n_keys).sum()
     }
 
-    /// From now on the runs that are there are left alone. None must be merged.
+    /// From now on the runs that are there are left alone, but for some that are being made one,
+    /// which goes on.
     pub(crate) fn postpone(&mut self, means: &Means<'_>) -> Result<(), Error> {
-        assert!(self.merging.is_none(), "runs that are left alone stay");
         self.write_down(means)?;
         self.n_postponed = self.tiers.len();
+        // Others are read in every layer now.
+        self.left_alone().for_each(|run| run.let_go(u64::MAX));
         Ok(())
     }
 
     /// No runs are left alone any more.
     pub(crate) fn take_up(&mut self) {
         self.n_postponed = 0;
+        self.known = None;
+    }
+
+    /// Whenever runs are left alone, they are known to have these ascending keys.
+    pub(crate) fn know(&mut self, keys: &[u64], means: &Means<'_>) -> Result<(), Error> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let newest = means.keyed.key_shape();
+        let mut writer = RunWriter::new(MemoryBlocks::default(), newest.n_words);
+        writer.push(keys)?;
+        self.known = Some(Segment::keep(writer, newest.version)?);
+        Ok(())
     }
 
     /// Gives up all runs but those that were left alone, which are not any more.
     pub(crate) fn go_back(&mut self, folder: &Folder) -> Result<(), Error> {
-        self.merging = None;
+        // What is made of those that were left alone goes on.
+        self.merging
+            .take_if(|merging| merging.at >= self.n_postponed);
+        self.known = None;
         let mut young = self.tiers.drain(std::mem::take(&mut self.n_postponed)..);
         young.try_for_each(|tier| tier.retire(folder))
     }
@@ -179,6 +206,7 @@ impl Tiers {
                 .filter(is_there)
                 .map(|(at, n_inputs)| Merging::new(at, n_inputs)),
             n_postponed: 0,
+            known: None,
         })
     }
 
@@ -189,6 +217,7 @@ impl Tiers {
         &mut self,
         means: &Means<'_>,
     ) -> Result<(Vec<Vec<RunEntry>>, Option<(usize, usize)>), Error> {
+        assert_eq!(self.n_postponed, 0, "only what is certain is written down");
         self.write_down(means)?;
         if let Some(merging) = &mut self.merging {
             // Those before what is made one.
@@ -213,8 +242,8 @@ impl Tiers {
 
     /// Makes one tier on disk of those in memory that are not being merged.
     fn write_down(&mut self, means: &Means<'_>) -> Result<(), Error> {
-        let merged = self.merging.as_ref().map(|m| m.inputs().end);
-        let from = merged.unwrap_or(self.n_postponed);
+        let merged = self.merging.as_ref().map_or(0, |m| m.inputs().end);
+        let from = merged.max(self.n_postponed);
         let n_tiers = self.tiers.len();
         let kept = take_in_memory(&mut self.tiers, from..n_tiers);
         if !kept.is_empty() {

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use hadal_store::{Keep, Log, Set};
+use hadal_store::{Log, Set};
 
 use super::{Rounds, is_nearly_full, means};
-use crate::external::{External, Postponed, are_new};
+use crate::external::{External, Postponed, keep, old_keys};
 use crate::shared::{lock, read, write};
 use crate::visited::{Keyed, Visited};
 use crate::{Error, OnDisk};
@@ -20,20 +20,22 @@ impl Rounds<'_> {
             return Ok(false);
         };
         let (tiers, candidates) = (&mut external.tiers, &external.candidates);
-        let is_worth_it = (external.calm).is_worth_it(tiers.n_keys(), candidates.len_before());
         let is_between_layers = candidates.len() == 0 && external.postponed.is_none();
-        if !is_worth_it
-            || !is_between_layers
-            || tiers.is_merging()
-            || is_nearly_full(&on_disk.folder)
-        {
+        if !is_between_layers || is_nearly_full(&on_disk.folder) {
             return Ok(false);
         }
+        let (n_keys, n_candidates) = (tiers.n_keys(), candidates.len_before());
+        let trusted = (external.trust).most_layers(n_keys, n_candidates, self.sizes.thin_layers);
+        let Some(most_layers) = trusted else {
+            return Ok(false);
+        };
         let n_threads = self.sizes.n_threads;
         let means = means(self.shared, keyed, on_disk, &external.shares, n_threads);
+        // Few runs are made of many while nobody looks into them.
+        tiers.balance(&means)?;
         tiers.postpone(&means)?;
         let parents = self.parents.waymark();
-        external.postponed = Some(Postponed::new(parents, &external.calm));
+        external.postponed = Some(Postponed::new(parents, most_layers, n_candidates));
         Ok(true)
     }
 
@@ -58,18 +60,21 @@ impl Rounds<'_> {
         let since = Instant::now();
         let n_threads = self.sizes.n_threads;
         let means = means(self.shared, keyed, on_disk, &external.shares, n_threads);
-        let are_new = are_new(&external.tiers, &means)?;
-        if are_new && let Some(postponed) = external.postponed.take() {
-            external.calm.note_certain(postponed.n_layers);
+        let old = old_keys(&external.tiers, &means)?;
+        let is_certain = old.n_keys == 0;
+        if !is_certain && let Some(postponed) = &mut external.postponed {
+            postponed.old = old;
+        }
+        if is_certain && let Some(postponed) = external.postponed.take() {
+            external.trust.note_certain(postponed.n_layers);
             external.tiers.take_up();
             if let Some(expanded) = postponed.log {
                 expanded.discard()?;
-                lock(&keyed.log).set_keep(keep(on_disk, external.shares.frontier));
+                lock(&keyed.log).set_keep(keep(external.shares.frontier, on_disk.resumable));
             }
-            external.tiers.balance(&means)?;
         }
         self.seconds.merge += since.elapsed().as_secs_f64();
-        Ok(are_new)
+        Ok(is_certain)
     }
 
     /// Gives up everything since runs were left alone: states, parents, candidates, and blocks that
@@ -94,8 +99,11 @@ impl Rounds<'_> {
         let n_threads = self.sizes.n_threads;
         let means = means(shared, keyed, on_disk, &external.shares, n_threads);
         external.candidates.discard(&means)?;
+        let n_keys = external.tiers.n_young_keys();
         external.tiers.go_back(&on_disk.folder)?;
-        external.calm.note_mistaken();
+        let Postponed { n_layers, old, .. } = &postponed;
+        external.trust.note_mistaken(*n_layers, n_keys, old);
+        external.tiers.know(&old.keys, &means)?;
         if let Some(log) = postponed.log {
             std::mem::replace(&mut *lock(&keyed.log), log).discard()?;
         }
@@ -127,18 +135,10 @@ pub(super) fn hold_log(
     let mut log = lock(&keyed.log);
     let left = external.shares.frontier.saturating_sub(log.data_bytes());
     let mut next = Log::new();
-    next.attach(on_disk.folder.clone(), keep(on_disk, left))?;
+    next.attach(on_disk.folder.clone(), keep(left, on_disk.resumable))?;
     next.begin_at(log.len());
     if let Some(postponed) = &mut external.postponed {
         postponed.log = Some(std::mem::replace(&mut *log, next));
     }
     Ok(())
-}
-
-/// What the log of states keeps in memory since these have left it.
-fn keep(on_disk: &OnDisk, bytes: u64) -> Keep {
-    match on_disk.resumable {
-        true => Keep::BytesAndWrite(bytes),
-        false => Keep::Bytes(bytes),
-    }
 }

@@ -72,6 +72,8 @@ fn meaning(rng: &mut Pcg64Mcg) -> Options {
         deadlock: [Deadlock::Stuttering, Deadlock::Stuck, Deadlock::Off][rng.random_range(0..3)],
         bound: [None, None, None, Some(40)][rng.random_range(0..4)],
         max_errors: [1, 2, 100][rng.random_range(0..3)],
+        // Everything is risked, or only what went well for long.
+        thin_layers: [2, 1000][rng.random_range(0..2)],
         ..Options::default()
     }
 }
@@ -145,6 +147,7 @@ fn a_search_may_die_while_runs_are_left_alone() {
                 deadlock: meaning.deadlock,
                 bound: meaning.bound,
                 max_errors: meaning.max_errors,
+                thin_layers: meaning.thin_layers,
                 ..always(1, 2_000)
             };
             let expected = expect(&graph, &options);
@@ -174,6 +177,54 @@ fn a_search_may_die_while_runs_are_left_alone() {
     used.assert_much();
 }
 
+/// All operations of a small search that goes back.
+#[test]
+fn a_search_may_die_at_any_operation_when_it_goes_back() {
+    let (n_layers, width) = (11, 2);
+    let edges = |node: u32| {
+        let mut edges = vec![Edge::To((node + width) % (n_layers * width), 0)];
+        // Far back, behind which all is done again.
+        if node == 6 * width {
+            edges.push(Edge::To(width + 1, 1));
+        }
+        edges
+    };
+    let nodes = (0..n_layers * width).map(edges).collect();
+    let mut graph = Graph::new(3, &[0, 1], nodes);
+    graph.fail(&[(10 * width, false)]);
+    // Written down at the end alone, and now and then.
+    for (store, every) in [
+        (StoreKind::Exact, 3_600_000_000),
+        (StoreKind::Exact, 500),
+        (StoreKind::Hash128, 500),
+    ] {
+        let options = Options {
+            commit_every: Some(Duration::from_micros(every)),
+            store,
+            thin_layers: 1,
+            ..always(1, 0)
+        };
+        let expected = expect(&graph, &options);
+        let whole = Arc::new(CrashDisk::new());
+        let outcome = go_on(&graph, &options, &whole).expect("nothing fails");
+        if every > 500 {
+            assert!(outcome.disk.times_gone_back > 0, "{:?}", outcome.disk);
+        }
+        assert_eq!(tell(&graph, &options, &outcome), expected);
+        for n in 0..whole.n_operations() {
+            let disk = Arc::new(CrashDisk::new());
+            disk.stop_at(n);
+            if go_on(&graph, &options, &disk).is_ok() {
+                continue;
+            }
+            let left = Arc::new(disk.crash(n));
+            let outcome = go_on(&graph, &options, &left)
+                .unwrap_or_else(|error| panic!("operation {n}: {error}"));
+            assert_eq!(tell(&graph, &options, &outcome), expected, "operation {n}");
+        }
+    }
+}
+
 #[test]
 fn what_a_stopped_search_tells_is_certain() {
     let mut n_stopped = 0;
@@ -185,6 +236,7 @@ fn what_a_stopped_search_tells_is_certain() {
                 commit_every: Some(Duration::from_secs(3600)),
                 deadlock: Deadlock::Off,
                 max_errors: 100,
+                thin_layers: 2,
                 ..always(2, 2_000)
             };
             let expected = expect(&graph, &options);
@@ -229,6 +281,7 @@ fn a_disk_that_is_full_while_runs_are_left_alone_loses_nothing() {
         let graph = deep_graph(&mut rng);
         let options = Options {
             commit_every: Some(Duration::from_secs(3600)),
+            thin_layers: 2,
             ..always(1, 2_000)
         };
         let expected = expect(&graph, &options);
@@ -326,10 +379,17 @@ fn what_the_set_remembers_is_forgotten_where_a_search_goes_back() {
     }
     let starts: Vec<u32> = (0..width).collect();
     let graph = Graph::new(4, &starts, nodes);
-    for (threads, memory_bytes) in [(1, 200_000), (2, 300_000), (2, 500_000)] {
+    for (threads, memory_bytes, thin_layers) in [
+        (1, 200_000, 1000),
+        (2, 300_000, 1000),
+        (2, 500_000, 1000),
+        (1, 200_000, 4),
+        (2, 300_000, 4),
+    ] {
         let options = Options {
             threads,
             memory_bytes,
+            thin_layers,
             deadlock: Deadlock::Off,
             block_len: 16,
             window_blocks: 2,

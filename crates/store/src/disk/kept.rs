@@ -1,6 +1,7 @@
 //! Blocks of files that stay in memory once they were read, while memory lies idle.
 //!
-//! Runs are read from end to end, layer after layer. So it makes no difference which of their blocks
+//! Runs that are looked into are read from end to end, layer after layer, and others give up what they
+//! have ([`KeptBlocks::let_go`]). So it makes no difference which of their blocks
 //! need not be read again: they stay as they come until there is no more room, and none takes the
 //! place of another. The room is memory that others have a right to ([`Spare`]), who take it back
 //! when they need it.

@@ -183,9 +183,15 @@ impl BlockWriter {
         ))
     }
 
-    /// Goes on behind the first `n_blocks` blocks: those that come are written over the others.
+    /// Goes on behind the first `n_blocks` blocks: those that come are written over the others, which
+    /// no manifest must list. Blocks must not become shorter, for what follows one in its place is
+    /// taken for damage.
     pub fn go_back(&mut self, n_blocks: u32) -> Result<(), Error> {
         assert!(n_blocks <= self.n_blocks, "one goes back to what is there");
+        // What is not on its way yet need not be written.
+        if let Some(filling) = self.filling.take_if(|filling| filling.first >= n_blocks) {
+            self.stream.give_back(filling.chunk);
+        }
         self.flush()?;
         self.n_blocks = n_blocks;
         Ok(())

@@ -1,6 +1,6 @@
-//! What is new: sorted candidates less all older runs.
+//! What of sorted candidates older runs have, and what not.
 
-use super::batch::{Batch, Sorted};
+use super::batch::{Batch, Sorted, key};
 use super::finder::Finder;
 use super::{KeyRange, Versioned};
 use crate::Error;
@@ -21,6 +21,45 @@ pub fn subtract(
     runs: &[Versioned],
     batch_keys: usize,
     mut survivors: impl FnMut(&[u64], &[u64]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let n_words = candidates.n_words();
+    let tell = |all: &mut Batch, present: &[bool]| {
+        all.drop_marked(n_words, present);
+        match all.keys.is_empty() {
+            true => Ok(()),
+            false => survivors(&all.keys, &all.ordinals),
+        }
+    };
+    look_up(candidates, n_candidates, range, runs, batch_keys, tell)
+}
+
+/// Gives to `common` those keys of `candidates` that are in some of `runs`, ascending; as
+/// [`subtract`] else.
+pub fn intersect(
+    candidates: &mut dyn Sorted,
+    n_candidates: u64,
+    range: KeyRange<'_>,
+    runs: &[Versioned],
+    batch_keys: usize,
+    mut common: impl FnMut(&[u64]),
+) -> Result<(), Error> {
+    let n_words = candidates.n_words();
+    let tell = |all: &mut Batch, present: &[bool]| {
+        let marked = present.iter().enumerate().filter(|(_, mark)| **mark);
+        marked.for_each(|(i, _)| common(key(&all.keys, n_words, i)));
+        Ok(())
+    };
+    look_up(candidates, n_candidates, range, runs, batch_keys, tell)
+}
+
+/// Gives candidates to `tell`, some at a time, with marks for those that are in some of `runs`.
+fn look_up(
+    candidates: &mut dyn Sorted,
+    n_candidates: u64,
+    range: KeyRange<'_>,
+    runs: &[Versioned],
+    batch_keys: usize,
+    mut tell: impl FnMut(&mut Batch, &[bool]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let n_words = candidates.n_words();
     let (mut all, mut batch) = (Batch::default(), Batch::default());
@@ -56,10 +95,7 @@ pub fn subtract(
             n_waiting -= usize::from(finders[n_probed].probe(&all.keys, &mut present)?);
             n_probed += 1;
         }
-        all.drop_marked(n_words, &present);
-        if !all.keys.is_empty() {
-            survivors(&all.keys, &all.ordinals)?;
-        }
+        tell(&mut all, &present)?;
     }
     Ok(())
 }

@@ -487,7 +487,7 @@ fn what_is_subtracted_and_compacted_in_parts_is_what_sets_say() {
         let n_parts = random.random_range(1..5);
         let splitters = fence_splitters(n_words, &runs, n_parts);
         let (mut left, mut left_ordinals) = (Vec::new(), Vec::new());
-        let mut compacted = Vec::new();
+        let (mut compacted, mut common) = (Vec::new(), Vec::new());
         for part in 0..splitters.n_parts() {
             let range = splitters.range(part);
             let is_here = |key: &[u64]| !range.starts_after(key) && !range.ends_before(key);
@@ -515,6 +515,11 @@ fn what_is_subtracted_and_compacted_in_parts_is_what_sets_say() {
                 },
             )
             .expect("runs are whole");
+            candidates.all.keys = flat(set.iter().filter(|key| is_here(key)));
+            candidates.all.ordinals = vec![0; candidates.all.keys.len() / n_words];
+            let note = |key: &[u64]| common.extend_from_slice(key);
+            intersect(&mut candidates, n_candidates, range, &runs, 500, note)
+                .expect("runs are whole");
             let mut writer = RunWriter::new(MemoryBlocks::default(), n_words);
             assert!(compact(&runs, range, &mut writer, || false).expect("runs are whole"));
             let (blocks, written) = writer.finish().expect("memory takes all blocks");
@@ -528,6 +533,7 @@ fn what_is_subtracted_and_compacted_in_parts_is_what_sets_say() {
             expected.map(|(_, ordinal)| *ordinal).collect::<Vec<_>>()
         );
         let old: BTreeSet<Key> = pieces[1..].iter().flatten().cloned().collect();
+        assert_eq!(common, flat(&old));
         assert_eq!(
             unflat(&compacted, n_words),
             old.into_iter().collect::<Vec<_>>()
