@@ -92,6 +92,12 @@ pub(crate) fn run(
         start,
         disk::folder_options(options.memory_bytes, args.disk_limit),
     )?;
+    if let Some(why) = taken.no_scratch.as_ref().filter(|_| !args.quiet) {
+        let _ = writeln!(
+            io::stderr(),
+            "warning: states have nowhere to go when memory ends: {why}; name a folder with --disk"
+        );
+    }
     if let (Some(_), Some(place)) = (strategy, &mut taken.place) {
         // No other run can go on with what a paper's strategy leaves.
         place.kept = None;

@@ -1,4 +1,4 @@
-//! Signals: SIGINT and SIGTERM stop cleanly, a second one at once, SIGUSR1 asks for the status.
+//! Signals: SIGINT, SIGTERM and SIGHUP stop cleanly, a second one at once, SIGUSR1 asks for the status.
 //!
 //! At once means without waiting for the search; a folder that nobody else needs is still deleted.
 
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_model::Stop;
-use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use crate::disk;
@@ -36,6 +36,10 @@ pub(crate) fn take_status_request() -> bool {
 /// Begins to listen.
 pub(crate) fn listen() -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGUSR1])?;
+    // Whoever started it with nohup wants it to outlive the terminal.
+    if !is_ignored(SIGHUP) {
+        signals.add_signal(SIGHUP)?;
+    }
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
@@ -55,4 +59,13 @@ pub(crate) fn listen() -> std::io::Result<()> {
             }
         })?;
     Ok(())
+}
+
+/// Whether the process was started with a signal ignored.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = (status.lines())
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

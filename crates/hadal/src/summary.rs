@@ -289,7 +289,14 @@ impl Summary<'_> {
             bytes(self.plan.budget_bytes),
         );
         self.disk_figures(out);
-        if outcome.verdict == Verdict::Violated && !outcome.complete {
+        if let (Verdict::Violated, Some(reason)) = (outcome.verdict, outcome.reason) {
+            let text = format!(
+                "the search was stopped ({}): there may be more violations, and counts are of what was \
+                 visited by then",
+                reason.name()
+            );
+            let _ = writeln!(out, "  {}", style.faint(&text));
+        } else if outcome.verdict == Verdict::Violated && !outcome.complete {
             let which = if self.shown.len() == 1 {
                 "the"
             } else {
@@ -402,8 +409,7 @@ impl Summary<'_> {
             let _ = writeln!(out, "\n  hint: {hint}");
         }
         // A bound is part of the question, so another run would stop where this one did.
-        if let (Some(path), Verdict::Incomplete, Some(reason)) =
-            (self.resumable, self.outcome.verdict, reason)
+        if let (Some(path), Some(reason)) = (self.resumable, reason)
             && reason != Reason::Bound
         {
             let room = match reason {
@@ -413,7 +419,20 @@ impl Summary<'_> {
                 _ => "",
             };
             let folder = shell_word(&path.display().to_string());
-            let _ = writeln!(out, "\n  go on{room}: hadal resume {folder}");
+            let _ = writeln!(
+                out,
+                "\n  go on{room}: hadal resume {folder}{}",
+                self.saved()
+            );
+        }
+    }
+
+    /// From where a later run goes on, if not from where this one ended.
+    fn saved(&self) -> String {
+        match self.outcome.disk.saved_states {
+            saved if saved >= self.outcome.states => String::new(),
+            0 => "  (from the beginning)".to_owned(),
+            saved => format!("  (from {})", counted(saved, "state")),
         }
     }
 

@@ -455,6 +455,87 @@ fn two_interrupts_end_it_at_once_and_leave_no_scratch_folder() {
 }
 
 #[test]
+fn a_lost_terminal_stops_it_as_an_interrupt_does() {
+    let parent = folder();
+    let mut child = begin_endless(None, parent.path());
+    await_disk(&mut child);
+    signal(&child, "-HUP");
+    let run: Run = child.wait_with_output().expect("it ends").into();
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert_eq!(n_entries(parent.path()), 0);
+}
+
+#[test]
+fn what_killed_runs_leave_does_not_pile_up() {
+    let parent = folder();
+    let path = parent.path().join("run");
+    // Nothing is ever written down, so each begins anew.
+    let flags = ["--data-memory", LITTLE, "--commit-every", "1h"];
+    let mut most = 0;
+    for round in 0..4 {
+        let run = match round {
+            0 => puzzle(&[&["--disk", text(&path), "--disk-limit", "500K"][..], &flags].concat()),
+            _ => hadal(&[&["resume", text(&path), "--disk-limit", "500K"][..], &flags].concat()),
+        };
+        assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+        assert!(
+            run.stdout.contains("(from the beginning)"),
+            "{}",
+            run.stdout
+        );
+        let states = run
+            .stdout
+            .lines()
+            .find(|line| line.starts_with("  states "));
+        match round {
+            0 => most = states.map_or(0, str::len),
+            _ => assert_eq!(states.map_or(0, str::len), most, "{}", run.stdout),
+        }
+    }
+}
+
+#[test]
+fn a_search_for_more_violations_that_was_stopped_says_so() {
+    let parent = folder();
+    let model = parent.path().join("counters.m");
+    fs::write(
+        &model,
+        format!("{COUNTERS} invariant \"early\" a + b + c < 9;"),
+    )
+    .expect("written");
+    let path = parent.path().join("run");
+    let run = hadal(&[
+        "check",
+        text(&model),
+        "--max-errors",
+        "9",
+        "--disk",
+        text(&path),
+        "--data-memory",
+        "2M",
+        "--time-limit",
+        "300ms",
+    ]);
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    for part in ["the search was stopped (time)", "go on: hadal resume"] {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
+    assert!(!run.stdout.contains("ended at"), "{}", run.stdout);
+}
+
+#[test]
+fn where_states_have_nowhere_to_go_it_is_said_at_once() {
+    let parent = folder();
+    let run = with_scratch_in(&parent.path().join("none"), &[]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("warning: states have nowhere"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
 fn a_killed_run_can_be_verified_and_resumed() {
     let parent = folder();
     let path = parent.path().join("run");

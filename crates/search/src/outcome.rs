@@ -289,6 +289,8 @@ pub struct DiskUse {
     pub used_bytes: u64,
     /// What was to be written when there was no room for it; zero where there always was.
     pub refused_bytes: u64,
+    /// States that a later run can go on with.
+    pub saved_states: u64,
     /// Layers that were looked for in old runs later than when they were found.
     pub late_layers: u64,
     /// How many times that was too late, and the search went back.

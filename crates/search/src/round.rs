@@ -146,6 +146,7 @@ impl<'a> Rounds<'a> {
             used_bytes: statistics.disk_bytes,
             refused_bytes: self.refused_bytes,
             late_layers: trust.map_or(0, |trust| trust.n_late),
+            saved_states: 0,
             times_gone_back: trust.map_or(0, |trust| trust.n_mistakes),
         }
     }

@@ -22,6 +22,8 @@ pub(super) struct Commits {
     can_be_saved: bool,
     /// More than so many bytes of files that only the last manifest needs are not kept for it.
     most_retired: u64,
+    /// States that the last manifest knows.
+    pub(super) saved_states: u64,
     /// Whether anything was done since the last time.
     has_worked: AtomicBool,
 }
@@ -47,6 +49,7 @@ impl Commits {
             made_certain_in: Duration::ZERO,
             can_be_saved: false,
             most_retired: MOST_RETIRED,
+            saved_states: 0,
             has_worked: AtomicBool::new(false),
         }
     }
@@ -104,6 +107,10 @@ impl Commits {
 impl Search<'_> {
     /// Before the first state: the folder has its manifest and label.
     pub(super) fn begin_commits(&mut self) -> Result<(), Error> {
+        // A run that died before it had written anything down may have left something.
+        if let Some(commits) = self.commits.as_ref().filter(|c| c.on_disk.resumable) {
+            commits.on_disk.folder.sweep([])?;
+        }
         self.rounds.begin_saving()?;
         if let Some(commits) = &mut self.commits {
             if commits.on_disk.resumable {
@@ -138,7 +145,9 @@ impl Search<'_> {
             parents_file: states.parents_file,
             external: states.external,
         };
+        let n_states = snapshot.n_states;
         commits.write(&Content::Underway(Box::new(snapshot)))?;
+        commits.saved_states = n_states;
         // Those who want it always shall have it, whatever it costs.
         if !commits.floor.is_zero() {
             let longest = (since.elapsed() * SHARE).max(commits.made_certain_in * CERTAIN_SHARE);
@@ -169,6 +178,7 @@ impl Search<'_> {
         self.rounds.restore(snapshot)?;
         if let Some(commits) = &mut self.commits {
             commits.begin(self.rounds.can_be_saved(), self.options);
+            commits.saved_states = snapshot.n_states;
         }
         Ok(())
     }

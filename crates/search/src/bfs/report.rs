@@ -11,7 +11,7 @@ use crate::hashing::Hashing;
 use crate::round::Rounds;
 use crate::visited::Visited;
 use crate::way::way_to;
-use crate::{Error, Omission, Outcome, Path, Reason, Stats, Verdict, liveness, naming};
+use crate::{DiskUse, Error, Omission, Outcome, Path, Reason, Stats, Verdict, liveness, naming};
 
 /// Decides goals, finds the paths of violations and puts the outcome together.
 pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
@@ -24,6 +24,7 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
         findings,
         totals,
         layers,
+        commits,
         ..
     } = search;
     let (totals, mut reason, is_exhausted) = match end {
@@ -98,7 +99,10 @@ pub(super) fn report(search: Search<'_>, end: End) -> Result<Outcome, Error> {
         holds,
         goals: totals.goals,
         duplicates: totals.duplicates,
-        disk: rounds.disk_use(),
+        disk: DiskUse {
+            saved_states: commits.map_or(0, |commits| commits.saved_states),
+            ..rounds.disk_use()
+        },
         data_bytes: rounds.peak_bytes.max(rounds.data_bytes()),
         seconds: rounds.seconds,
         remarks: rounds.remarks(),
