@@ -102,8 +102,11 @@ impl Rounds<'_> {
         let n_keys = external.tiers.n_young_keys();
         external.tiers.go_back(&on_disk.folder)?;
         let Postponed { n_layers, old, .. } = &postponed;
-        external.trust.note_mistaken(*n_layers, n_keys, old);
-        external.tiers.know(&old.keys, &means)?;
+        // Else it was not looked for.
+        if old.n_keys > 0 {
+            external.trust.note_mistaken(*n_layers, n_keys, old);
+            external.tiers.know(&old.keys, &means)?;
+        }
         if let Some(log) = postponed.log {
             std::mem::replace(&mut *lock(&keyed.log), log).discard()?;
         }

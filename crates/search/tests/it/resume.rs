@@ -138,6 +138,29 @@ fn a_search_may_die_at_any_operation_of_its_disk() {
 }
 
 #[test]
+fn what_runs_leave_that_had_saved_nothing_does_not_pile_up() {
+    let (_, graph) = graphs(2300..2400)
+        .max_by_key(|(_, graph)| expect(graph, &Options::default()).states)
+        .expect("there is a graph");
+    let options = Options {
+        commit_every: Some(Duration::from_secs(3600)),
+        ..always(1, 3_000)
+    };
+    let whole = Arc::new(CrashDisk::new());
+    go_on(&graph, &options, &whole).expect("nothing fails");
+    let mut disk = Arc::new(CrashDisk::new());
+    let mut n_files = Vec::new();
+    for _ in 0..4 {
+        disk.stop_at(whole.n_operations() / 2);
+        assert!(go_on(&graph, &options, &disk).is_err());
+        disk = Arc::new(disk.crash(1));
+        n_files.push(disk.list().expect("a list of files").len());
+    }
+    assert!(n_files[0] > 2, "{n_files:?}");
+    assert!(n_files[3] <= n_files[0] + 2, "{n_files:?}");
+}
+
+#[test]
 fn a_full_disk_stops_a_search_that_can_go_on_later() {
     let mut n_full = 0;
     for (seed, graph) in graphs(2100..2200) {
