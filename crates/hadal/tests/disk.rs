@@ -500,7 +500,7 @@ fn a_search_for_more_violations_that_was_stopped_says_so() {
         "--data-memory",
         "2M",
         "--time-limit",
-        "300ms",
+        "1s",
     ]);
     assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
     for part in ["the search was stopped (time)", "go on: hadal resume"] {
