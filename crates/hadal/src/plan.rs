@@ -101,14 +101,13 @@ impl Plan {
 
     /// What is wrong with a budget that is larger than what there is.
     pub(crate) fn budget_remark(&self) -> Option<String> {
-        let available = memory::available_bytes()?;
-        let [asked, there] = [self.budget_bytes, available].map(units::bytes);
-        (self.budget_bytes > available).then(|| {
-            format!(
-                "the memory budget of {asked} is more than the {there} that are free: the system may \
-                 end the run before states go to the disk"
-            )
-        })
+        let available = memory::available_bytes().filter(|&there| self.budget_bytes > there)?;
+        Some(format!(
+            "the memory budget of {} is more than the {} that are free: the system may end the run \
+             before states go to the disk",
+            units::bytes(self.budget_bytes),
+            units::bytes(available),
+        ))
     }
 
     /// The options of the search, once it is known what loading the model took.

@@ -363,11 +363,11 @@ impl Search<'_> {
     fn expand(&mut self, depth: u32, frontier: Range<u64>) -> Result<Option<Halt>, Error> {
         let end = frontier.end;
         // What is not certain is written down between two layers.
-        if self.way_back.is_some() && self.commits.as_ref().is_some_and(Commits::is_due) {
-            if !self.make_certain()? {
-                return Ok(Some(Halt::Mistaken));
-            }
-            self.commit(depth, frontier.clone())?;
+        if self.way_back.is_some()
+            && self.commits.as_ref().is_some_and(Commits::is_due)
+            && !self.keep_certain(depth, frontier.clone())?
+        {
+            return Ok(Some(Halt::Mistaken));
         }
         self.postpone(depth, &frontier)?;
         let mut supply = Supply::States(frontier);
@@ -400,12 +400,8 @@ impl Search<'_> {
                 .run(Job::Expand, &mut supply, &is_due, &mut each)?;
             match (halt, &supply) {
                 (Some(Halt::Paused), Supply::States(left)) => {
-                    let left = left.clone();
-                    if !self.make_certain()? {
+                    if !self.keep_certain(depth, left.clone())? {
                         return Ok(Some(Halt::Mistaken));
-                    }
-                    if self.commits.as_ref().is_some_and(Commits::is_due) {
-                        self.commit(depth, left)?;
                     }
                 }
                 (None, _) => return self.settle(depth + 1),

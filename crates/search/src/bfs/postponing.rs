@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::Search;
+use super::{Commits, Search};
 use crate::Error;
 use crate::findings::SavedFindings;
 use crate::totals::Totals;
@@ -48,6 +48,16 @@ impl Search<'_> {
         }
         if let Some(commits) = &mut self.commits {
             commits.note_made_certain(since.elapsed());
+        }
+        Ok(is_certain)
+    }
+
+    /// Makes certain, and then writes the search down if it is time, with `frontier` still to be
+    /// expanded in this layer. False if the search must go back.
+    pub(super) fn keep_certain(&mut self, depth: u32, frontier: Range<u64>) -> Result<bool, Error> {
+        let is_certain = self.make_certain()?;
+        if is_certain && self.commits.as_ref().is_some_and(Commits::is_due) {
+            self.commit(depth, frontier)?;
         }
         Ok(is_certain)
     }

@@ -13,9 +13,9 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::external::{run, run_with};
 use crate::graph::{Edge, Graph, N_RULES};
-use crate::oracle::expect;
+use crate::oracle::{Expected, expect};
 use crate::random::tell;
-use crate::resume::{LABEL, always, go_on, open};
+use crate::resume::{LABEL, always, go_on, on_full_disks, open};
 
 /// A deep graph with thin layers. Some of its edges lead a little back; a few, in some graphs and
 /// mostly behind a depth, lead far back.
@@ -225,6 +225,13 @@ fn a_search_may_die_at_any_operation_when_it_goes_back() {
     }
 }
 
+/// The last layer of a search that was stopped may not be whole, all others are as they will be.
+fn assert_certain(seed: u64, outcome: &Outcome, expected: &Expected) {
+    let (last, whole) = outcome.layers.split_last().expect("there is a layer");
+    assert_eq!(whole, &expected.layers[..whole.len()], "seed {seed}");
+    assert!(*last <= expected.layers[whole.len()], "seed {seed}");
+}
+
 #[test]
 fn what_a_stopped_search_tells_is_certain() {
     let mut n_stopped = 0;
@@ -260,10 +267,7 @@ fn what_a_stopped_search_tells_is_certain() {
                 continue;
             }
             n_stopped += 1;
-            // The last layer may not be whole, all others are as they will be.
-            let (last, whole) = outcome.layers.split_last().expect("there is a layer");
-            assert_eq!(whole, &expected.layers[..whole.len()], "seed {seed}");
-            assert!(*last <= expected.layers[whole.len()], "seed {seed}");
+            assert_certain(seed, &outcome, &expected);
             if resumable {
                 let outcome = go_on(&graph, &options, &disk).expect("it goes on");
                 assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
@@ -285,28 +289,10 @@ fn a_disk_that_is_full_while_runs_are_left_alone_loses_nothing() {
             ..always(1, 2_000)
         };
         let expected = expect(&graph, &options);
-        for capacity in (1..30).map(|n| n * 40_000) {
-            let disk = Arc::new(CrashDisk::new());
-            disk.set_capacity(capacity, seed % 2 == 0);
-            match go_on(&graph, &options, &disk) {
-                Ok(outcome) if outcome.reason == Some(Reason::Disk) => {
-                    n_full += 1;
-                    let (last, whole) = outcome.layers.split_last().expect("there is a layer");
-                    assert_eq!(whole, &expected.layers[..whole.len()], "seed {seed}");
-                    assert!(*last <= expected.layers[whole.len()], "seed {seed}");
-                }
-                Ok(outcome) => {
-                    assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
-                    break;
-                }
-                Err(hadal_search::Error::Store(hadal_store::Error::Full { .. })) => n_full += 1,
-                Err(error) => panic!("seed {seed}, {capacity} bytes: {error}"),
-            }
-            disk.set_capacity(u64::MAX, true);
-            let outcome = go_on(&graph, &options, &disk)
-                .unwrap_or_else(|error| panic!("seed {seed}, {capacity} bytes: {error}"));
-            assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
-        }
+        let capacities = (1..30).map(|n| n * 40_000);
+        n_full += on_full_disks(seed, &graph, &options, capacities, |outcome| {
+            assert_certain(seed, outcome, &expected);
+        });
     }
     assert!(n_full > 30, "{n_full}");
 }

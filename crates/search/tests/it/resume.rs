@@ -160,35 +160,50 @@ fn what_runs_leave_that_had_saved_nothing_does_not_pile_up() {
     assert!(n_files[3] <= n_files[0] + 2, "{n_files:?}");
 }
 
+/// Searches on disks of these capacities, up to the first that has room; those that find none go on
+/// when there is more. `look_at` is given what they tell before. How many there were.
+pub(crate) fn on_full_disks(
+    seed: u64,
+    graph: &Graph,
+    options: &Options,
+    capacities: impl Iterator<Item = u64>,
+    look_at: impl Fn(&Outcome),
+) -> u32 {
+    let expected = expect(graph, options);
+    let mut n_full = 0;
+    for capacity in capacities {
+        let disk = Arc::new(CrashDisk::new());
+        disk.set_capacity(capacity, seed.is_multiple_of(2));
+        match go_on(graph, options, &disk) {
+            Ok(outcome) if outcome.reason == Some(Reason::Disk) => look_at(&outcome),
+            Ok(outcome) => {
+                assert_eq!(tell(graph, options, &outcome), expected, "seed {seed}");
+                break;
+            }
+            // Not even the first manifest had room.
+            Err(Error::Store(hadal_store::Error::Full { .. })) => {}
+            Err(error) => panic!("seed {seed}, {capacity} bytes: {error}"),
+        }
+        n_full += 1;
+        disk.set_capacity(u64::MAX, true);
+        let outcome = go_on(graph, options, &disk)
+            .unwrap_or_else(|error| panic!("seed {seed}, {capacity} bytes: {error}"));
+        assert_eq!(tell(graph, options, &outcome), expected, "seed {seed}");
+    }
+    n_full
+}
+
 #[test]
 fn a_full_disk_stops_a_search_that_can_go_on_later() {
     let mut n_full = 0;
     for (seed, graph) in graphs(2100..2200) {
         let options = always(1, 3_000);
-        let expected = expect(&graph, &options);
         let whole = Arc::new(CrashDisk::new());
         go_on(&graph, &options, &whole).expect("nothing fails");
-        for capacity in (0..).map(|n| n * 16_384).take(100) {
-            let disk = Arc::new(CrashDisk::new());
-            disk.set_capacity(capacity, seed % 2 == 0);
-            match go_on(&graph, &options, &disk) {
-                Ok(outcome) if outcome.reason == Some(Reason::Disk) => {
-                    assert!(outcome.violations.is_empty() || !outcome.complete);
-                    n_full += 1;
-                }
-                Ok(outcome) => {
-                    assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
-                    break;
-                }
-                // Not even the first manifest had room.
-                Err(Error::Store(hadal_store::Error::Full { .. })) => n_full += 1,
-                Err(error) => panic!("seed {seed}, {capacity} bytes: {error}"),
-            }
-            disk.set_capacity(u64::MAX, true);
-            let outcome = go_on(&graph, &options, &disk)
-                .unwrap_or_else(|error| panic!("seed {seed}, {capacity} bytes: {error}"));
-            assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
-        }
+        let capacities = (0..).map(|n| n * 16_384).take(100);
+        n_full += on_full_disks(seed, &graph, &options, capacities, |outcome| {
+            assert!(outcome.violations.is_empty() || !outcome.complete);
+        });
     }
     assert!(n_full > 30, "{n_full}");
 }

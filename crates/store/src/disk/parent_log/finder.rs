@@ -68,16 +68,16 @@ impl<'a> ParentFinder<'a> {
     fn take(&mut self, block: usize, first: u64) -> Result<(), Error> {
         let log = self.log;
         self.block = None;
-        let ends = |block: usize| log.firsts.get(block + 1).copied().unwrap_or(log.tail_first);
-        let n_entries = match block < log.firsts.len() {
-            true => ends(block) - first,
-            false => log.n_entries - first,
+        let is_finished = block < log.firsts.len();
+        let end = match log.firsts.get(block + 1) {
+            Some(&next) => next,
+            None if is_finished => log.tail_first,
+            None => log.n_entries,
         };
+        let n_entries = end - first;
         let mut is_expected = true;
         let mut name = String::new();
-        if block < log.firsts.len()
-            && let Blocks::Disk(writer) = &log.blocks
-        {
+        if is_finished && let Blocks::Disk(writer) = &log.blocks {
             let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
             let file = writer.written()?;
             drop(writer);
