@@ -46,11 +46,14 @@ pub enum FaultKind {
     MultisetFull,
     /// The step of a loop is zero or leads away from its end.
     Step,
+    /// The result of a loop over interchangeable elements depends on the order of its passes, so
+    /// a reduction by symmetry is not sound for this model. Only a reduction reports it.
+    OrderDependence,
 }
 
 impl FaultKind {
     /// All of them.
-    pub const ALL: [FaultKind; 12] = [
+    pub const ALL: [FaultKind; 13] = [
         FaultKind::Assertion,
         FaultKind::Error,
         FaultKind::Undefined,
@@ -63,6 +66,7 @@ impl FaultKind {
         FaultKind::NoReturn,
         FaultKind::MultisetFull,
         FaultKind::Step,
+        FaultKind::OrderDependence,
     ];
 
     /// The name used in the run record.
@@ -80,6 +84,7 @@ impl FaultKind {
             FaultKind::NoReturn => "no-return",
             FaultKind::MultisetFull => "multiset-full",
             FaultKind::Step => "step",
+            FaultKind::OrderDependence => "order-dependence",
         }
     }
 }
