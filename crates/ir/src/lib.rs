@@ -10,12 +10,14 @@
 //! - [`verify`]: what every program must satisfy before anything runs it.
 //! - [`text`]: a text form that prints and parses.
 //! - [`walk`]: who mentions whom.
+//! - [`defined`]: which parts of the state always hold a value.
 //! - [`effects`]: which bits a rule reads and writes.
 //! - [`goals`]: the numbers of covers and liveness properties, for everyone who tells them.
 //! - [`interp`]: the reference interpreter. It is the meaning; other generators must agree with it
 //!   on every state.
 
 pub mod bits;
+pub mod defined;
 pub mod effects;
 pub mod expr;
 pub mod goals;

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
+use hadal_ir::defined::Definedness;
 use hadal_ir::effects::Effects;
 use hadal_ir::ids::{FunctionId, TypeId, VarId};
 use hadal_ir::interp::{Interpreter, Limits};
@@ -10,7 +11,6 @@ use hadal_ir::layout::Layout;
 use hadal_ir::program::{ParamDomain, Program, PropertyKind};
 use hadal_ir::types::{SimpleKind, Type};
 
-use crate::analysis::defined::Definedness;
 
 /// A program with what its lowering needs.
 #[derive(Debug)]

@@ -7,21 +7,22 @@
 //! text says: values that may be undefined flow along assignments, copies, arguments, results and
 //! references, whatever the order of statements.
 //!
-//! The result decides only where parts of guards are evaluated. Code still checks what it reads.
+//! Native code uses it to decide where parts of guards are evaluated (it still checks what it
+//! reads); the proof that quantifiers do not depend on the order of elements relies on it.
 
-use hadal_ir::expr::{Arg, Expr, Place, Projection, Root};
-use hadal_ir::ids::{ExprId, FunctionId, LocalId, TypeId, VarId};
-use hadal_ir::interp::{Interpreter, Limits};
-use hadal_ir::layout::Layout;
-use hadal_ir::program::{LocalKind, Param, Program};
-use hadal_ir::stmt::{PutItem, ReturnValue, Stmt, StmtKind};
-use hadal_ir::types::Type;
-use hadal_ir::walk::{Mention, Reach};
+use crate::expr::{Arg, Expr, Place, Projection, Root};
+use crate::ids::{ExprId, FunctionId, LocalId, TypeId, VarId};
+use crate::interp::{Interpreter, Limits};
+use crate::layout::Layout;
+use crate::program::{LocalKind, Param, Program};
+use crate::stmt::{PutItem, ReturnValue, Stmt, StmtKind};
+use crate::types::Type;
+use crate::walk::{Mention, Reach};
 use hadal_model::{Cursor, Flow, Model, PAD_BYTES, Stop, Successors};
 
 /// What may be undefined, by leaf.
 #[derive(Debug)]
-pub(crate) struct Definedness {
+pub struct Definedness {
     nodes: Nodes,
     undefined: Vec<bool>,
 }
@@ -44,7 +45,7 @@ const MAX_STARTS: u64 = 1000;
 impl Definedness {
     /// Looks at a verified program. `items` are the frames of all items in the order of their
     /// numbers: functions, rules, startstates, properties.
-    pub(crate) fn of(interpreter: &Interpreter) -> Self {
+    pub fn of(interpreter: &Interpreter) -> Self {
         let program = interpreter.program();
         let nodes = Nodes::of(program);
         let mut flow = Walk {
@@ -67,7 +68,7 @@ impl Definedness {
     }
 
     /// Whether a place of simple type, in the frame of an item, may hold no value.
-    pub(crate) fn may_be_undefined(&self, program: &Program, item: usize, place: &Place) -> bool {
+    pub fn may_be_undefined(&self, program: &Program, item: usize, place: &Place) -> bool {
         let (first, _) = self.nodes.place(program, item, place);
         self.undefined[first]
     }
@@ -153,7 +154,7 @@ impl Nodes {
     }
 }
 
-fn frame_of(program: &Program, item: usize) -> &hadal_ir::program::Frame {
+fn frame_of(program: &Program, item: usize) -> &crate::program::Frame {
     let n_functions = program.functions.len();
     let n_rules = n_functions + program.rules.len();
     let n_starts = n_rules + program.starts.len();
@@ -524,7 +525,7 @@ fn start_states(interpreter: &Interpreter) -> Option<Vec<u8>> {
     let program = interpreter.program();
     let n_starts = program.starts.iter().fold(0u64, |sum, start| {
         let n = start.params.iter().fold(1u64, |product, param| {
-            product.saturating_mul(crate::unit::domain_len(program, &param.domain))
+            product.saturating_mul(param.domain.n_values(&program.types))
         });
         sum.saturating_add(n)
     });
