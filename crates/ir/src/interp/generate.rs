@@ -12,9 +12,9 @@ use super::prepare::Prepared;
 use crate::program::{Frame, Guard, Param, ParamDomain};
 
 pub(super) struct Generator<'p> {
-    code: &'p Prepared,
-    machine: Machine<'p>,
-    odometer: Odometer,
+    pub(super) code: &'p Prepared,
+    pub(super) machine: Machine<'p>,
+    pub(super) odometer: Odometer,
 }
 
 /// What is to happen while rules fire.
@@ -39,18 +39,18 @@ enum Fired {
 }
 
 /// A halt with what it belongs to.
-enum Ended {
+pub(super) enum Ended {
     Stopped,
     Fault(Fault),
 }
 
 /// What was being evaluated, for faults.
 #[derive(Clone, Copy)]
-struct Subject<'p> {
-    phase: Phase,
-    name: &'p str,
-    frame: &'p Frame,
-    params: &'p [Param],
+pub(super) struct Subject<'p> {
+    pub(super) phase: Phase,
+    pub(super) name: &'p str,
+    pub(super) frame: &'p Frame,
+    pub(super) params: &'p [Param],
 }
 
 impl<'p> Generator<'p> {
@@ -137,13 +137,17 @@ impl<'p> Generator<'p> {
     }
 
     /// A ruleset over a huge range must be interruptible even if its guard has no loop.
-    fn stopped_between_instances(&mut self) -> bool {
+    pub(super) fn stopped_between_instances(&mut self) -> bool {
         self.odometer.instance % 4096 == 4095 && self.machine.stop_raised()
     }
 
     /// Puts the parameters of the current instance into the frame. False where a parameter stands
     /// for a slot that holds no element.
-    fn bind(&mut self, params: &'p [Param], subject: Subject<'p>) -> Result<bool, Ended> {
+    pub(super) fn bind(
+        &mut self,
+        params: &'p [Param],
+        subject: Subject<'p>,
+    ) -> Result<bool, Ended> {
         for (position, param) in params.iter().enumerate() {
             let digit = self.odometer.digits[position];
             let value = param.domain.value(&self.code.program.types, digit);
@@ -159,7 +163,11 @@ impl<'p> Generator<'p> {
         Ok(true)
     }
 
-    fn condition(&mut self, guard: &'p Guard, subject: Subject<'p>) -> Result<bool, Ended> {
+    pub(super) fn condition(
+        &mut self,
+        guard: &'p Guard,
+        subject: Subject<'p>,
+    ) -> Result<bool, Ended> {
         let result = self.machine.run_body(&guard.prologue);
         let result = result.and_then(|()| match guard.condition {
             Some(condition) => self.machine.holds(condition),
@@ -169,13 +177,19 @@ impl<'p> Generator<'p> {
     }
 
     /// Whether the state in memory satisfies the model's assumptions.
-    fn assumed(&mut self) -> Result<bool, Ended> {
-        let code = self.code;
-        if code.assumptions.is_empty() {
+    pub(super) fn assumed(&mut self) -> Result<bool, Ended> {
+        if self.code.assumptions.is_empty() {
             return Ok(true);
         }
         // The odometer is in use for the rule that fired.
         let outer = std::mem::take(&mut self.odometer);
+        let holds = self.all_assumed();
+        self.odometer = outer;
+        holds
+    }
+
+    fn all_assumed(&mut self) -> Result<bool, Ended> {
+        let code = self.code;
         let mut holds = true;
         for &property in &code.assumptions {
             // Every instance is looked at, for one that cannot be evaluated must not hide behind
@@ -188,7 +202,6 @@ impl<'p> Generator<'p> {
                 break;
             }
         }
-        self.odometer = outer;
         Ok(holds)
     }
 
@@ -225,7 +238,7 @@ impl<'p> Generator<'p> {
         Ok(true)
     }
 
-    fn ended(&self, halt: Halt, subject: Subject<'p>) -> Ended {
+    pub(super) fn ended(&self, halt: Halt, subject: Subject<'p>) -> Ended {
         match halt {
             Halt::Fault(fault) => Ended::Fault(self.fault(*fault, subject)),
             Halt::Stopped => Ended::Stopped,

@@ -8,18 +8,21 @@
 //! - `prepare`: offsets and orders computed once per program.
 //! - `instances`: runs through the parameters of rules.
 //! - `generate`: the [`Expander`] on top.
+//! - `order`: the [`OrderChecker`] on top, which tries the passes of loops in all orders.
 
 mod arithmetic;
 mod describe;
 mod generate;
 mod instances;
 mod machine;
+mod order;
 mod prepare;
 
 use hadal_model::{Expander, Model, Shape, Step, Stop};
 
 use crate::program::Program;
 use generate::Generator;
+pub use order::{CheckedLoop, Item, MAX_PASSES, OrderChecker, OrderChecks};
 use prepare::Prepared;
 
 /// A program as a [`Model`], by interpretation.

@@ -63,6 +63,9 @@ pub(super) enum Parts {
 pub(super) struct FrameLayout {
     pub(super) locals: Vec<Slot>,
     pub(super) bytes: usize,
+    /// Position among all frames of the program, those of functions first, then startstates, rules
+    /// and properties.
+    pub(super) number: usize,
 }
 
 /// One local.
@@ -73,7 +76,7 @@ pub(super) struct Slot {
 }
 
 impl FrameLayout {
-    fn new(program: &Program, frame: &Frame) -> Self {
+    fn new(program: &Program, frame: &Frame, number: usize) -> Self {
         let mut bytes = 0;
         let locals = frame.locals.iter().map(|local| {
             let offset = bytes * 8;
@@ -87,7 +90,11 @@ impl FrameLayout {
             }
         });
         let locals = locals.collect();
-        FrameLayout { locals, bytes }
+        FrameLayout {
+            locals,
+            bytes,
+            number,
+        }
     }
 
     pub(super) fn slot(&self, local: LocalId) -> Slot {
@@ -106,7 +113,12 @@ impl Prepared {
             .filter(|(_, var)| program.types.has_multiset(var.ty))
             .map(|(index, var)| (var.ty, layout.var(crate::ids::VarId::new(index))))
             .collect();
-        let frames = |frame: &Frame| FrameLayout::new(&program, frame);
+        let mut number = 0;
+        let mut frames = |frame: &Frame| {
+            let layout = FrameLayout::new(&program, frame, number);
+            number += 1;
+            layout
+        };
         let function_frames = program.functions.iter().map(|f| frames(&f.frame)).collect();
         let start_frames = program.starts.iter().map(|s| frames(&s.frame)).collect();
         let rule_frames = program.rules.iter().map(|r| frames(&r.frame)).collect();

@@ -129,7 +129,21 @@ impl<'p> Machine<'p> {
         body: ExprId,
         id: ExprId,
     ) -> Result<i64, Halt> {
-        let mut values = self.domain(domain, self.code.program.expr_site(id))?;
+        let site = self.code.program.expr_site(id);
+        let values = self.domain(domain, site)?;
+        if self.order.is_some() {
+            return self.quantify_in_any_order(quantifier, var, values, body, site);
+        }
+        self.quantify(quantifier, var, values, body)
+    }
+
+    pub(super) fn quantify(
+        &mut self,
+        quantifier: Quantifier,
+        var: LocalId,
+        mut values: Values,
+        body: ExprId,
+    ) -> Result<i64, Halt> {
         let mut count = 0;
         while let Some(value) = values.next() {
             self.poll()?;
@@ -208,6 +222,7 @@ impl<'p> Machine<'p> {
 }
 
 /// The values a loop runs over.
+#[derive(Clone)]
 pub(super) struct Values {
     next: Option<i64>,
     to: i64,

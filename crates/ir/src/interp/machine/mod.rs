@@ -6,6 +6,7 @@
 
 mod calls;
 mod exprs;
+mod order;
 mod places;
 mod stmts;
 
@@ -17,6 +18,7 @@ use crate::bits;
 use crate::expr::Place;
 use crate::ids::{FunctionId, LocalId, SiteId, TypeId};
 use crate::program::Frame;
+pub(super) use order::OrderState;
 
 /// Stands for undefined where a value is expected.
 pub(super) const UNDEFINED: i64 = i64::MIN;
@@ -63,6 +65,8 @@ pub(super) struct Machine<'p> {
     pub(super) output: Option<String>,
     /// Cover points hit since the list was last emptied.
     pub(super) covered: Vec<u32>,
+    /// Where the passes of loops are tried in all orders: which loops, and what that needs.
+    pub(super) order: Option<Box<OrderState>>,
 }
 
 /// The function (or rule, property, startstate) that is running.
@@ -85,6 +89,7 @@ struct Activation<'p> {
 static NO_FRAME: FrameLayout = FrameLayout {
     locals: Vec::new(),
     bytes: 0,
+    number: 0,
 };
 static NO_NAMES: Frame = Frame { locals: Vec::new() };
 
@@ -110,6 +115,7 @@ impl<'p> Machine<'p> {
             stack_bottom: 0,
             output: None,
             covered: Vec::new(),
+            order: None,
         }
     }
 

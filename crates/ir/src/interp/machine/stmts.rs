@@ -3,10 +3,11 @@
 use hadal_model::FaultKind;
 
 use super::super::prepare::Parts;
+use super::exprs::Values;
 use super::{Ended, Halt, Machine, UNDEFINED};
 use crate::bits;
 use crate::expr::{Arg, Place};
-use crate::ids::{SiteId, TypeId};
+use crate::ids::{LocalId, SiteId, TypeId};
 use crate::stmt::{Block, PutItem, ReturnValue, Stmt, StmtKind};
 
 impl<'p> Machine<'p> {
@@ -59,14 +60,11 @@ impl<'p> Machine<'p> {
                 return self.run(otherwise);
             }
             StmtKind::For { var, domain, body } => {
-                let mut values = self.domain(domain, stmt.site)?;
-                while let Some(value) = values.next() {
-                    self.poll()?;
-                    self.set_local(*var, value);
-                    if self.run(body)? == Ended::ByReturn {
-                        return Ok(Ended::ByReturn);
-                    }
+                let values = self.domain(domain, stmt.site)?;
+                if self.order.is_some() {
+                    return self.for_each_in_any_order(*var, values, body, stmt.site);
                 }
+                return self.for_each(*var, values, body);
             }
             StmtKind::While { condition, body } => {
                 let mut rounds = 0;
@@ -134,6 +132,22 @@ impl<'p> Machine<'p> {
                 bits::set(&mut self.memory, at + value as usize, 1, 0);
                 let n_bits = code.program.types.bits(element) as usize;
                 bits::zero(&mut self.memory, element_at, n_bits);
+            }
+        }
+        Ok(Ended::Normally)
+    }
+
+    pub(super) fn for_each(
+        &mut self,
+        var: LocalId,
+        mut values: Values,
+        body: &'p Block,
+    ) -> Result<Ended, Halt> {
+        while let Some(value) = values.next() {
+            self.poll()?;
+            self.set_local(var, value);
+            if self.run(body)? == Ended::ByReturn {
+                return Ok(Ended::ByReturn);
             }
         }
         Ok(Ended::Normally)

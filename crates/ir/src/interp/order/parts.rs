@@ -1,0 +1,79 @@
+//! What an item is made of, whichever kind it is.
+
+use super::Item;
+use crate::program::{Frame, Guard, Param, ParamDomain, Program};
+use crate::stmt::Stmt;
+use crate::walk::{Mention, for_each_mention};
+
+/// The parts of a function, rule, startstate or property.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'a> {
+    pub(super) frame: &'a Frame,
+    pub(super) params: &'a [Param],
+    /// The guard of a rule, the condition of a property.
+    pub(super) guard: Option<&'a Guard>,
+    pub(super) body: &'a [Stmt],
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn of(program: &'a Program, item: Item) -> Self {
+        match item {
+            Item::Function(function) => {
+                let function = program.function(function);
+                Parts {
+                    frame: &function.frame,
+                    params: &[],
+                    guard: None,
+                    body: &function.body,
+                }
+            }
+            Item::Rule(number) => {
+                let rule = &program.rules[number as usize];
+                Parts {
+                    frame: &rule.frame,
+                    params: &rule.params,
+                    guard: Some(&rule.guard),
+                    body: &rule.body,
+                }
+            }
+            Item::Start(number) => {
+                let start = &program.starts[number as usize];
+                Parts {
+                    frame: &start.frame,
+                    params: &start.params,
+                    guard: None,
+                    body: &start.body,
+                }
+            }
+            Item::Property(number) => {
+                let property = &program.properties[number as usize];
+                Parts {
+                    frame: &property.frame,
+                    params: &property.params,
+                    guard: Some(&property.condition),
+                    body: &[],
+                }
+            }
+        }
+    }
+
+    /// Calls `visit` with what parameters and guard mention; expressions are not entered.
+    pub(super) fn for_each_guard_mention(&self, visit: &mut dyn FnMut(Mention)) {
+        for param in self.params {
+            if let ParamDomain::Slots { multiset, .. } = &param.domain {
+                multiset.for_each_mention(visit);
+            }
+        }
+        if let Some(guard) = self.guard {
+            for_each_mention(&guard.prologue, visit);
+            if let Some(condition) = guard.condition {
+                visit(Mention::Expr(condition));
+            }
+        }
+    }
+
+    /// Calls `visit` with what the body mentions; expressions are not entered.
+    pub(super) fn for_each_body_mention(&self, visit: &mut dyn FnMut(Mention)) {
+        for_each_mention(self.body, visit);
+    }
+}
