@@ -339,9 +339,13 @@ fn search_error(error: &Error, loaded: &Loaded, taken: &Taken) -> Exit {
     }
     let (exit, hint) = match error {
         Error::NoStartstate => (Exit::Usage, ""),
-        Error::BrokenSymmetry { .. } => (
+        Error::AsymmetricStarts { .. } => (
             Exit::Usage,
-            "\nhelp: make the rule treat all elements alike, or run with --symmetry off",
+            "\nhelp: let the startstates treat all elements alike, or run with --symmetry off",
+        ),
+        Error::BrokenSymmetry { .. } => (
+            Exit::Internal,
+            "; please report this with the model; --symmetry off does not depend on it",
         ),
         Error::Unrepeatable { .. } => (Exit::Internal, "; please report this with the model"),
         _ => (Exit::Usage, ""),

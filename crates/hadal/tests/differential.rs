@@ -164,7 +164,7 @@ fn symmetry_changes_no_verdict() {
         let found = match hadal_search::check(&symmetric, &options, &Stop::new(), &mut Silent) {
             Ok(outcome) => outcome,
             // Nothing is left to search, or the startstates are not symmetric enough for goals.
-            Err(Error::NoStartstate | Error::BrokenSymmetry { .. }) => continue,
+            Err(Error::NoStartstate | Error::AsymmetricStarts { .. }) => continue,
             Err(error) => panic!("seed {seed}: {error}"),
         };
         let safety = found

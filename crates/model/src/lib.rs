@@ -173,6 +173,12 @@ pub enum Remark {
         /// What was seen, as a sentence.
         message: String,
     },
+    /// The startstates are not closed under renaming of interchangeable elements, so goals of
+    /// single elements cannot be decided by representatives.
+    AsymmetricStarts {
+        /// What was seen, as a sentence.
+        message: String,
+    },
     /// A canonical form was found only by a long search.
     ExpensiveCanonicalForm {
         /// How many candidate arrangements the worst state needed.

@@ -9,11 +9,21 @@ pub enum Error {
     /// The model has no startstate, or assumptions discard all of them.
     #[error("no startstate is left to search from: there is none, or assumptions discard them all")]
     NoStartstate,
-    /// A reduction noticed that it is not sound for this model.
-    #[error("`{rule}` tells apart what the model declares interchangeable: {message}")]
+    /// A reduction noticed that it is not sound for this model, although nothing the model may say
+    /// should have made it so.
+    #[error(
+        "internal error: the reduction by symmetry is wrong here: `{rule}` tells apart what the \
+         model declares interchangeable: {message}"
+    )]
     BrokenSymmetry {
         /// The rule or property that tells the elements apart.
         rule: String,
+        /// What was seen, as a sentence.
+        message: String,
+    },
+    /// The startstates are not symmetric, and a property asks about single elements.
+    #[error("the startstates tell apart what the model declares interchangeable: {message}")]
+    AsymmetricStarts {
         /// What was seen, as a sentence.
         message: String,
     },

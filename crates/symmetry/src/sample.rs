@@ -17,7 +17,7 @@
 //! Of goals it is only compared how many a property reaches: those of one parameter may well become
 //! those of another.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ops::ControlFlow;
 
 use hadal_model::{
@@ -38,7 +38,8 @@ const FIRST_RENAMINGS: u64 = 3;
 const FIRST_SUCCESSORS: u64 = 50_000;
 /// Bytes of successors held at a time.
 const BUFFER_BYTES: usize = 1 << 16;
-/// Elements of a scalarset beyond these are not renamed: each exchange writes out a state.
+/// Elements of a scalarset beyond these are not renamed in sampled states: each exchange writes
+/// out a state.
 const MAX_ELEMENTS: u32 = 64;
 
 /// Checks states for one expander.
@@ -127,14 +128,18 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Checks that exchanging elements turns startstates into startstates.
+    /// Checks that renaming elements of these scalarsets, those that goals have for parameters,
+    /// turns startstates into startstates.
     ///
-    /// Any two neighbours of a scalarset are exchanged, which generates all renamings.
-    pub(crate) fn check_starts(&mut self, inner: &mut dyn Expander) {
+    /// An exchange of the first two elements and a rotation of all of them generate all renamings
+    /// of a scalarset, so a startstate is written out twice for each, however many elements there
+    /// are. Goals say the same of states that differ in the names of other scalarsets only.
+    pub(crate) fn check_starts(&mut self, inner: &mut dyn Expander, scalarsets: &[bool]) {
         if self.is_over {
             return;
         }
-        let mut starts = HashSet::new();
+        // In an order, so that the same startstate is told of every time.
+        let mut starts = BTreeSet::new();
         let all = for_each_filling(inner, None, &mut self.out, |_, out| {
             starts.extend(out.states().iter().map(<[u8]>::to_vec));
             ControlFlow::<()>::Continue(())
@@ -142,30 +147,66 @@ impl<'a> Sampler<'a> {
         if all == Err(Stopped) {
             return;
         }
-        let canonicaliser = self.canonicaliser;
-        let types = canonicaliser.types();
-        for (scalarset, set) in types.scalarsets.iter().enumerate() {
-            for b in 1..set.size.min(MAX_ELEMENTS) {
-                let a = b - 1;
-                let renaming = self.renaming([Exchange { scalarset, a, b }]);
-                let is_start =
-                    |state: &Vec<u8>| starts.contains(&canonicaliser.apply(state, &renaming));
-                if starts.iter().all(is_start) {
-                    continue;
-                }
-                let message = format!(
-                    "{} turns a startstate into a state that is none, so what a cover or liveness \
-                     property says of single elements cannot be decided",
-                    renaming.describe(types)
-                );
-                self.finding = Some(Remark::BrokenSymmetry {
-                    rule: "startstate".to_owned(),
-                    message,
-                });
-                self.is_over = true;
-                return;
+        let declared = self.canonicaliser.types().scalarsets.iter().enumerate();
+        let broken = (declared.zip(scalarsets))
+            .filter(|(_, is_parameter)| **is_parameter)
+            .find_map(|((scalarset, it), _)| self.asymmetry(&starts, scalarset, it.size));
+        let Some(exchange) = broken else { return };
+        let message = format!(
+            "{} turns a startstate into a state that is none, so what a cover or liveness \
+             property says of single elements cannot be decided",
+            exchange.describe(self.canonicaliser.types())
+        );
+        self.finding = Some(Remark::AsymmetricStarts { message });
+        self.is_over = true;
+    }
+
+    /// A renaming that turns a startstate into a state that is none, if elements of this scalarset
+    /// cannot be renamed at will: an exchange of neighbours, which is easy to understand.
+    fn asymmetry(
+        &self,
+        starts: &BTreeSet<Vec<u8>>,
+        scalarset: usize,
+        size: u32,
+    ) -> Option<Permutation> {
+        let image = |state: &[u8], renaming: &Permutation| {
+            let image = self.canonicaliser.apply(state, renaming);
+            starts.contains(&image).then_some(image)
+        };
+        let first_broken = |renaming: &Permutation| {
+            let mut starts = starts.iter();
+            starts.find(|state| image(state, renaming).is_none())
+        };
+        if size < 2 {
+            return None;
+        }
+        let exchange = self.renaming_of(scalarset, vec![1, 0]);
+        if first_broken(&exchange).is_some() {
+            return Some(exchange);
+        }
+        // The first element becomes the last, and every other one the one before it.
+        let rotated = (0..size).map(|element| element.checked_sub(1).unwrap_or(size - 1));
+        let rotation = self.renaming_of(scalarset, rotated.collect());
+        let mut state = first_broken(&rotation)?.clone();
+        // Exchanges of the first element with one neighbour after the other make the rotation, so
+        // one of them leads from a startstate to none.
+        for b in 1..size {
+            let mut images: Vec<u32> = (0..=b).collect();
+            images.swap(b as usize - 1, b as usize);
+            let exchange = self.renaming_of(scalarset, images);
+            match image(&state, &exchange) {
+                Some(image) => state = image,
+                None => return Some(exchange),
             }
         }
+        Some(rotation)
+    }
+
+    /// A renaming of the elements of one scalarset.
+    fn renaming_of(&self, scalarset: usize, images: Vec<u32>) -> Permutation {
+        let mut all = vec![Vec::new(); self.canonicaliser.types().scalarsets.len()];
+        all[scalarset] = images;
+        Permutation::new(all).expect("elements change places")
     }
 
     /// Checks the states nearest to the startstates, in the order of a search.

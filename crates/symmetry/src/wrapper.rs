@@ -112,7 +112,8 @@ impl Expander for SymmetricExpander<'_> {
         if from == Cursor::default() && !self.is_checked.swap(true, Ordering::Relaxed) {
             self.sampler.check_first(&mut *self.inner);
             if self.goals.needs_symmetric_starts() {
-                self.sampler.check_starts(&mut *self.inner);
+                self.sampler
+                    .check_starts(&mut *self.inner, self.goals.scalarsets());
             }
         }
         self.inner.starts(from, out)

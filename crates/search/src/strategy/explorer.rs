@@ -184,6 +184,9 @@ impl<'a> Explorer<'a> {
                 Remark::BrokenSymmetry { rule, message } => {
                     return Err(Error::BrokenSymmetry { rule, message });
                 }
+                Remark::AsymmetricStarts { message } => {
+                    return Err(Error::AsymmetricStarts { message });
+                }
                 Remark::ExpensiveCanonicalForm { candidates } => {
                     self.most_candidates = self.most_candidates.max(Some(candidates));
                 }
