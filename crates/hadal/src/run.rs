@@ -167,6 +167,7 @@ pub(crate) fn run(
     let exit = match outcome.verdict {
         Verdict::Verified => Exit::Verified,
         Verdict::Violated => Exit::Violated,
+        Verdict::Rejected => Exit::Usage,
         Verdict::Incomplete => Exit::Incomplete,
     };
     let to_stdout = args

@@ -74,6 +74,7 @@ impl Summary<'_> {
                 None => style.good("verified"),
             },
             Verdict::Violated => style.bad("violated"),
+            Verdict::Rejected => style.bad("refused"),
             Verdict::Incomplete => style.doubtful("incomplete"),
         };
         let rest = match self.outcome.verdict {
@@ -84,7 +85,7 @@ impl Summary<'_> {
                 ),
                 None => "every reachable state was visited, and all is well".to_owned(),
             },
-            Verdict::Violated => match self.shown {
+            Verdict::Violated | Verdict::Rejected => match self.shown {
                 [one] => described(&one.violation),
                 many => format!("{} violations", many.len()),
             },

@@ -62,6 +62,12 @@ impl<'a> Conclusion<'a> {
             }
         }
         conclusion.decide_covers(ending);
+        let mut kinds = conclusion.violations.iter().map(|violation| violation.kind);
+        if kinds.any(ViolationKind::is_order_dependence) {
+            // A goal counts as reached if a state reaches it that is a renaming of a visited one,
+            // which proves something of symmetric models only.
+            conclusion.holds.fill(None);
+        }
         conclusion
     }
 
@@ -128,7 +134,10 @@ impl<'a> Conclusion<'a> {
                 naming::rename(model, violation, None);
                 is_traced = true;
             }
-            if let Some(property) = violation.property {
+            // One whose result depends on the order of passes is neither true nor false.
+            if let Some(property) = violation.property
+                && !violation.kind.is_order_dependence()
+            {
                 self.holds[property as usize] = Some(false);
             }
         }

@@ -1,5 +1,7 @@
 //! Why a search ends without a verdict.
 
+use hadal_model::Fault;
+
 use crate::{StoreKind, Violation};
 
 /// What keeps a search from giving an [`Outcome`](crate::Outcome).
@@ -27,6 +29,10 @@ pub enum Error {
         /// What was seen, as a sentence.
         message: String,
     },
+    /// The model is not as symmetric as it declares, and what was asked for is not a verdict, which
+    /// would say so as [`Verdict::Rejected`](crate::Verdict::Rejected).
+    #[error("the result of a loop in `{}` depends on the order of its passes: {}", .0.name, .0.message)]
+    OrderDependence(Box<Fault>),
     /// A second expansion of a state gave a successor that the first one did not give.
     #[error("internal error: state {ordinal} has other successors when it is expanded again")]
     Unrepeatable {

@@ -5,6 +5,9 @@
 //! Failures of properties become known when a state is found, faults and deadlocks when it is
 //! expanded one layer later; so failures wait until the expansion has come to their state.
 //! Of several findings of one kind about the same rule or property only the first counts.
+//!
+//! An order dependence is the last finding, however many are asked for: a reduction by symmetry is
+//! sound up to the state that has it, by induction on the order above, and for no state after it.
 
 mod saved;
 
@@ -131,8 +134,11 @@ impl<'a> Findings<'a> {
     /// The ordinal at which the failures known in this layer end the search: only states before
     /// it can have anything to add.
     pub(crate) fn limit(&self) -> Option<u64> {
-        let missing = self.max_errors - self.accepted.len();
-        self.waiting.get(missing - 1).map(|last| last.ordinal)
+        let missing = self.max_errors.saturating_sub(self.accepted.len());
+        let mut waiting = (1..).zip(&self.waiting);
+        let last = waiting
+            .find(|(number, waiting)| *number >= missing || ends_any_search(&waiting.violation));
+        last.map(|(_, last)| last.ordinal)
     }
 
     /// Whether [`add_source`](Self::add_source) may have something to add about some state of a
@@ -188,9 +194,10 @@ impl<'a> Findings<'a> {
         self.accept_waiting(u64::MAX);
     }
 
-    /// Whether the search has found as many violations as it was asked for.
+    /// Whether the search has found as many violations as it was asked for, or what no search goes
+    /// beyond.
     pub(crate) fn is_full(&self) -> bool {
-        self.accepted.len() >= self.max_errors
+        self.accepted.len() >= self.max_errors || self.accepted.last().is_some_and(ends_any_search)
     }
 
     /// Whether some fault cut off a part of the state space.
@@ -224,6 +231,10 @@ impl<'a> Findings<'a> {
             self.coming.clear();
         }
     }
+}
+
+fn ends_any_search(violation: &Violation) -> bool {
+    violation.kind.is_order_dependence()
 }
 
 fn of_fault(fault: &Fault, ordinal: u64, depth: u32) -> Violation {

@@ -6,13 +6,14 @@
 //! a state with many transitions counts no more than one with few.
 //!
 //! A breadth-first walk on one thread suffices: whatever a state leads to is known by then, or is
-//! on the next level. Properties are not looked at, so the walk does not end at a violation.
+//! on the next level. Properties are not looked at, so the walk does not end at a violation; it
+//! fails where the model is not as symmetric as it declares.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::Builder;
 
-use hadal_model::{Expander, Flow, Model, PAD_BYTES, Remark, States, Stop};
+use hadal_model::{Expander, FaultKind, Flow, Model, PAD_BYTES, Remark, States, Stop};
 use hadal_store::hash_state;
 
 use crate::bfs::{Limits, watch};
@@ -227,6 +228,7 @@ impl<'a> Walk<'a> {
             }
             self.kernel.canonicalise(&mut *self.expander, states);
             for remark in self.kernel.remarks.drain(..) {
+                // Goals are not looked at, so the startstates may be as they are.
                 if let Remark::BrokenSymmetry { rule, message } = remark {
                     return Err(Halt::Failed(Error::BrokenSymmetry { rule, message }));
                 }
@@ -253,8 +255,14 @@ impl<'a> Walk<'a> {
                 return Err(Halt::Stop(Reason::Memory));
             }
         }
-        let faulty = self.kernel.successors.sources().iter();
-        self.faults += faulty.filter(|source| source.fault.is_some()).count() as u64;
+        let sources = self.kernel.successors.sources().iter();
+        for fault in sources.filter_map(|source| source.fault.as_ref()) {
+            // From here on, states would not be those of the model.
+            if fault.kind == FaultKind::OrderDependence {
+                return Err(Halt::Failed(Error::OrderDependence(fault.clone())));
+            }
+            self.faults += 1;
+        }
         if let Some(states) = states {
             (source..states.len()).for_each(|_| self.tally.end_source());
             self.gauge

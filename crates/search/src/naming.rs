@@ -19,7 +19,7 @@ use hadal_model::{
 use crate::trace::replay;
 use crate::{Violation, ViolationKind};
 
-/// Rewrites parameters and message of a violation whose path is known. `goal` is the goal that
+/// Rewrites parameters, message and place of a violation whose path is known. `goal` is the goal that
 /// cannot be reached, for liveness.
 ///
 /// Parameters are dropped where they cannot be told: where the first instance that fails at the
@@ -51,16 +51,18 @@ pub(crate) fn rename(model: &dyn Model, violation: &mut Violation, goal: Option<
         }
     });
     match told {
-        Some((parameters, message)) => {
+        Some((parameters, fault)) => {
             violation.parameters = parameters;
-            violation.message = message.unwrap_or_else(|| violation.message.clone());
+            if let Some(fault) = fault {
+                (violation.message, violation.at) = (fault.message, fault.at);
+            }
         }
         None => violation.parameters.clear(),
     }
 }
 
-/// Parameters, and a message where there is another one.
-type Told = (Vec<(String, String)>, Option<String>);
+/// Parameters, and the fault that is met where there is one.
+type Told = (Vec<(String, String)>, Option<Fault>);
 
 /// The goal that the reduction turns into `goal` on the way from `state` to its representative.
 fn follow_back(
@@ -92,7 +94,7 @@ fn tell(
         let fault = expand(model, expander, block)?;
         let is_same = ViolationKind::Fault(fault.kind) == violation.kind
             && (Some(fault.phase), &fault.name) == (violation.phase, &violation.name);
-        return is_same.then_some((fault.parameters, Some(fault.message)));
+        return is_same.then(|| (fault.parameters.clone(), Some(fault)));
     };
     let mut failures = Vec::new();
     let mut flow = expander.check(block, &mut failures);
@@ -108,8 +110,8 @@ fn tell(
         failure.property == property && kind == violation.kind
     };
     let failure = failures.into_iter().find(is_same)?;
-    let message = failure.fault.map(|fault| fault.message);
-    (flow == Flow::Done).then_some((failure.parameters, message))
+    let fault = failure.fault.map(|fault| *fault);
+    (flow == Flow::Done).then_some((failure.parameters, fault))
 }
 
 /// The fault that ends the expansion of a state.

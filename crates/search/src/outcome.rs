@@ -44,6 +44,8 @@ pub struct Outcome {
     /// fault or deadlock of its expansion); then goals that were never reached; then liveness, for
     /// each property its least state and goal only, since a reduction does not keep the instances
     /// of a property apart. A startstate that meets a fault comes after those found before it.
+    /// A fault of the kind [`FaultKind::OrderDependence`] ends any search, so it comes last; those
+    /// before it are violations all the same.
     pub violations: Vec<Violation>,
     /// Rule firings by rule, in the order of `Shape::rules`.
     pub fired_by_rule: Vec<u64>,
@@ -126,6 +128,9 @@ pub enum Verdict {
     Verified,
     /// At least one violation was found.
     Violated,
+    /// All that was found is that the model is not as symmetric as it declares
+    /// ([`FaultKind::OrderDependence`]), so nothing can be concluded from the states visited.
+    Rejected,
     /// No violation was found, and not everything was searched.
     Incomplete,
 }
@@ -133,7 +138,9 @@ pub enum Verdict {
 impl Verdict {
     /// What follows from the violations found, and whether anything was left out.
     pub(crate) fn new(violations: &[Violation], complete: bool) -> Self {
+        let is_refusal = |violation: &Violation| violation.kind.is_order_dependence();
         match (violations.is_empty(), complete) {
+            (false, _) if violations.iter().all(is_refusal) => Verdict::Rejected,
             (false, _) => Verdict::Violated,
             (true, true) => Verdict::Verified,
             (true, false) => Verdict::Incomplete,
@@ -145,6 +152,7 @@ impl Verdict {
         match self {
             Verdict::Verified => "verified",
             Verdict::Violated => "violated",
+            Verdict::Rejected => "rejected",
             Verdict::Incomplete => "incomplete",
         }
     }
@@ -189,7 +197,8 @@ impl Reason {
     }
 }
 
-/// One way in which a model does not have the properties it should have.
+/// One way in which a model does not have the properties it should have, or the symmetry it
+/// declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Its class.
@@ -233,6 +242,12 @@ pub enum ViolationKind {
 }
 
 impl ViolationKind {
+    /// Whether the model is not as symmetric as it declares. That violates none of its properties,
+    /// but no state behind it says anything about the model.
+    pub fn is_order_dependence(self) -> bool {
+        self == ViolationKind::Fault(FaultKind::OrderDependence)
+    }
+
     /// The name used in the run record.
     pub fn name(self) -> &'static str {
         match self {

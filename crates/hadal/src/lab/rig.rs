@@ -21,7 +21,7 @@ use crate::load::{self, Request};
 use crate::progress::Display;
 use crate::strategy::Choice;
 use crate::style::Style;
-use crate::{disk, memory, plan, signals};
+use crate::{disk, memory, plan, signals, summary};
 
 /// A model to be measured.
 pub(crate) struct Subject {
@@ -309,6 +309,12 @@ impl<'a> Rig<'a> {
         let _ = fs::remove_dir_all(&path);
         match result {
             Ok(outcome) => {
+                if let Some(last) = outcome.violations.last()
+                    && last.kind.is_order_dependence()
+                {
+                    let note = format!("{}: {}", job.choice.label, summary::described(last));
+                    self.note(subject, &note);
+                }
                 let counting = stat(&outcome.strategy_stats, "seconds_counting").unwrap_or(0.0);
                 Measured {
                     seconds: (outcome.seconds.search - counting).max(0.0),
@@ -428,14 +434,17 @@ fn limits(common: &Common) -> hadal_ir::interp::Limits {
 }
 
 fn end_of(outcome: &Outcome) -> End {
+    let last = outcome.violations.last();
     match outcome.reason {
+        // The figures are not about the model's states.
+        _ if last.is_some_and(|last| last.kind.is_order_dependence()) => End::Failed,
         // All states were visited; the strategy only cannot decide that.
         Some(Reason::Liveness) => End::Complete,
         Some(reason) => End::Stopped(reason),
         None if outcome.complete => End::Complete,
         None => match outcome.verdict {
             Verdict::Violated => End::Violated,
-            Verdict::Verified | Verdict::Incomplete => End::Complete,
+            Verdict::Verified | Verdict::Incomplete | Verdict::Rejected => End::Complete,
         },
     }
 }

@@ -208,6 +208,12 @@ fn a_broken_symmetry_gets_no_verdict() {
     graph.breaking = Some(7);
     let error = check(&graph, &with_threads(2), &Stop::new(), &mut Silent);
     assert!(matches!(error, Err(Error::BrokenSymmetry { rule, .. }) if rule == "rule 1"));
+    graph.breaking = None;
+    graph.has_asymmetric_starts = true;
+    let error = check(&graph, &with_threads(2), &Stop::new(), &mut Silent);
+    assert!(
+        matches!(error, Err(Error::AsymmetricStarts { message }) if message.contains("colour"))
+    );
 }
 
 #[test]

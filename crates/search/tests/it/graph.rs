@@ -13,6 +13,8 @@ pub(crate) struct Graph {
     pub(crate) nodes: Vec<Vec<Edge>>,
     /// For each property, the nodes where it fails, and whether by a fault.
     pub(crate) failing: Vec<Vec<(u32, bool)>>,
+    /// Nodes and properties whose evaluation there depends on the order of passes.
+    pub(crate) dependent: Vec<(u32, u32)>,
     /// For each goal of states, the nodes that reach it.
     pub(crate) reaching: Vec<Vec<u32>>,
     pub(crate) shape: Shape,
@@ -20,6 +22,8 @@ pub(crate) struct Graph {
     pub(crate) coloured: bool,
     /// Node whose expansion breaks the symmetry.
     pub(crate) breaking: Option<u32>,
+    /// Whether the startstates are not as symmetric as the goals need them.
+    pub(crate) has_asymmetric_starts: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +36,8 @@ pub(crate) enum Edge {
     Discarded(u32),
     /// The rule meets a fault.
     Fault(u32),
+    /// What the rule does depends on the order of passes.
+    Dependence(u32),
 }
 
 pub(crate) const N_RULES: usize = 3;
@@ -49,6 +55,7 @@ impl Graph {
             starts: starts.iter().map(|&node| Edge::To(node, 0)).collect(),
             nodes,
             failing: Vec::new(),
+            dependent: Vec::new(),
             reaching: Vec::new(),
             shape: Shape {
                 state_bits: state_len * 8,
@@ -58,6 +65,7 @@ impl Graph {
             },
             coloured: false,
             breaking: None,
+            has_asymmetric_starts: false,
         }
     }
 
@@ -119,9 +127,9 @@ impl Graph {
             .map_or(0, |last| last ^ (index as u8).wrapping_add(1))
     }
 
-    fn fault(&self, name: String, phase: Phase) -> Fault {
+    fn fault(&self, kind: FaultKind, name: String, phase: Phase) -> Fault {
         Fault {
-            kind: FaultKind::Range,
+            kind,
             message: "out of range".to_owned(),
             at: "graph:9:9".to_owned(),
             phase,
@@ -155,7 +163,7 @@ impl Model for Graph {
         };
         let mut written = edges.iter().filter_map(|edge| match edge {
             Edge::To(node, rule) | Edge::Hit(node, rule) => Some((node, rule)),
-            Edge::Discarded(_) | Edge::Fault(_) => None,
+            Edge::Discarded(_) | Edge::Fault(_) | Edge::Dependence(_) => None,
         });
         let (node, rule) = written.nth(index as usize)?;
         Some(Step {
@@ -213,23 +221,51 @@ impl GraphExpander<'_> {
                     out.push(source, rule, &next);
                 }
                 Edge::Discarded(rule) => count(out, rule, true),
-                Edge::Fault(rule) => {
+                Edge::Fault(rule) | Edge::Dependence(rule) => {
+                    let kind = match edge {
+                        Edge::Dependence(_) => FaultKind::OrderDependence,
+                        _ => FaultKind::Range,
+                    };
                     let (name, phase) = match state {
                         None => (format!("start {rule}"), Phase::Start),
                         Some(_) => (format!("rule {rule}"), Phase::Body),
                     };
-                    out.set_fault(source, graph.fault(name, phase));
+                    out.set_fault(source, graph.fault(kind, name, phase));
                     break;
                 }
             }
         }
         None
     }
+
+    /// Adds the invariants, or the other properties, that depend on the order of passes.
+    fn add_dependent(&self, block: States<'_>, invariants: bool, failures: &mut Vec<Failure>) {
+        for (number, state) in block.iter().enumerate() {
+            let node = self.graph.decode(state);
+            for &(_, property) in self.graph.dependent.iter().filter(|it| it.0 == node) {
+                let kind = self.graph.shape.properties[property as usize].kind;
+                if (kind == PropertyKind::Invariant) != invariants {
+                    continue;
+                }
+                let (kind, name) = (FaultKind::OrderDependence, format!("property {property}"));
+                failures.push(Failure {
+                    state: number as u32,
+                    property,
+                    parameters: vec![("node".to_owned(), node.to_string())],
+                    fault: Some(Box::new(self.graph.fault(kind, name, Phase::Property))),
+                });
+            }
+        }
+    }
 }
 
 impl Expander for GraphExpander<'_> {
     fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
         let graph = self.graph;
+        if graph.has_asymmetric_starts {
+            let message = "they look at the colour".to_owned();
+            self.remarks.push(Remark::AsymmetricStarts { message });
+        }
         match self.walk(&graph.starts, 0, None, from.rule, out) {
             Some(cursor) => Flow::Full(cursor),
             None => Flow::Done,
@@ -277,11 +313,16 @@ impl Expander for GraphExpander<'_> {
                         state: number as u32,
                         property: property as u32,
                         parameters: vec![("node".to_owned(), node.to_string())],
-                        fault: faulty.then(|| Box::new(self.graph.fault(name, Phase::Property))),
+                        fault: faulty.then(|| {
+                            let (kind, phase) = (FaultKind::Range, Phase::Property);
+                            Box::new(self.graph.fault(kind, name, phase))
+                        }),
                     });
                 }
             }
         }
+        self.add_dependent(block, true, failures);
+        failures.sort_by_key(|failure| (failure.state, failure.property));
         Flow::Done
     }
 
@@ -289,8 +330,9 @@ impl Expander for GraphExpander<'_> {
         &mut self,
         block: States<'_>,
         reached: &mut [u64],
-        _: &mut Vec<Failure>,
+        failures: &mut Vec<Failure>,
     ) -> Flow {
+        self.add_dependent(block, false, failures);
         for (number, state) in block.iter().enumerate() {
             let node = self.graph.decode(state);
             for (goal, reaching) in self.graph.reaching.iter().enumerate() {

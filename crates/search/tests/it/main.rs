@@ -8,6 +8,7 @@ mod herd;
 mod locality;
 mod merging;
 mod oracle;
+mod order;
 mod postponed;
 mod random;
 mod resume;

@@ -74,8 +74,8 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
                 find(&mut nodes, &mut queue, node, None, 0);
             }
             Edge::Discarded(_) => {}
-            Edge::Fault(rule) => {
-                start_fault = Some(rule);
+            Edge::Fault(rule) | Edge::Dependence(rule) => {
+                start_fault = Some((kind_of(edge), rule));
                 break;
             }
         }
@@ -111,8 +111,8 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
                     fired[this][rule as usize] += 1;
                     progress = true;
                 }
-                Edge::Fault(rule) => {
-                    fault = Some(rule);
+                Edge::Fault(rule) | Edge::Dependence(rule) => {
+                    fault = Some((kind_of(edge), rule));
                     break;
                 }
             }
@@ -124,7 +124,7 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
             Deadlock::Off => false,
         };
         let (kind, name) = match fault {
-            Some(rule) => ("range", format!("rule {rule}")),
+            Some((kind, rule)) => (kind, format!("rule {rule}")),
             None if is_deadlock => ("deadlock", "deadlock".to_owned()),
             None => continue,
         };
@@ -141,9 +141,11 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
     // All findings, sorted, one of each sort, and no more than asked for.
     for (this, node) in nodes.iter().enumerate() {
         for (property, failing) in graph.failing.iter().enumerate() {
-            for &(_, faulty) in failing.iter().filter(|f| f.0 == node.number) {
-                any_fault |= faulty;
-                let kind = if faulty { "range" } else { "invariant" };
+            let here = failing.iter().filter(|f| f.0 == node.number);
+            let here = here.map(|&(_, faulty)| if faulty { "range" } else { "invariant" });
+            let dependent = graph.dependent.contains(&(node.number, property as u32));
+            for kind in here.chain(dependent.then_some(DEPENDENCE)) {
+                any_fault |= kind != "invariant";
                 let name = format!("property {property}");
                 findings.push(Finding {
                     at: (node.depth, this, property),
@@ -154,22 +156,27 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
             }
         }
     }
-    if let Some(rule) = start_fault {
+    if let Some((kind, rule)) = start_fault {
         let name = format!("start {rule}");
         findings.push(Finding {
             at: (0, n_starts, 0),
-            subject: format!("range {name}"),
+            subject: format!("{kind} {name}"),
             property: None,
-            found: found("range", name, 0, None),
+            found: found(kind, name, 0, None),
         });
     }
     findings.sort_by_key(|finding| finding.at);
     let mut seen = HashSet::new();
     findings.retain(|finding| seen.insert(finding.subject.clone()));
     findings.truncate(options.max_errors);
+    // Nothing counts that comes after an order dependence.
+    let dependence = findings.iter().position(|f| f.found.kind == DEPENDENCE);
+    if let Some(at) = dependence {
+        findings.truncate(at + 1);
+    }
 
     // The cut.
-    let is_full = findings.len() == options.max_errors;
+    let is_full = findings.len() == options.max_errors || dependence.is_some();
     let last = findings.last().map_or(0, |finding| finding.found.depth);
     let depth = |this: usize| nodes[this].depth;
     let counted = |this: &usize| !is_full || depth(*this) <= last;
@@ -211,7 +218,9 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
         }
     }
     for finding in &findings {
-        if let Some(property) = finding.property {
+        if let Some(property) = finding.property
+            && finding.found.kind != DEPENDENCE
+        {
             holds[property] = Some(false);
         }
     }
@@ -225,7 +234,7 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
         if entry.kind != GoalKind::Liveness {
             let property = entry.property as usize;
             if goals[goal] > 0 {
-                holds[property] = Some(true);
+                holds[property] = dependence.is_none().then_some(true);
             } else if is_clean && !is_exact {
                 is_open = true;
             } else if is_clean {
@@ -274,15 +283,16 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
             path.reverse();
             path
         });
-        if violation.kind == "range" && violation.ordinal.is_none() {
+        if is_fault(violation.kind) && violation.ordinal.is_none() {
             violation.path = Some(Vec::new());
         }
     }
     // A fault cuts off what would have come after it.
-    let faulted = violations.iter().any(|found| found.kind == "range");
+    let faulted = violations.iter().any(|found| is_fault(found.kind));
     let complete = is_exhausted && !is_full && !faulted && !is_open;
     Expected {
         verdict: match (violations.is_empty(), complete) {
+            (false, _) if violations[0].kind == DEPENDENCE => "rejected",
             (false, _) => "violated",
             (true, true) => "verified",
             (true, false) => "incomplete",
@@ -298,6 +308,20 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
         goals,
         holds,
         violations,
+    }
+}
+
+/// The kind of finding that ends every search.
+pub(crate) const DEPENDENCE: &str = "order-dependence";
+
+fn is_fault(kind: &str) -> bool {
+    kind == "range" || kind == DEPENDENCE
+}
+
+fn kind_of(edge: Edge) -> &'static str {
+    match edge {
+        Edge::Dependence(_) => DEPENDENCE,
+        _ => "range",
     }
 }
 

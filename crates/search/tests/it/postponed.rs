@@ -19,7 +19,7 @@ use crate::resume::{LABEL, always, go_on, on_full_disks, open};
 
 /// A deep graph with thin layers. Some of its edges lead a little back; a few, in some graphs and
 /// mostly behind a depth, lead far back.
-fn deep_graph(rng: &mut Pcg64Mcg) -> Graph {
+pub(crate) fn deep_graph(rng: &mut Pcg64Mcg) -> Graph {
     let (n_layers, width) = (rng.random_range(30..150), rng.random_range(1..8));
     let n = n_layers * width;
     let first_far = rng.random_range(0..n);
@@ -67,7 +67,7 @@ fn deep_graph(rng: &mut Pcg64Mcg) -> Graph {
 }
 
 /// What is asked of a graph.
-fn meaning(rng: &mut Pcg64Mcg) -> Options {
+pub(crate) fn meaning(rng: &mut Pcg64Mcg) -> Options {
     Options {
         deadlock: [Deadlock::Stuttering, Deadlock::Stuck, Deadlock::Off][rng.random_range(0..3)],
         bound: [None, None, None, Some(40)][rng.random_range(0..4)],

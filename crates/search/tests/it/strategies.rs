@@ -19,7 +19,7 @@ use crate::oracle::{Expected, expect};
 use crate::random::{random_graph, tell};
 
 /// Every strategy, with small parameters where those of its paper are made for large models.
-fn strategies() -> Vec<Strategy> {
+pub(crate) fn strategies() -> Vec<Strategy> {
     let mut all = Strategy::all().to_vec();
     all.push(Strategy::Mono {
         table: MonoTable::Open,
@@ -72,7 +72,7 @@ fn is_exact(strategy: &Strategy) -> bool {
 }
 
 /// Whether it expands states in the order of their depth.
-fn is_by_layers(strategy: &Strategy) -> bool {
+pub(crate) fn is_by_layers(strategy: &Strategy) -> bool {
     !matches!(strategy, Strategy::Part { .. } | Strategy::DfsCache { .. })
 }
 
