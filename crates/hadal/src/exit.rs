@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use hadal_search::Verdict;
 use hadal_store::Error as StoreError;
 
 use crate::load::Internal;
@@ -38,6 +39,16 @@ impl Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit.code())
+    }
+}
+
+/// How a check ends that comes to this verdict.
+pub(crate) fn of_verdict(verdict: Verdict) -> Exit {
+    match verdict {
+        Verdict::Verified => Exit::Verified,
+        Verdict::Violated => Exit::Violated,
+        Verdict::Rejected => Exit::Usage,
+        Verdict::Incomplete => Exit::Incomplete,
     }
 }
 

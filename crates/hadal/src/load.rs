@@ -13,6 +13,8 @@ use hadal_symmetry::Symmetric;
 use hadal_syntax::{Diagnostic, Renderer, Source};
 
 use crate::flags::{EngineName, Language};
+use crate::order::OrderReport;
+use crate::record::DiagnosticRecord;
 use crate::style::Style;
 
 /// What to load, and how.
@@ -34,6 +36,9 @@ pub(crate) struct Loaded {
     pub(crate) model: Box<dyn Model>,
     /// The scalarsets that are reduced, e.g. `Proc(7): 5,040 permutations`.
     pub(crate) symmetry: Option<String>,
+    /// How the results of its loops were found to be independent of the order of passes; `None`
+    /// where that does not matter.
+    pub(crate) order: Option<OrderReport>,
     /// Final values of the model's global constants.
     pub(crate) constants: Vec<(String, String)>,
     /// Seconds to check the text.
@@ -42,8 +47,17 @@ pub(crate) struct Loaded {
     pub(crate) compile_seconds: f64,
 }
 
-/// Loads a model. `None` where its text is wrong; the diagnostics were printed to standard error.
-pub(crate) fn load(request: Request, style: Style) -> anyhow::Result<Option<Loaded>> {
+/// A model that cannot be searched, for the run record; people have been told.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    pub(crate) diagnostics: Vec<DiagnosticRecord>,
+}
+
+/// A model, or why there is none.
+pub(crate) type Loading = Result<Loaded, Refused>;
+
+/// Loads a model. Where something is wrong with it, the diagnostics were printed to standard error.
+pub(crate) fn load(request: Request, style: Style) -> anyhow::Result<Loading> {
     let begun = Instant::now();
     for (position, (name, _)) in request.constants.iter().enumerate() {
         if request.constants[..position]
@@ -62,16 +76,17 @@ pub(crate) fn load(request: Request, style: Style) -> anyhow::Result<Option<Load
         constants: request.constants,
     };
     let compiled = hadal_murphi::compile(&source, &options);
-    print_diagnostics(&source, &compiled.diagnostics, style)?;
-    for message in &compiled.unused_overrides {
-        writeln!(std::io::stderr(), "{}: {message}", style.bad("error"))?;
-    }
     let Some(program) = compiled.program else {
-        return Ok(None);
+        let mut refused = refuse(&source, &compiled.diagnostics, style)?;
+        for message in &compiled.unused_overrides {
+            writeln!(std::io::stderr(), "{}: {message}", style.bad("error"))?;
+            refused.diagnostics.push(DiagnosticRecord::error(message));
+        }
+        return Ok(Err(refused));
     };
+    print_diagnostics(&source, &compiled.diagnostics, style)?;
     if request.symmetry && !compiled.symmetry_breaks.is_empty() {
-        print_diagnostics(&source, &compiled.symmetry_breaks, style)?;
-        return Ok(None);
+        return Ok(Err(refuse(&source, &compiled.symmetry_breaks, style)?));
     }
     if let Err(errors) = hadal_ir::verify::verify(&program) {
         let first = errors.first().map_or(String::new(), ToString::to_string);
@@ -96,15 +111,25 @@ pub(crate) fn load(request: Request, style: Style) -> anyhow::Result<Option<Load
         }
         None => (inner, None),
     };
-    Ok(Some(Loaded {
+    Ok(Ok(Loaded {
         source,
         language,
         model,
         symmetry,
+        order: None,
         constants: compiled.constants,
         load_seconds,
         compile_seconds: begun.elapsed().as_secs_f64(),
     }))
+}
+
+/// Prints why a model cannot be searched, and keeps it for the run record.
+fn refuse(source: &Source, diagnostics: &[Diagnostic], style: Style) -> anyhow::Result<Refused> {
+    print_diagnostics(source, diagnostics, style)?;
+    let record = |diagnostic| DiagnosticRecord::new(source, diagnostic);
+    Ok(Refused {
+        diagnostics: diagnostics.iter().map(record).collect(),
+    })
 }
 
 /// A mistake of ours, as opposed to one in the input.

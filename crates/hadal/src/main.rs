@@ -15,6 +15,7 @@ mod flags;
 mod lab;
 mod load;
 mod memory;
+mod order;
 mod plan;
 mod progress;
 mod question;

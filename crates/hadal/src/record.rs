@@ -1,20 +1,26 @@
 //! The run record: one JSON object with everything a script may want to know about a run.
 //!
 //! Names and order of the fields are a contract.
+//! Where a model is rejected there are diagnostics and no counts: before the search, nothing was
+//! counted ([`Rejection`]); during the search, what was counted says nothing about the model.
 
 use hadal_model::Model;
-use hadal_search::Outcome;
+use hadal_search::{Outcome, Verdict};
+use hadal_syntax::{Diagnostic, Severity, Source};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::flags::name_of;
+use crate::order::OrderReport;
+use crate::plan::Plan;
+use crate::question::Question;
 use crate::run::Shown;
 use crate::strategy::figures;
 use crate::summary::{self, Summary};
 use crate::trace::NamedTrace;
 
 /// The record of a run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) hadal: String,
     pub(crate) model: String,
@@ -23,12 +29,12 @@ pub(crate) struct Record {
     pub(crate) verdict: String,
     pub(crate) complete: bool,
     pub(crate) reason: Option<String>,
-    pub(crate) states: u64,
-    pub(crate) states_exact: bool,
-    pub(crate) visited: u64,
-    pub(crate) transitions: u64,
-    pub(crate) depth: Option<u32>,
-    pub(crate) layers: Option<Vec<u64>>,
+    /// Only where the model is rejected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) diagnostics: Option<Vec<DiagnosticRecord>>,
+    /// Not where the model is rejected.
+    #[serde(flatten)]
+    pub(crate) counts: Option<CountsRecord>,
     pub(crate) violations: Vec<ViolationRecord>,
     pub(crate) rules: Vec<RuleRecord>,
     pub(crate) properties: Vec<PropertyRecord>,
@@ -36,6 +42,8 @@ pub(crate) struct Record {
     pub(crate) store: String,
     pub(crate) engine: String,
     pub(crate) symmetry: String,
+    /// `null` where no states are reduced.
+    pub(crate) order: Option<OrderRecord>,
     pub(crate) threads: usize,
     pub(crate) seed: u64,
     pub(crate) state_bits: usize,
@@ -61,6 +69,7 @@ impl Record {
         } = summary;
         let shape = loaded.model.shape();
         let by_depth = figures::is_by_depth(*strategy);
+        let is_rejected = outcome.verdict == Verdict::Rejected;
         Record {
             hadal: env!("CARGO_PKG_VERSION").to_owned(),
             model: loaded.source.name().to_owned(),
@@ -69,12 +78,16 @@ impl Record {
             verdict: outcome.verdict.name().to_owned(),
             complete: outcome.complete,
             reason: outcome.reason.map(|reason| reason.name().to_owned()),
-            states: outcome.states,
-            states_exact: outcome.states_exact,
-            visited: outcome.visited,
-            transitions: outcome.transitions,
-            depth: by_depth.then_some(outcome.depth),
-            layers: by_depth.then(|| outcome.layers.clone()),
+            diagnostics: is_rejected
+                .then(|| summary.shown.iter().map(DiagnosticRecord::of).collect()),
+            counts: (!is_rejected).then(|| CountsRecord {
+                states: outcome.states,
+                states_exact: outcome.states_exact,
+                visited: outcome.visited,
+                transitions: outcome.transitions,
+                depth: by_depth.then_some(outcome.depth),
+                layers: by_depth.then(|| outcome.layers.clone()),
+            }),
             violations: summary.shown.iter().map(violation_record).collect(),
             rules: rule_records(&*loaded.model, outcome),
             properties: property_records(&*loaded.model, outcome),
@@ -82,15 +95,11 @@ impl Record {
             store: name_of(question.store),
             engine: name_of(question.engine),
             symmetry: name_of(question.symmetry),
+            order: loaded.order.as_ref().map(OrderRecord::new),
             threads: plan.threads,
             seed: question.seed,
             state_bits: shape.state_bits,
-            constants: object(
-                loaded
-                    .constants
-                    .iter()
-                    .map(|(name, value)| (name, value.as_str())),
-            ),
+            constants: named_values(&loaded.constants),
             duplicates: DuplicatesRecord {
                 memory: outcome.duplicates.memory,
                 layer: outcome.duplicates.layer,
@@ -129,6 +138,134 @@ impl Record {
     }
 }
 
+/// The record of a model that was refused before its first state.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Rejection {
+    hadal: &'static str,
+    model: String,
+    language: String,
+    dialect: String,
+    verdict: &'static str,
+    complete: bool,
+    reason: Option<String>,
+    diagnostics: Vec<DiagnosticRecord>,
+    violations: Vec<ViolationRecord>,
+    strategy: String,
+    store: String,
+    engine: String,
+    symmetry: String,
+    threads: usize,
+    seed: u64,
+    /// Those that were overridden.
+    constants: Map<String, Value>,
+}
+
+impl Rejection {
+    pub(crate) fn new(
+        question: &Question,
+        plan: &Plan,
+        diagnostics: Vec<DiagnosticRecord>,
+    ) -> Self {
+        Rejection {
+            hadal: env!("CARGO_PKG_VERSION"),
+            model: question.name.clone(),
+            language: name_of(question.language),
+            dialect: plan.dialect.name().to_owned(),
+            verdict: Verdict::Rejected.name(),
+            complete: false,
+            reason: None,
+            diagnostics,
+            violations: Vec::new(),
+            strategy: name_of(question.strategy),
+            store: name_of(question.store),
+            engine: name_of(question.engine),
+            symmetry: name_of(question.symmetry),
+            threads: plan.threads,
+            seed: question.seed,
+            constants: named_values(&question.constants),
+        }
+    }
+}
+
+/// Why a model was rejected, or what is suspect about one that was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct DiagnosticRecord {
+    severity: &'static str,
+    message: String,
+    /// As `file:line:column`; empty where there is no place to point at.
+    at: String,
+}
+
+impl DiagnosticRecord {
+    /// What a front-end says about a source.
+    pub(crate) fn new(source: &Source, diagnostic: &Diagnostic) -> Self {
+        let position = source.position(diagnostic.span().start);
+        DiagnosticRecord {
+            severity: match diagnostic.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+            },
+            message: diagnostic.message.clone(),
+            at: format!("{}:{position}", source.name()),
+        }
+    }
+
+    /// An error without a place in the source.
+    pub(crate) fn error(message: &str) -> Self {
+        DiagnosticRecord {
+            severity: "error",
+            message: message.to_owned(),
+            at: String::new(),
+        }
+    }
+
+    /// What a search found.
+    fn of(shown: &Shown) -> Self {
+        DiagnosticRecord {
+            at: shown.violation.at.clone(),
+            ..DiagnosticRecord::error(&summary::describe(&shown.violation))
+        }
+    }
+}
+
+/// What a search counted.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CountsRecord {
+    states: u64,
+    states_exact: bool,
+    visited: u64,
+    transitions: u64,
+    depth: Option<u32>,
+    layers: Option<Vec<u64>>,
+}
+
+/// How it was established that results do not depend on the order of passes.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct OrderRecord {
+    proved: usize,
+    checked: Vec<CheckedLoopRecord>,
+}
+
+/// A loop or quantifier that was checked wherever it was reached.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CheckedLoopRecord {
+    at: String,
+    evaluations: u64,
+}
+
+impl OrderRecord {
+    pub(crate) fn new(report: &OrderReport) -> Self {
+        let checked = report.checked.iter().map(|checked| CheckedLoopRecord {
+            at: checked.at.clone(),
+            evaluations: checked.n_evaluations(),
+        });
+        OrderRecord {
+            proved: report.proved,
+            checked: checked.collect(),
+        }
+    }
+}
+
 /// A violation with its counterexample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ViolationRecord {
@@ -150,14 +287,14 @@ pub(crate) struct StepRecord {
 }
 
 /// How often a rule fired.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct RuleRecord {
     pub(crate) name: String,
     pub(crate) fired: u64,
 }
 
 /// Whether a property holds; `None` where that is not known.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct PropertyRecord {
     pub(crate) name: String,
     pub(crate) kind: String,
@@ -165,7 +302,7 @@ pub(crate) struct PropertyRecord {
 }
 
 /// Successors that were known already, by where that was noticed.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct DuplicatesRecord {
     pub(crate) memory: u64,
     pub(crate) layer: u64,
@@ -174,7 +311,7 @@ pub(crate) struct DuplicatesRecord {
 }
 
 /// Memory: what was allowed, what the system saw, what the data took.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct MemoryRecord {
     pub(crate) budget_bytes: u64,
     pub(crate) peak_bytes: u64,
@@ -182,7 +319,7 @@ pub(crate) struct MemoryRecord {
 }
 
 /// Disk use by this process; all zero for a search in memory.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct DiskRecord {
     pub(crate) peak_bytes: u64,
     pub(crate) read_bytes: u64,
@@ -191,14 +328,14 @@ pub(crate) struct DiskRecord {
 }
 
 /// How probable it is that a hash store missed something; exact stores have none.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct OmissionRecord {
     pub(crate) any: f64,
     pub(crate) given_error: f64,
 }
 
 /// Where the time went.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct SecondsRecord {
     pub(crate) total: f64,
     pub(crate) load: f64,
@@ -211,10 +348,8 @@ pub(crate) struct SecondsRecord {
     pub(crate) io_wait: f64,
     pub(crate) trace: f64,
     /// From the start of the process to the first state expanded; `null` where none was.
-    #[serde(default)]
     pub(crate) first_state: Option<f64>,
     /// Looking states up in memory, and storing the new ones.
-    #[serde(default)]
     pub(crate) insert: f64,
 }
 
@@ -228,16 +363,16 @@ pub(crate) fn object<'a>(
         .collect()
 }
 
+fn named_values(pairs: &[(String, String)]) -> Map<String, Value> {
+    object(pairs.iter().map(|(name, value)| (name, value.as_str())))
+}
+
 fn violation_record(shown: &Shown) -> ViolationRecord {
     let violation = &shown.violation;
     let steps = shown.trace.as_ref().map_or(&[][..], |trace| &trace.steps);
     let trace = steps.iter().map(|step| StepRecord {
         rule: step.rule.clone(),
-        parameters: object(
-            step.parameters
-                .iter()
-                .map(|(name, value)| (name, value.as_str())),
-        ),
+        parameters: named_values(&step.parameters),
         // What is gone has no value; `undefined` says so in the record's terms.
         changes: object(step.changes.iter().map(|change| {
             let after = change.after.as_deref().unwrap_or("undefined");
@@ -252,7 +387,7 @@ fn violation_record(shown: &Shown) -> ViolationRecord {
         at: violation.at.clone(),
         depth: violation.depth,
         trace: trace.collect(),
-        state: object(state.iter().map(|(name, value)| (name, value.as_str()))),
+        state: named_values(state),
     }
 }
 

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use hadal_model::{Model, PAD_BYTES, States, Step, Stop, Successors, for_each_filling};
+use hadal_model::{FaultKind, Model, PAD_BYTES, States, Step, Stop, Successors, for_each_filling};
 use hadal_search::{Trace, TraceStep};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
@@ -14,11 +15,23 @@ use clap::ValueEnum;
 
 use crate::flags::{EngineName, Language, MAX_CALL_DEPTH, ReplayArgs, TraceName};
 use crate::load::{self, Request};
+use crate::order;
 use crate::plan;
-use crate::record::{Record, StepRecord, ViolationRecord, object};
+use crate::record::{StepRecord, ViolationRecord, object};
 use crate::style::Style;
 use crate::trace::{NamedTrace, render_state};
 use crate::units::counted;
+
+/// What a replay needs of a run record. That of a model that was refused has little more.
+#[derive(Clone, Debug, Deserialize)]
+struct Record {
+    model: String,
+    language: String,
+    dialect: String,
+    verdict: String,
+    violations: Vec<ViolationRecord>,
+    constants: Map<String, Value>,
+}
 
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
     let style = Style::new(args.color, &io::stdout());
@@ -58,7 +71,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
         // A counterexample is replayed by what defines its meaning.
         engine: EngineName::Interpreter,
     };
-    let Some(loaded) = load::load(request, Style::new(args.color, &io::stderr()))? else {
+    let Ok(loaded) = load::load(request, Style::new(args.color, &io::stderr()))? else {
         return Ok(Exit::Usage);
     };
     for violation in with_trace {
@@ -80,14 +93,21 @@ fn show(
     style: Style,
 ) {
     use std::fmt::Write;
+    let is_refusal = violation.kind == FaultKind::OrderDependence.name();
+    let (verdict, what) = match is_refusal {
+        true => ("refused", order::REFUSAL),
+        false => ("violated", violation.message.as_str()),
+    };
     let _ = writeln!(
         out,
-        "{}: {}: {}, after {}",
+        "{}: {}: {what}, after {}",
         style.bold(&record.model),
-        style.bad("violated"),
-        violation.message,
+        style.bad(verdict),
         counted(violation.depth.into(), "step"),
     );
+    if is_refusal {
+        let _ = writeln!(out, "  {}", violation.message);
+    }
     if !violation.at.is_empty() {
         let _ = writeln!(out, "  at {}", violation.at);
     }
@@ -98,6 +118,9 @@ fn show(
     if how == TraceName::Diff && trace.steps.len() > 1 {
         let _ = writeln!(out, "\nThe state it ends in:\n");
         render_state(out, "  ", trace.last_state(), style);
+    }
+    if is_refusal {
+        let _ = writeln!(out, "\n  help: {}", order::HELP);
     }
     let _ = writeln!(out, "\nEvery step was run again on the model.\n");
 }
@@ -228,5 +251,36 @@ fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::ColorName;
+
+    #[test]
+    fn a_refused_model_is_not_called_violated() {
+        let text = r#"{
+            "model": "lock.m", "language": "murphi", "dialect": "hadal", "verdict": "rejected",
+            "violations": [{
+                "kind": "order-dependence", "name": "grant", "message": "the last one is kept",
+                "at": "lock.m:9:5", "depth": 2, "trace": [], "state": {}
+            }],
+            "constants": {}
+        }"#;
+        let record: Record = serde_json::from_str(text).expect("a record");
+        let trace = NamedTrace { steps: Vec::new() };
+        let style = Style::new(ColorName::Never, &io::stdout());
+        let mut out = String::new();
+        let violation = &record.violations[0];
+        show(&mut out, &record, violation, &trace, TraceName::Diff, style);
+        let expected = format!(
+            "lock.m: refused: {}, after 2 steps\n  the last one is kept\n  at lock.m:9:5\n\n\n  \
+             help: {}\n\nEvery step was run again on the model.\n\n",
+            order::REFUSAL,
+            order::HELP
+        );
+        assert_eq!(out, expected);
     }
 }

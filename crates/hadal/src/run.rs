@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context;
-use hadal_search::{Error, OnDisk, Options, Outcome, Strategy, TraceError, Verdict, Violation};
+use hadal_model::{Model, Stop};
+use hadal_search::{Error, OnDisk, Options, Outcome, Strategy, TraceError, Violation};
 use hadal_store::disk::FolderOptions;
 use hadal_syntax::Source;
+use serde::Serialize;
 
 use crate::disk::{self, Found, NoScratch, Place};
 use crate::exit::{self, Exit};
 use crate::flags::RunArgs;
-use crate::load::{self, Loaded, Request};
+use crate::load::{self, Loaded, Loading, Refused, Request};
 use crate::plan::Plan;
 use crate::progress::Display;
 use crate::question::Question;
-use crate::record::Record;
+use crate::record::{DiagnosticRecord, Record, Rejection};
 use crate::style::Style;
 use crate::summary::Summary;
 use crate::trace::NamedTrace;
@@ -44,7 +46,7 @@ pub(crate) enum Start<'a> {
 /// Loads the model of a question, and says so.
 pub(crate) fn without_search(question: &Question, args: &RunArgs) -> anyhow::Result<Exit> {
     let plan = Plan::new(question, args);
-    let Some(loaded) = load(question, &plan, args)? else {
+    let Ok(loaded) = load(question, &plan, args)? else {
         return Ok(Exit::Usage);
     };
     if !args.quiet {
@@ -55,7 +57,7 @@ pub(crate) fn without_search(question: &Question, args: &RunArgs) -> anyhow::Res
     Ok(Exit::Done)
 }
 
-fn load(question: &Question, plan: &Plan, args: &RunArgs) -> anyhow::Result<Option<Loaded>> {
+pub(crate) fn load(question: &Question, plan: &Plan, args: &RunArgs) -> anyhow::Result<Loading> {
     let request = Request {
         source: Source::new(question.name.as_str(), question.text.as_str())?,
         language: question.language,
@@ -80,8 +82,14 @@ pub(crate) fn run(
     let begun = Instant::now();
     let plan = Plan::new(question, args);
     let style = Style::new(args.color, &io::stdout());
-    let Some(loaded) = load(question, &plan, args)? else {
-        return Ok(Exit::Usage);
+    let loaded = match load(question, &plan, args)? {
+        Ok(loaded) => loaded,
+        Err(Refused { diagnostics }) => {
+            let record_file = RecordFile::of(args)?;
+            let rejection = Rejection::new(question, &plan, diagnostics);
+            let delivered = deliver_record(args, record_file, &rejection);
+            return Ok(if_delivered(delivered, Exit::Usage));
+        }
     };
     plan.check_budget()?;
     if let Some(remark) = plan.budget_remark().filter(|_| !args.quiet) {
@@ -102,10 +110,7 @@ pub(crate) fn run(
         // No other run can go on with what a paper's strategy leaves.
         place.kept = None;
     }
-    let record_file = match &args.json {
-        Some(path) if path.as_os_str() != "-" => Some(RecordFile::open(path)?),
-        _ => None,
-    };
+    let record_file = RecordFile::of(args)?;
 
     let folder = taken.place.as_ref().map(|place| place.folder.clone());
     let mut display = Display::new(args.shown_progress(), folder);
@@ -123,29 +128,28 @@ pub(crate) fn run(
     let first_layer = display.first_layer_seconds();
     let mut outcome = match result {
         Ok(outcome) => outcome,
-        Err(error) => return Ok(search_error(&error, &loaded, &taken)),
+        Err(error) => {
+            let exit = search_error(&error, &loaded, &taken);
+            if !is_about_the_model(&error) {
+                return Ok(exit);
+            }
+            let diagnostics = vec![DiagnosticRecord::error(&error.to_string())];
+            let rejection = Rejection::new(question, &plan, diagnostics);
+            let delivered = deliver_record(args, record_file, &rejection);
+            return Ok(if_delivered(delivered, exit));
+        }
     };
 
     let trace_begun = Instant::now();
-    let mut shown = Vec::new();
-    for violation in std::mem::take(&mut outcome.violations) {
-        let trace = match &violation.path {
-            None => None,
-            Some(path) => {
-                // Someone who stopped the search still wants to see what it had found.
-                let never = hadal_model::Stop::new();
-                match hadal_search::trace(&*loaded.model, path, &options, &never) {
-                    Ok(trace) => Some(NamedTrace::new(&*loaded.model, &trace)),
-                    Err(error @ TraceError::DoesNotReplay { .. }) => {
-                        eprintln_lossy(&format!("{error}; please report this with the model"));
-                        return Ok(Exit::Internal);
-                    }
-                    Err(error) => return Err(error.into()),
-                }
-            }
-        };
-        shown.push(Shown { violation, trace });
-    }
+    let violations = std::mem::take(&mut outcome.violations);
+    let shown = match replay(&*loaded.model, violations, &options) {
+        Ok(shown) => shown,
+        Err(error @ TraceError::DoesNotReplay { .. }) => {
+            eprintln_lossy(&format!("{error}; please report this with the model"));
+            return Ok(Exit::Internal);
+        }
+        Err(error) => return Err(error.into()),
+    };
     let trace_seconds = trace_begun.elapsed().as_secs_f64();
 
     let summary = Summary {
@@ -164,12 +168,6 @@ pub(crate) fn run(
         total_seconds: begun.elapsed().as_secs_f64(),
         peak_bytes: memory::peak_bytes(),
     };
-    let exit = match outcome.verdict {
-        Verdict::Verified => Exit::Verified,
-        Verdict::Violated => Exit::Violated,
-        Verdict::Rejected => Exit::Usage,
-        Verdict::Incomplete => Exit::Incomplete,
-    };
     let to_stdout = args
         .json
         .as_ref()
@@ -179,24 +177,45 @@ pub(crate) fn run(
         delivered = deliver(&mut io::stdout(), &summary.render(style), "the summary");
     }
     if args.json.is_some() {
-        let mut text = serde_json::to_string_pretty(&Record::new(&summary, trace_seconds))?;
-        text.push('\n');
-        delivered = delivered.and(match record_file {
-            Some(file) => file.deliver(&text),
-            None => deliver(&mut io::stdout(), &text, "the run record"),
-        });
+        let record = Record::new(&summary, trace_seconds);
+        delivered = delivered.and(deliver_record(args, record_file, &record));
     }
     if delivered.is_ok() && outcome.reason.is_none() {
         delivered = finish(question, &taken);
     }
-    Ok(match delivered {
+    Ok(if_delivered(delivered, exit::of_verdict(outcome.verdict)))
+}
+
+/// Replays what was found, for people to see.
+pub(crate) fn replay(
+    model: &dyn Model,
+    violations: Vec<Violation>,
+    options: &Options,
+) -> Result<Vec<Shown>, TraceError> {
+    // Someone who stopped the search still wants to see what it had found.
+    let never = Stop::new();
+    let show = |violation: Violation| {
+        let path = violation.path.as_ref();
+        let trace = path.map(|path| hadal_search::trace(model, path, options, &never));
+        let trace = trace.transpose()?;
+        Ok(Shown {
+            trace: trace.map(|trace| NamedTrace::new(model, &trace)),
+            violation,
+        })
+    };
+    violations.into_iter().map(show).collect()
+}
+
+/// How a run ends whose result could be delivered or not.
+fn if_delivered(delivered: anyhow::Result<()>, exit: Exit) -> Exit {
+    match delivered {
         Ok(()) => exit,
         // The verdict stands, but whoever waits for it did not get it, or its folder is in the way.
         Err(error) => {
             eprintln_lossy(&format!("{error:#}"));
             Exit::Internal
         }
-    })
+    }
 }
 
 /// What a search is given of the disk.
@@ -282,6 +301,23 @@ fn deliver(to: &mut dyn Write, text: &str, what: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Writes a run record, if one is wanted, to its file or else to standard output.
+fn deliver_record(
+    args: &RunArgs,
+    file: Option<RecordFile>,
+    record: &impl Serialize,
+) -> anyhow::Result<()> {
+    if args.json.is_none() {
+        return Ok(());
+    }
+    let mut text = serde_json::to_string_pretty(record)?;
+    text.push('\n');
+    match file {
+        Some(file) => file.deliver(&text),
+        None => deliver(&mut io::stdout(), &text, "the run record"),
+    }
+}
+
 /// Where the run record goes. It is opened before the search, so that a bad path costs nothing, and
 /// left as it was until there is a record.
 struct RecordFile {
@@ -292,6 +328,14 @@ struct RecordFile {
 }
 
 impl RecordFile {
+    /// The file that was asked for, if standard output was not.
+    fn of(args: &RunArgs) -> anyhow::Result<Option<Self>> {
+        match &args.json {
+            Some(path) if path.as_os_str() != "-" => RecordFile::open(path).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     fn open(path: &Path) -> anyhow::Result<Self> {
         let is_useless = !path.exists();
         let mut options = File::options();
@@ -338,23 +382,59 @@ fn search_error(error: &Error, loaded: &Loaded, taken: &Taken) -> Exit {
         ));
         return exit::of_store_error(source);
     }
-    let (exit, hint) = match error {
-        Error::NoStartstate => (Exit::Usage, ""),
+    let (exit, hint) = exit_and_hint(error);
+    eprintln_lossy(&format!("{name}: {error}{hint}"));
+    exit
+}
+
+/// How a run ends whose search failed with `error`, and what to do about it.
+fn exit_and_hint(error: &Error) -> (Exit, &'static str) {
+    match error {
         Error::AsymmetricStarts { .. } => (
             Exit::Usage,
             "\nhelp: let the startstates treat all elements alike, or run with --symmetry off",
         ),
+        // What a model says is decided before and during the search, so this is not about it.
         Error::BrokenSymmetry { .. } => (
             Exit::Internal,
             "; please report this with the model; --symmetry off does not depend on it",
         ),
         Error::Unrepeatable { .. } => (Exit::Internal, "; please report this with the model"),
         _ => (Exit::Usage, ""),
-    };
-    eprintln_lossy(&format!("{name}: {error}{hint}"));
-    exit
+    }
+}
+
+/// Whether a search failed because the model is not one that can be searched.
+fn is_about_the_model(error: &Error) -> bool {
+    matches!(error, Error::NoStartstate | Error::AsymmetricStarts { .. })
 }
 
 fn eprintln_lossy(text: &str) {
     let _ = writeln!(io::stderr(), "error: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_sampled_check_finds_is_our_mistake_and_startstates_are_the_model_s() {
+        let (rule, message) = ("grant".to_owned(), "it differs".to_owned());
+        let broken = Error::BrokenSymmetry {
+            rule,
+            message: message.clone(),
+        };
+        let (exit, hint) = exit_and_hint(&broken);
+        assert_eq!(exit.code(), 4);
+        assert!(!is_about_the_model(&broken));
+        let told = format!("{broken}{hint}");
+        assert!(told.starts_with("internal error: "), "{told}");
+        assert!(told.ends_with(
+            "`grant` tells apart what the model declares interchangeable: it differs; please \
+             report this with the model; --symmetry off does not depend on it"
+        ));
+        let starts = Error::AsymmetricStarts { message };
+        assert_eq!(exit_and_hint(&starts).0.code(), 2);
+        assert!(is_about_the_model(&starts));
+    }
 }

@@ -14,6 +14,7 @@ use crate::disk::NoScratch;
 use crate::estimate::Shortage;
 use crate::flags::{RunArgs, TraceName, name_of};
 use crate::load::Loaded;
+use crate::order::{self, OrderReport};
 use crate::plan::Plan;
 use crate::question::Question;
 use crate::run::Shown;
@@ -85,13 +86,26 @@ impl Summary<'_> {
                 ),
                 None => "every reachable state was visited, and all is well".to_owned(),
             },
-            Verdict::Violated | Verdict::Rejected => match self.shown {
+            Verdict::Violated => match self.violations() {
                 [one] => described(&one.violation),
                 many => format!("{} violations", many.len()),
             },
+            Verdict::Rejected => {
+                let last = self.shown.last();
+                let when = last.map(|last| after(&last.violation));
+                format!("{}{}", order::REFUSAL, when.unwrap_or_default())
+            }
             Verdict::Incomplete => self.why_incomplete(),
         };
         let _ = writeln!(out, "{}: {verdict}: {rest}", style.bold(name));
+    }
+
+    /// What was found about the model's properties.
+    fn violations(&self) -> &[Shown] {
+        match self.shown {
+            [before @ .., last] if last.violation.kind.is_order_dependence() => before,
+            all => all,
+        }
     }
 
     fn why_incomplete(&self) -> String {
@@ -156,9 +170,18 @@ impl Summary<'_> {
     fn violation(&self, out: &mut String, shown: &Shown, style: Style) {
         let violation = &shown.violation;
         out.push('\n');
-        let what = format!("{}{}", describe(violation), after(violation));
+        let what = described(violation);
+        let is_refusal = violation.kind.is_order_dependence();
         match excerpt(&self.loaded.source, violation, &what, style) {
             Some(text) => out.push_str(&text),
+            None if is_refusal => {
+                let _ = writeln!(
+                    out,
+                    "{}: {what}\n  help: {}",
+                    style.bad("error"),
+                    order::HELP
+                );
+            }
             None => {
                 let _ = writeln!(out, "{}: {what}", style.bad("violation"));
             }
@@ -174,16 +197,21 @@ impl Summary<'_> {
             TraceName::Full => "the whole state after each step",
             _ => "what each step changes",
         };
+        // What depends on an order is shown by several runs, that lead on from the same state.
+        let does = match is_refusal {
+            true => "reaches",
+            false => "shows",
+        };
         let _ = match n_steps {
-            0 => writeln!(out, "\nThe startstate that shows it:\n"),
+            0 => writeln!(out, "\nThe startstate that {does} it:\n"),
             _ if figures::is_trace_shortest(self.outcome) => writeln!(
                 out,
-                "\nThe shortest run that shows it, {} from a startstate; {how}:\n",
+                "\nThe shortest run that {does} it, {} from a startstate; {how}:\n",
                 counted(n_steps, "step")
             ),
             _ => writeln!(
                 out,
-                "\nA run that shows it, {} from a startstate, which may not be the shortest; \
+                "\nA run that {does} it, {} from a startstate, which may not be the shortest; \
                  {how}:\n",
                 counted(n_steps, "step")
             ),
@@ -208,6 +236,10 @@ impl Summary<'_> {
 
     /// What was looked at.
     fn checked(&self, out: &mut String) {
+        if self.outcome.verdict == Verdict::Rejected {
+            out.push('\n');
+            return;
+        }
         let shape = self.loaded.model.shape();
         let of_kind = |kind: PropertyKind| {
             let found = shape.properties.iter().filter(|p| p.kind == kind);
@@ -240,6 +272,14 @@ impl Summary<'_> {
             None => String::new(),
         };
         let _ = writeln!(out, "  states       {}{symmetry}", count(outcome.states));
+        let order = self.loaded.order.as_ref().and_then(OrderReport::describe);
+        if let Some(order) = order {
+            let verdict = match self.violations().len() == self.shown.len() {
+                true => "independent:",
+                false => "dependent, as shown above;",
+            };
+            let _ = writeln!(out, "  order        {verdict} {order}");
+        }
         if let Some(omission) = outcome.omission {
             let _ = writeln!(
                 out,
@@ -290,11 +330,23 @@ impl Summary<'_> {
             bytes(self.plan.budget_bytes),
         );
         self.disk_figures(out);
-        if let (Verdict::Violated, Some(reason)) = (outcome.verdict, outcome.reason) {
+        let counts = match figures::is_by_depth(self.strategy) {
+            true => "whole layers up to it",
+            false => "what was visited by then",
+        };
+        if let (Verdict::Violated | Verdict::Rejected, Some(reason)) =
+            (outcome.verdict, outcome.reason)
+        {
             let text = format!(
                 "the search was stopped ({}): there may be more violations, and counts are of what was \
                  visited by then",
                 reason.name()
+            );
+            let _ = writeln!(out, "  {}", style.faint(&text));
+        } else if self.violations().len() < self.shown.len() {
+            let text = format!(
+                "the search ended at the order dependence; nothing else is decided, and counts are \
+                 of {counts}"
             );
             let _ = writeln!(out, "  {}", style.faint(&text));
         } else if outcome.verdict == Verdict::Violated && !outcome.complete {
@@ -302,10 +354,6 @@ impl Summary<'_> {
                 "the"
             } else {
                 "the last"
-            };
-            let counts = match figures::is_by_depth(self.strategy) {
-                true => "whole layers up to it",
-                false => "what was visited by then",
             };
             let text = format!("the search ended at {which} violation; counts are of {counts}");
             let _ = writeln!(out, "  {}", style.faint(&text));
@@ -513,6 +561,15 @@ impl Summary<'_> {
                 "  {first:>15}  from the start to the first state expanded"
             );
         }
+        let checked = self.loaded.order.iter().flat_map(|order| &order.checked);
+        for (number, checked) in checked.enumerate() {
+            if number == 0 {
+                let title = "Checks that the order of passes does not matter:";
+                let _ = writeln!(out, "\n{}", style.bold(title));
+            }
+            let n_evaluations = count(checked.n_evaluations());
+            let _ = writeln!(out, "  {n_evaluations:>15}  {}", checked.at);
+        }
         let _ = writeln!(out, "\n{}", style.bold("Rules, by firings:"));
         for (rule, fired) in shape.rules.iter().zip(&outcome.fired_by_rule) {
             let _ = writeln!(out, "  {:>15}  {}", count(*fired), rule.name);
@@ -579,6 +636,10 @@ pub(crate) fn without_search(loaded: &Loaded, style: Style) -> String {
     if let Some(symmetry) = &loaded.symmetry {
         let _ = writeln!(out, "  symmetric in {symmetry}");
     }
+    let order = loaded.order.as_ref().and_then(OrderReport::describe_ahead);
+    if let Some(order) = order {
+        let _ = writeln!(out, "  independent of the order of passes: {order}");
+    }
     out
 }
 
@@ -621,6 +682,12 @@ fn after(violation: &Violation) -> String {
     match violation.kind {
         ViolationKind::Cover => String::new(),
         _ if violation.phase == Some(Phase::Start) => String::new(),
+        _ if violation.depth == 0 && violation.phase == Some(Phase::Property) => {
+            ", in a startstate".to_owned()
+        }
+        ViolationKind::Fault(FaultKind::OrderDependence) if violation.depth == 0 => {
+            ", in the first step".to_owned()
+        }
         ViolationKind::Fault(_) if violation.depth == 0 => ", the first step".to_owned(),
         _ if violation.depth == 0 => ", in a startstate".to_owned(),
         _ => format!(", after {}", counted(violation.depth.into(), "step")),
@@ -664,10 +731,18 @@ fn excerpt(source: &Source, violation: &Violation, what: &str, style: Style) -> 
     } else {
         Renderer::plain()
     };
-    let diagnostic = Diagnostic::error(what, span);
+    let mut diagnostic = Diagnostic::error(what, span);
+    let is_refusal = violation.kind.is_order_dependence();
+    if is_refusal {
+        diagnostic = diagnostic.help(order::HELP);
+    }
     let text = renderer.render(source, &diagnostic);
-    // An error is in the model's text; this is in what the model does.
-    Some(text.trim_end().replacen("error", "violation", 1) + "\n")
+    let text = match is_refusal {
+        true => text,
+        // An error is in the model's text; this is in what the model does.
+        false => text.replacen("error", "violation", 1),
+    };
+    Some(text.trim_end().to_owned() + "\n")
 }
 
 /// Length of the variable with its fields and indices, the keyword or the operator at the

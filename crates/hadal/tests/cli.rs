@@ -545,6 +545,7 @@ fn the_record_has_every_field_of_the_contract() {
         "store",
         "engine",
         "symmetry",
+        "order",
         "threads",
         "seed",
         "state_bits",
@@ -600,6 +601,69 @@ fn the_record_has_every_field_of_the_contract() {
         let fields = record[name].as_object().expect("an object");
         assert!(fields.keys().eq(keys.iter()), "{name}: {fields:?}");
     }
+}
+
+#[test]
+fn a_model_that_cannot_be_searched_has_a_record_that_says_why() {
+    let loop_in_start = "type Proc: scalarset(3); var turn: Proc;
+startstate for p: Proc do turn := p end end; rule turn := turn end;
+ruleset p: Proc do cover \"a turn for each\" turn = p end;";
+    let clear = "type Proc: scalarset(3); var p: Proc;
+startstate clear p end; rule undefine p end;";
+    let good = "var x: boolean; startstate x := true end; rule x := !x end;";
+    for (text, flags, message, at) in [
+        (
+            "var x: boolean; rule x := y end;",
+            &[][..],
+            "unknown name `y`",
+            "<stdin>:1:27",
+        ),
+        (clear, &[], "clear", "<stdin>:2:18"),
+        (good, &["--const", "N=3"], "N", ""),
+        (
+            &good.replace("x := true", "assume false"),
+            &[],
+            "no startstate",
+            "",
+        ),
+        (loop_in_start, &[], "exchanging Proc_2 and Proc_3", ""),
+    ] {
+        let run = check_text(text, &[flags, &["--json", "-", "--seed", "5"]].concat());
+        assert_eq!(run.code, 2, "{text}: {}", run.stderr);
+        let record = run.record();
+        assert_eq!(record["model"], "<stdin>");
+        assert_eq!(
+            (&record["verdict"], &record["complete"]),
+            (&"rejected".into(), &false.into())
+        );
+        assert_eq!(
+            (&record["reason"], &record["seed"]),
+            (&Value::Null, &5.into())
+        );
+        assert_eq!(record["violations"], Value::Array(Vec::new()));
+        for count in ["states", "visited", "transitions", "depth", "layers"] {
+            assert_eq!(record.get(count), None, "{count}");
+        }
+        let diagnostics = record["diagnostics"].as_array().expect("a list");
+        let told = diagnostics.iter().find(|told| told["severity"] == "error");
+        let told = told.expect("an error");
+        let said = told["message"].as_str().expect("a text");
+        assert!(said.contains(message), "{text}: {said}");
+        assert_eq!(told["at"], at, "{text}");
+        // People are told too, and nothing is to be replayed.
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let record = folder.path().join("run.json").display().to_string();
+    assert_eq!(check_text(clear, &["--json", &record]).code, 2);
+    let replayed = hadal(&["replay", &record]);
+    assert_eq!(replayed.code, 0, "{}", replayed.stderr);
+    assert!(
+        replayed.stdout.contains("the run was rejected"),
+        "{}",
+        replayed.stdout
+    );
+    assert_eq!(check_text(clear, &["--json", "/dev/full"]).code, 4);
 }
 
 #[test]

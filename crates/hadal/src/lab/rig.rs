@@ -213,11 +213,11 @@ impl<'a> Rig<'a> {
             };
             let style = Style::new(crate::flags::ColorName::Auto, &std::io::stderr());
             match load::load(request, style)? {
-                Some(loaded) => subjects.push(Subject {
+                Ok(loaded) => subjects.push(Subject {
                     name,
                     model: loaded.model,
                 }),
-                None => return Ok(None),
+                Err(_) => return Ok(None),
             }
         }
         Ok(Some(subjects))

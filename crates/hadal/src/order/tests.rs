@@ -1,0 +1,437 @@
+//! What a run tells about a model whose results depend on the order of passes. The model here says
+//! so itself: an `error` whose text begins with `order` stands for such a result.
+
+use clap::Parser;
+use expect_test::{Expect, expect};
+use hadal_model::{
+    Cursor, Expander, Failure, Fault, FaultKind, Flow, Model, Remark, Shape, States, Step, Stop,
+    Successors,
+};
+use hadal_search::Silent;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::exit::{self, Exit};
+use crate::flags::{Cli, Command};
+use crate::plan::Plan;
+use crate::question::Question;
+use crate::record::Record;
+use crate::run;
+use crate::style::Style;
+use crate::summary::Summary;
+
+/// A model some of whose faults are dependences on the order.
+struct Dependent(Box<dyn Model>);
+
+struct DependentExpander<'a>(Box<dyn Expander + 'a>);
+
+fn convert(fault: &mut Fault) {
+    if fault.kind == FaultKind::Error && fault.message.starts_with("order") {
+        fault.kind = FaultKind::OrderDependence;
+    }
+}
+
+fn convert_sources(out: &mut Successors) {
+    let sources = out.columns().sources.iter_mut();
+    let faults = sources.filter_map(|source| source.fault.as_deref_mut());
+    faults.for_each(convert);
+}
+
+fn convert_failures(failures: &mut [Failure]) {
+    let faults = failures.iter_mut().filter_map(|it| it.fault.as_deref_mut());
+    faults.for_each(convert);
+}
+
+impl Model for Dependent {
+    fn shape(&self) -> &Shape {
+        self.0.shape()
+    }
+
+    fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        Box::new(DependentExpander(self.0.expander(stop)))
+    }
+
+    fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        Box::new(DependentExpander(self.0.reference_expander(stop)))
+    }
+
+    fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
+        self.0.describe_state(state)
+    }
+
+    fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
+        self.0.describe_step(parent, index)
+    }
+}
+
+impl Expander for DependentExpander<'_> {
+    fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
+        self.0.starts(from, out)
+    }
+
+    fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow {
+        let flow = self.0.expand(block, from, out);
+        convert_sources(out);
+        flow
+    }
+
+    fn canonicalise(&mut self, states: &mut [u8]) {
+        self.0.canonicalise(states);
+    }
+
+    fn canonicalise_successors(&mut self, block: States<'_>, out: &mut Successors) {
+        self.0.canonicalise_successors(block, out);
+    }
+
+    fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
+        let flow = self.0.check(block, failures);
+        convert_failures(failures);
+        flow
+    }
+
+    fn reach_goals(
+        &mut self,
+        block: States<'_>,
+        reached: &mut [u64],
+        failures: &mut Vec<Failure>,
+    ) -> Flow {
+        let flow = self.0.reach_goals(block, reached, failures);
+        convert_failures(failures);
+        flow
+    }
+
+    fn take_remarks(&mut self) -> Vec<Remark> {
+        self.0.take_remarks()
+    }
+}
+
+/// What a run tells.
+struct Told {
+    exit: Exit,
+    text: String,
+    record: Value,
+}
+
+fn tell(model: &str, flags: &[&str]) -> Told {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/peterson.m");
+    let typed = ["hadal", "check", file].into_iter();
+    let args = match Cli::parse_from(typed.chain(flags.iter().copied())).command {
+        Command::Check(args) => args,
+        other => panic!("{other:?}"),
+    };
+    let mut question = Question::new(&args).expect("a model can be read");
+    question.name = "lock.m".to_owned();
+    question.text = model.to_owned();
+    let plan = Plan::new(&question, &args.run);
+    let loaded = run::load(&question, &plan, &args.run).expect("nothing fails");
+    let mut loaded = loaded.expect("the model is right");
+    loaded.model = Box::new(Dependent(loaded.model));
+    loaded.order = Some(report(3, &[("lock.m:7:5", 2)]));
+    let options = plan.search_options();
+    let outcome = hadal_search::check(&*loaded.model, &options, &Stop::new(), &mut Silent);
+    let mut outcome = outcome.expect("the search has an outcome");
+    let violations = std::mem::take(&mut outcome.violations);
+    let shown = run::replay(&*loaded.model, violations, &options).expect("everything replays");
+    let summary = Summary {
+        question: &question,
+        strategy: None,
+        args: &args.run,
+        plan: &plan,
+        loaded: &loaded,
+        outcome: &outcome,
+        shown: &shown,
+        is_resumed: false,
+        resumable: None,
+        shortage: None,
+        no_scratch: None,
+        first_state_seconds: None,
+        total_seconds: 0.0,
+        peak_bytes: 0,
+    };
+    let style = Style::new(args.run.color, &std::io::stdout());
+    let text = summary.render(style);
+    let record = serde_json::to_string(&Record::new(&summary, 0.0)).expect("it becomes text");
+    Told {
+        exit: exit::of_verdict(outcome.verdict),
+        text,
+        record: serde_json::from_str(&record).expect("it is JSON"),
+    }
+}
+
+/// The text without what changes from run to run.
+#[track_caller]
+fn check(told: &Told, expected: Expect) {
+    let lines = told.text.lines().filter(|line| {
+        let line = line.trim_start();
+        !line.starts_with("time ") && !line.starts_with("memory ")
+    });
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    expected.assert_eq(&text);
+}
+
+fn report(proved: usize, checked: &[(&str, u64)]) -> OrderReport {
+    let checked = checked.iter().map(|&(at, n)| CheckedLoopReport {
+        at: at.to_owned(),
+        evaluations: Arc::new(AtomicU64::new(n)),
+    });
+    OrderReport {
+        proved,
+        checked: checked.collect(),
+    }
+}
+
+/// The first of three that ask is granted something, where `grant` says who that is.
+fn lock(grant: &str, properties: &str) -> String {
+    format!(
+        "type Proc: scalarset(3);
+var asked: array [Proc] of boolean; owner: Proc;
+startstate \"idle\" for p: Proc do asked[p] := false end; undefine owner end;
+function both(p: Proc): boolean;
+begin return exists q: Proc do q != p & asked[p] & asked[q] end end;
+ruleset p: Proc do
+  rule \"ask\" !asked[p] ==> asked[p] := true end;
+  rule \"grant\" both(p) ==>
+    {grant}
+  end;
+end;
+ruleset p: Proc do cover \"everyone asks\" asked[p] end;
+{properties}"
+    )
+}
+
+const DEPENDS: &str = "error \"order of Proc_1 and Proc_2 matters to `owner`\"";
+
+#[test]
+fn a_refused_model_is_shown_with_the_place_the_run_and_what_to_do() {
+    let told = tell(&lock(DEPENDS, ""), &[]);
+    assert_eq!((told.exit, told.exit.code()), (Exit::Usage, 2));
+    check(
+        &told,
+        expect![[r#"
+            lock.m: refused: the result of a loop depends on the order of its passes, after 2 steps
+
+            error: order of Proc_1 and Proc_2 matters to `owner` in rule "grant" (p = Proc_1), after 2 steps
+             --> lock.m:9:5
+              |
+            9 |     error "order of Proc_1 and Proc_2 matters to `owner`"
+              |     ^^^^^
+              |
+              = help: use a ruleset in place of the loop so that every choice is explored, or keep a set (array of boolean) in place of the last element; or run with --symmetry off
+
+            The shortest run that reaches it, 2 steps from a startstate; what each step changes:
+
+              0  startstate "idle"
+                   asked[Proc_1] = false
+                   asked[Proc_2] = false
+                   asked[Proc_3] = false
+                   owner is undefined
+              1  rule "ask"  p = Proc_1
+                   asked[Proc_1]: false → true
+              2  rule "ask"  p = Proc_2
+                   asked[Proc_2]: false → true
+              !  rule "grant"  p = Proc_1
+                   order of Proc_1 and Proc_2 matters to `owner`
+
+            The state it ends in:
+
+              asked[Proc_1] = true
+              asked[Proc_2] = true
+              asked[Proc_3] = false
+              owner is undefined
+
+              states       3  (up to symmetry: Proc(3): 6 permutations)
+              order        dependent, as shown above; proved for 3 loops and quantifiers, 1 checked wherever it is reached (2 times)
+              transitions  5
+              depth        2
+              the search ended at the order dependence; nothing else is decided, and counts are of whole layers up to it
+        "#]],
+    );
+}
+
+#[test]
+fn its_record_has_diagnostics_and_the_run_but_no_counts() {
+    let model = lock(DEPENDS, "invariant \"few\" true;");
+    for flags in [&[][..], &["--max-errors", "10"], &["--trace", "none"]] {
+        let record = tell(&model, flags).record;
+        assert_eq!(record["verdict"], "rejected");
+        assert_eq!(
+            (&record["complete"], &record["reason"]),
+            (&json!(false), &Value::Null)
+        );
+        let message =
+            "order of Proc_1 and Proc_2 matters to `owner` in rule \"grant\" (p = Proc_1)";
+        let diagnostic = json!({"severity": "error", "message": message, "at": "lock.m:9:5"});
+        assert_eq!(record["diagnostics"], json!([diagnostic]));
+        let violations = record["violations"].as_array().expect("a list");
+        assert_eq!(violations.len(), 1);
+        assert_eq!(violations[0]["kind"], "order-dependence");
+        assert_eq!(violations[0]["depth"], 2);
+        assert_eq!(violations[0]["trace"].as_array().map(Vec::len), Some(3));
+        assert_eq!(violations[0]["state"]["asked[Proc_3]"], "false");
+        for count in ["states", "visited", "transitions", "depth", "layers"] {
+            assert_eq!(record.get(count), None, "{count}");
+        }
+        for property in record["properties"].as_array().expect("a list") {
+            assert_eq!(property["holds"], Value::Null);
+        }
+        let checked = json!([{"at": "lock.m:7:5", "evaluations": 2}]);
+        assert_eq!(record["order"], json!({"proved": 3, "checked": checked}));
+    }
+}
+
+#[test]
+fn violations_before_it_are_violations() {
+    let properties = "ruleset p: Proc do invariant \"nobody asks twice\" !both(p) end;";
+    let model = lock(DEPENDS, properties);
+    let told = tell(&model, &["--max-errors", "10"]);
+    assert_eq!(told.exit, Exit::Violated);
+    check(
+        &told,
+        expect![[r#"
+            lock.m: violated: invariant "nobody asks twice" (p = Proc_1) is false, after 2 steps
+
+            violation: invariant "nobody asks twice" (p = Proc_1) is false, after 2 steps
+              --> lock.m:13:20
+               |
+            13 | ruleset p: Proc do invariant "nobody asks twice" !both(p) end;
+               |                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+            The shortest run that shows it, 2 steps from a startstate; what each step changes:
+
+              0  startstate "idle"
+                   asked[Proc_1] = false
+                   asked[Proc_2] = false
+                   asked[Proc_3] = false
+                   owner is undefined
+              1  rule "ask"  p = Proc_1
+                   asked[Proc_1]: false → true
+              2  rule "ask"  p = Proc_2
+                   asked[Proc_2]: false → true
+
+            The state it ends in:
+
+              asked[Proc_1] = true
+              asked[Proc_2] = true
+              asked[Proc_3] = false
+              owner is undefined
+
+            error: order of Proc_1 and Proc_2 matters to `owner` in rule "grant" (p = Proc_1), after 2 steps
+             --> lock.m:9:5
+              |
+            9 |     error "order of Proc_1 and Proc_2 matters to `owner`"
+              |     ^^^^^
+              |
+              = help: use a ruleset in place of the loop so that every choice is explored, or keep a set (array of boolean) in place of the last element; or run with --symmetry off
+
+            The shortest run that reaches it, 2 steps from a startstate; what each step changes:
+
+              0  startstate "idle"
+                   asked[Proc_1] = false
+                   asked[Proc_2] = false
+                   asked[Proc_3] = false
+                   owner is undefined
+              1  rule "ask"  p = Proc_1
+                   asked[Proc_1]: false → true
+              2  rule "ask"  p = Proc_2
+                   asked[Proc_2]: false → true
+              !  rule "grant"  p = Proc_1
+                   order of Proc_1 and Proc_2 matters to `owner`
+
+            The state it ends in:
+
+              asked[Proc_1] = true
+              asked[Proc_2] = true
+              asked[Proc_3] = false
+              owner is undefined
+
+              checked      1 invariant, 1 cover property, deadlock, run-time errors
+              states       3  (up to symmetry: Proc(3): 6 permutations)
+              order        dependent, as shown above; proved for 3 loops and quantifiers, 1 checked wherever it is reached (2 times)
+              transitions  5
+              depth        2
+              the search ended at the order dependence; nothing else is decided, and counts are of whole layers up to it
+        "#]],
+    );
+    assert_eq!(told.record["verdict"], "violated");
+    assert_eq!(told.record["complete"], false);
+    assert_eq!(told.record.get("diagnostics"), None);
+    assert_eq!(told.record["states"], 3);
+    let kinds = told.record["violations"].as_array().expect("a list").iter();
+    let kinds: Vec<&Value> = kinds.map(|violation| &violation["kind"]).collect();
+    assert_eq!(kinds, ["invariant", "order-dependence"]);
+    // The first violation is enough, where no more are asked for.
+    let told = tell(&model, &[]);
+    assert_eq!(told.record["violations"].as_array().map(Vec::len), Some(1));
+    assert!(!told.text.contains("order of"), "{}", told.text);
+}
+
+#[test]
+fn a_property_may_depend_on_the_order_in_a_startstate() {
+    let properties = "function bad(): boolean;
+begin error \"order of operands matters\"; return true end;
+invariant \"odd\" bad();";
+    let text = "var x: boolean; startstate x := false end; rule x := !x end;";
+    let told = tell(&format!("{text}\n{properties}"), &["-q"]);
+    assert_eq!(told.exit, Exit::Usage);
+    check(
+        &told,
+        expect![[r#"
+        lock.m: refused: the result of a loop depends on the order of its passes, in a startstate
+    "#]],
+    );
+}
+
+#[test]
+fn flags_do_to_it_what_they_do_to_violations() {
+    let model = lock(DEPENDS, "");
+    let quiet = tell(&model, &["-q"]).text;
+    assert_eq!(quiet.lines().count(), 1);
+    let without = tell(&model, &["--trace", "none"]).text;
+    assert!(without.contains("= help: use a ruleset"), "{without}");
+    assert!(!without.contains("The shortest run"), "{without}");
+    let full = tell(&model, &["--trace", "full"]).text;
+    assert!(full.contains("the whole state after each step"), "{full}");
+    let coloured = tell(&model, &["--color", "always"]).text;
+    let plain = format!("lock.m: refused: {REFUSAL}, after 2 steps");
+    assert!(!coloured.contains(&plain), "{coloured}");
+    assert!(coloured.contains("\x1b[1;31mrefused\x1b[0m"), "{coloured}");
+    let verbose = tell(&model, &["-v"]).text;
+    let checks =
+        "Checks that the order of passes does not matter:\n                2  lock.m:7:5\n";
+    assert!(verbose.contains(checks), "{verbose}");
+    assert!(verbose.contains("not decided  cover"), "{verbose}");
+}
+
+#[test]
+fn what_was_proved_and_checked_is_one_line() {
+    let check = |proved, checked: &[(&str, u64)], now: Option<&str>, ahead: Option<&str>| {
+        let report = report(proved, checked);
+        assert_eq!(report.describe().as_deref(), now);
+        assert_eq!(report.describe_ahead().as_deref(), ahead);
+    };
+    check(0, &[], None, None);
+    check(
+        1,
+        &[],
+        Some("proved for 1 loop or quantifier"),
+        Some("proved for 1 loop or quantifier"),
+    );
+    check(
+        11,
+        &[("a.m:3:4", 5210)],
+        Some("proved for 11 loops and quantifiers, 1 checked wherever it is reached (5,210 times)"),
+        Some("proved for 11 loops and quantifiers, 1 to be checked wherever it is reached"),
+    );
+    check(
+        0,
+        &[("a.m:3:4", 1)],
+        Some("1 loop or quantifier checked wherever it is reached (1 time)"),
+        Some("1 loop or quantifier to be checked wherever it is reached"),
+    );
+    check(
+        0,
+        &[("a.m:3:4", 1000), ("a.m:9:4", 0)],
+        Some("2 loops and quantifiers checked wherever they are reached (1,000 times)"),
+        Some("2 loops and quantifiers to be checked wherever they are reached"),
+    );
+}
