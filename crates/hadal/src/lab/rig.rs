@@ -21,7 +21,7 @@ use crate::load::{self, Request};
 use crate::progress::Display;
 use crate::strategy::Choice;
 use crate::style::Style;
-use crate::{disk, memory, plan, signals, summary};
+use crate::{disk, memory, order, plan, signals, summary};
 
 /// A model to be measured.
 pub(crate) struct Subject {
@@ -312,7 +312,8 @@ impl<'a> Rig<'a> {
                 if let Some(last) = outcome.violations.last()
                     && last.kind.is_order_dependence()
                 {
-                    let note = format!("{}: {}", job.choice.label, summary::described(last));
+                    let (label, why) = (&job.choice.label, summary::described(last));
+                    let note = format!("{label}: refused: {}: {why}", order::REFUSAL);
                     self.note(subject, &note);
                 }
                 let counting = stat(&outcome.strategy_stats, "seconds_counting").unwrap_or(0.0);
