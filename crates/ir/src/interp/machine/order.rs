@@ -259,8 +259,8 @@ impl<'p> Machine<'p> {
         }
         if has_effects && n_passes > MAX_PASSES {
             let message = format!(
-                "the loop has {n_passes} passes with effects, and orders are compared of at most \
-                 {MAX_PASSES}"
+                "the loop has {n_passes} passes and changes something; the orders of at most \
+                 {MAX_PASSES} such passes are compared"
             );
             return self.fault(FaultKind::OrderDependence, message, check.passes.site);
         }

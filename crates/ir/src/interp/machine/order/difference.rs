@@ -103,9 +103,9 @@ impl<'p> Machine<'p> {
         let frame = callers.end..callers.end + current.frame.bytes;
         let compared = self.loop_memory(check).map(|memory| &memory.ranges);
         let (own_a, own_b) = (&a[frame.clone()], &b[frame.clone()]);
-        compared.into_iter().flatten().all(|range| own_a[range.clone()] == own_b[range.clone()])
-            // Frames that are being filled for calls.
-            && a[frame.end..current.top] == b[frame.end..current.top]
+        // Behind the frame there are only frames that are being filled for calls, out of reach.
+        let mut compared = compared.into_iter().flatten();
+        compared.all(|range| own_a[range.clone()] == own_b[range.clone()])
     }
 
     /// Both memories with their bags in normal form; `None` where there are no bags.
