@@ -120,7 +120,7 @@ impl Workload {
         let native = Native::new(program, Limits::default())?;
         let program = native.program().clone();
         Ok(if self.symmetry {
-            Box::new(Symmetric::new(Box::new(native), &program))
+            Box::new(Symmetric::trusting(Box::new(native), &program))
         } else {
             Box::new(native)
         })

@@ -10,10 +10,11 @@ use hadal_jit::Native;
 use hadal_model::Model;
 use hadal_murphi::Dialect;
 use hadal_symmetry::Symmetric;
+use hadal_symmetry::order::Order;
 use hadal_syntax::{Diagnostic, Renderer, Source};
 
 use crate::flags::{EngineName, Language};
-use crate::order::OrderReport;
+use crate::order::{self, OrderReport};
 use crate::record::DiagnosticRecord;
 use crate::style::Style;
 
@@ -98,29 +99,36 @@ pub(crate) fn load(request: Request, style: Style) -> anyhow::Result<Loading> {
 
     let begun = Instant::now();
     let reduces = request.symmetry && program.types.scalarsets.iter().any(|set| set.size > 1);
-    let kept = reduces.then(|| program.clone());
+    let reference = reduces.then(|| Interpreter::new(program.clone(), request.limits));
+    let order = reference.as_ref().map(Order::of).unwrap_or_default();
+    if !order.refusals.is_empty() {
+        let diagnostics = order::diagnostics(&source, &program, &order.refusals);
+        return Ok(Err(refuse(&source, &diagnostics, style)?));
+    }
+    let report = OrderReport::of(&order, &program);
     let inner: Box<dyn Model> = match request.engine {
         EngineName::Native => Box::new(Native::new(program, request.limits)?),
         EngineName::Interpreter => Box::new(Interpreter::new(program, request.limits)),
     };
-    let (model, symmetry): (Box<dyn Model>, _) = match kept {
-        Some(program) => {
-            let symmetric = Symmetric::new(inner, &program);
-            let description = symmetric.canonicaliser().describe().to_string();
-            (Box::new(symmetric), Some(description))
-        }
-        None => (inner, None),
-    };
-    Ok(Ok(Loaded {
+    let mut loaded = Loaded {
         source,
         language,
-        model,
-        symmetry,
+        model: inner,
+        symmetry: None,
         order: None,
         constants: compiled.constants,
         load_seconds,
-        compile_seconds: begun.elapsed().as_secs_f64(),
-    }))
+        compile_seconds: 0.0,
+    };
+    if let Some(reference) = reference {
+        let symmetric = Symmetric::new(loaded.model, reference, &order);
+        let symmetric = symmetric.expect("models that are refused are not wrapped");
+        loaded.symmetry = Some(symmetric.canonicaliser().describe().to_string());
+        loaded.order = Some(report.counting(symmetric.evaluations()));
+        loaded.model = Box::new(symmetric);
+    }
+    loaded.compile_seconds = begun.elapsed().as_secs_f64();
+    Ok(Ok(loaded))
 }
 
 /// Prints why a model cannot be searched, and keeps it for the run record.

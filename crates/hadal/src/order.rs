@@ -8,6 +8,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hadal_ir::{Program, SiteId};
+use hadal_symmetry::order::{Order, Refusal};
+use hadal_syntax::{Diagnostic, Source, Span};
+
 use crate::units::counted;
 
 /// The headline about a model that is refused, but for when it comes to that.
@@ -44,6 +48,26 @@ impl CheckedLoopReport {
 }
 
 impl OrderReport {
+    /// What is established about a program before it is searched.
+    pub(crate) fn of(order: &Order, program: &Program) -> Self {
+        let checked = order.checks.loops.iter().map(|checked| CheckedLoopReport {
+            at: program.position(checked.site),
+            evaluations: Arc::default(),
+        });
+        OrderReport {
+            proved: order.proved.len(),
+            checked: checked.collect(),
+        }
+    }
+
+    /// The same report with what counts the checks of each loop.
+    pub(crate) fn counting(mut self, evaluations: &[Arc<AtomicU64>]) -> Self {
+        for (checked, evaluations) in self.checked.iter_mut().zip(evaluations) {
+            checked.evaluations = Arc::clone(evaluations);
+        }
+        self
+    }
+
     /// What was proved and checked, in one line; `None` where there is no loop to speak of.
     pub(crate) fn describe(&self) -> Option<String> {
         let n_times = self.checked.iter().map(CheckedLoopReport::n_evaluations);
@@ -73,6 +97,26 @@ impl OrderReport {
             )),
         }
     }
+}
+
+/// Why a model is refused before it is searched, for people.
+pub(crate) fn diagnostics(
+    source: &Source,
+    program: &Program,
+    refusals: &[Refusal],
+) -> Vec<Diagnostic> {
+    let span = |site: SiteId| -> Span {
+        let site = program.sites[site.index()];
+        source.word_at(site.line, site.column)
+    };
+    let diagnostic = |refusal: &Refusal| {
+        let mut diagnostic = Diagnostic::error(refusal.message.as_str(), span(refusal.site));
+        for note in &refusal.notes {
+            diagnostic = diagnostic.context(span(note.site), note.text.as_str());
+        }
+        diagnostic.help(HELP)
+    };
+    refusals.iter().map(diagnostic).collect()
 }
 
 fn loops(n: usize) -> String {

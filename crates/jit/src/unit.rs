@@ -11,7 +11,6 @@ use hadal_ir::layout::Layout;
 use hadal_ir::program::{ParamDomain, Program, PropertyKind};
 use hadal_ir::types::{SimpleKind, Type};
 
-
 /// A program with what its lowering needs.
 #[derive(Debug)]
 pub(crate) struct Unit<'p> {

@@ -40,6 +40,7 @@
 //! - `sorting`, `rotation`, `ties`: the short way for states that relate elements by pointers at most.
 //! - `canonical`: the public face of the above.
 //! - `goals`: what a renaming does to goals that have elements for parameters.
+//! - [`order`]: whether the order of elements makes a difference anywhere.
 //! - `sample`, `wrapper`: the model wrapper and its check that a model is as symmetric as declared.
 
 mod action;
@@ -48,6 +49,7 @@ mod goals;
 mod hash;
 mod instance;
 mod names;
+pub mod order;
 mod permutation;
 mod plan;
 mod refine;

@@ -1,10 +1,9 @@
-//! A sampled check that a model is as symmetric as it declares.
+//! A sampled check of what [`order`](crate::order) and the canonical forms promise.
 //!
-//! A front-end can forbid literals and order on scalarsets, but not see that the outcome of a `for`
-//! over one depends on the order of its passes.
-//! So in some of the states that are expanded anyway, elements are renamed at random and the image
-//! is expanded too: what happens at the two must be the same up to renaming.
-//! Where it is not, a single exchange of two elements is looked for that shows it to a person.
+//! In some of the states that are expanded anyway, elements are renamed at random and the image is
+//! expanded too: what happens at the two must be the same up to renaming. Where it is not, there is
+//! a bug in the analysis, in the check of loops or in the generator of successors.
+//! A single exchange of two elements is looked for that shows it to a person.
 //!
 //! Which states and which renaming is decided by the bytes of the state alone, so the sample is the
 //! same for any number of threads; besides, the states nearest to the startstates are checked before
@@ -26,6 +25,7 @@ use hadal_model::{
 };
 use rapidhash::v3::rapidhash_v3;
 
+use crate::wrapper::Watcher;
 use crate::{Canonicaliser, Permutation, Scratch};
 
 /// One state in so many is checked during a search.
@@ -38,9 +38,6 @@ const FIRST_RENAMINGS: u64 = 3;
 const FIRST_SUCCESSORS: u64 = 50_000;
 /// Bytes of successors held at a time.
 const BUFFER_BYTES: usize = 1 << 16;
-/// Elements of a scalarset beyond these are not renamed in sampled states: each exchange writes
-/// out a state.
-const MAX_ELEMENTS: u32 = 64;
 
 /// Checks states for one expander.
 pub(crate) struct Sampler<'a> {
@@ -116,13 +113,21 @@ impl<'a> Sampler<'a> {
     }
 
     /// Checks the states of a block that fall into the sample.
-    pub(crate) fn check_block(&mut self, inner: &mut dyn Expander, block: States<'_>) {
+    pub(crate) fn check_block(
+        &mut self,
+        inner: &mut dyn Expander,
+        mut watcher: Option<&mut Watcher<'_>>,
+        block: States<'_>,
+    ) {
         if self.is_over {
             return;
         }
         for state in block.iter() {
             let hash = rapidhash_v3(state);
-            if hash.is_multiple_of(RATE) && !self.check(inner, state, hash, u64::MAX) {
+            if !hash.is_multiple_of(RATE) || is_dependent(&mut watcher, state) {
+                continue;
+            }
+            if !self.check(inner, state, hash, u64::MAX) {
                 return;
             }
         }
@@ -210,7 +215,11 @@ impl<'a> Sampler<'a> {
     }
 
     /// Checks the states nearest to the startstates, in the order of a search.
-    pub(crate) fn check_first(&mut self, inner: &mut dyn Expander) {
+    pub(crate) fn check_first(
+        &mut self,
+        inner: &mut dyn Expander,
+        mut watcher: Option<&mut Watcher<'_>>,
+    ) {
         if self.is_over {
             return;
         }
@@ -234,6 +243,10 @@ impl<'a> Sampler<'a> {
         }
         let mut left = FIRST_SUCCESSORS;
         while let Some(state) = queue.pop_front() {
+            // Where order matters the search will end.
+            if is_dependent(&mut watcher, &state) {
+                continue;
+            }
             let hash = rapidhash_v3(&state);
             for round in 0..FIRST_RENAMINGS {
                 let seed = hash.wrapping_add(round);
@@ -313,7 +326,7 @@ impl<'a> Sampler<'a> {
             let mut exchanges = Vec::new();
             let scalarsets = &self.canonicaliser.types().scalarsets;
             for (scalarset, declared) in scalarsets.iter().enumerate() {
-                for a in 1..declared.size.min(MAX_ELEMENTS) {
+                for a in 1..declared.size {
                     let b = below(a + 1);
                     if a != b {
                         exchanges.push(Exchange { scalarset, a, b });
@@ -332,17 +345,16 @@ impl<'a> Sampler<'a> {
     /// The renaming that several exchanges amount to.
     fn renaming(&self, exchanges: impl IntoIterator<Item = Exchange>) -> Permutation {
         let scalarsets = &self.canonicaliser.types().scalarsets;
-        let elements = scalarsets
-            .iter()
-            .map(|it| (0..it.size.min(MAX_ELEMENTS)).collect());
-        let mut images: Vec<Vec<u32>> = elements.collect();
+        // By name, the element that has it by now.
+        let elements = scalarsets.iter().map(|it| (0..it.size).collect());
+        let mut elements: Vec<Vec<u32>> = elements.collect();
         for Exchange { scalarset, a, b } in exchanges {
-            for image in &mut images[scalarset] {
-                *image = match *image {
-                    it if it == a => b,
-                    it if it == b => a,
-                    it => it,
-                };
+            elements[scalarset].swap(a as usize, b as usize);
+        }
+        let mut images = elements.clone();
+        for (images, elements) in images.iter_mut().zip(&elements) {
+            for (image, &element) in elements.iter().enumerate() {
+                images[element as usize] = image as u32;
             }
         }
         Permutation::new(images).expect("exchanges make a permutation")
@@ -510,6 +522,11 @@ impl<'a> Sampler<'a> {
         };
         Some((name, text))
     }
+}
+
+/// Whether a state is known to tell elements apart, which is reported otherwise.
+fn is_dependent(watcher: &mut Option<&mut Watcher<'_>>, state: &[u8]) -> bool {
+    (watcher.as_mut()).is_some_and(|watcher| watcher.is_dependent(state))
 }
 
 /// Replaces the successors held by their representatives.

@@ -2,14 +2,18 @@
 //! representatives.
 
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hadal_ir::Program;
+use hadal_ir::interp::{Interpreter, OrderChecker, OrderChecks};
 use hadal_model::{
-    Cursor, Expander, Failure, Flow, Model, Remark, Shape, States, Step, Stop, Successors,
+    Cursor, Expander, Failure, Fault, FaultKind, Flow, Model, PropertyKind, Remark, Shape, States,
+    Step, Stop, Stopped, Successors,
 };
 
 use crate::goals::GoalAction;
+use crate::order::{Order, Refusal};
 use crate::sample::Sampler;
 use crate::{Canonicaliser, Scratch};
 
@@ -24,20 +28,63 @@ pub struct Symmetric<P> {
     inner: P,
     canonicaliser: Canonicaliser,
     goals: GoalAction,
+    /// The loops that are checked wherever they are reached, if there are any.
+    watch: Option<Watch>,
     /// Whether the states nearest to the startstates have been checked, by whichever expander
     /// wrote the startstates first.
     is_checked: AtomicBool,
 }
 
+/// Loops that are not proved independent of the order of elements.
+#[derive(Debug)]
+struct Watch {
+    interpreter: Interpreter,
+    checks: OrderChecks,
+    /// By loop, how often it was checked.
+    evaluations: Vec<Arc<AtomicU64>>,
+}
+
 impl<P> Symmetric<P> {
-    /// Wraps `inner`, whose states and goals are those of `program`.
-    pub fn new(inner: P, program: &Program) -> Self {
+    /// Wraps `inner`, whose states and goals are those of the interpreted program.
+    ///
+    /// That it treats elements alike is established by `order`, which must be [`Order::of`] the
+    /// same program: what is not proved is checked while states are expanded, and ends as a fault
+    /// of the kind [`FaultKind::OrderDependence`]. A model that is refused is not wrapped.
+    pub fn new(inner: P, interpreter: Interpreter, order: &Order) -> Result<Self, Vec<Refusal>> {
+        if !order.refusals.is_empty() {
+            return Err(order.refusals.clone());
+        }
+        let mut symmetric = Symmetric::trusting(inner, interpreter.program());
+        if !order.checks.loops.is_empty() {
+            let checks = order.checks.clone();
+            let evaluations = checks.loops.iter().map(|_| Arc::default()).collect();
+            symmetric.watch = Some(Watch {
+                interpreter,
+                checks,
+                evaluations,
+            });
+        }
+        Ok(symmetric)
+    }
+
+    /// Wraps `inner`, whose states and goals are those of `program`, and takes it for granted that
+    /// it treats elements alike. Only a sample is checked.
+    pub fn trusting(inner: P, program: &Program) -> Self {
         let canonicaliser = Canonicaliser::new(program);
         Symmetric {
             inner,
             goals: GoalAction::new(program, canonicaliser.action()),
             canonicaliser,
+            watch: None,
             is_checked: AtomicBool::new(false),
+        }
+    }
+
+    /// How often each loop of [`Order::checks`] was checked so far, by this model's expanders.
+    pub fn evaluations(&self) -> &[Arc<AtomicU64>] {
+        match &self.watch {
+            Some(watch) => &watch.evaluations,
+            None => &[],
         }
     }
 
@@ -92,8 +139,88 @@ where
             goals: &self.goals,
             scratch: self.canonicaliser.scratch(),
             sampler: Sampler::new(self.inner.shape(), &self.canonicaliser),
+            watcher: self.watch.as_ref().map(|watch| Watcher {
+                checker: watch.interpreter.order_checker(&watch.checks, stop),
+                shape: self.inner.shape(),
+                evaluations: &watch.evaluations,
+            }),
             is_checked: &self.is_checked,
         })
+    }
+}
+
+/// Checks loops for one expander.
+pub(crate) struct Watcher<'a> {
+    checker: OrderChecker<'a>,
+    shape: &'a Shape,
+    evaluations: &'a [Arc<AtomicU64>],
+}
+
+impl Watcher<'_> {
+    /// What depends on the order of elements where a state is expanded.
+    fn check_rules(&mut self, state: &[u8]) -> Result<Option<Fault>, Stopped> {
+        let found = self.checker.check_rules(state);
+        self.count();
+        found
+    }
+
+    /// What depends on the order of elements where properties are evaluated: invariants, or
+    /// goals.
+    fn check_properties(
+        &mut self,
+        state: &[u8],
+        invariants: bool,
+    ) -> Result<Vec<(u32, Fault)>, Stopped> {
+        let mut found = self.checker.check_properties(state)?;
+        found.retain(|(property, _)| {
+            let kind = self.shape.properties[*property as usize].kind;
+            (kind == PropertyKind::Invariant) == invariants
+        });
+        self.count();
+        Ok(found)
+    }
+
+    /// Whether anything depends on the order of elements at a state; also where that was not found
+    /// out.
+    pub(crate) fn is_dependent(&mut self, state: &[u8]) -> bool {
+        let rules = self.checker.check_rules(state);
+        let properties = self.checker.check_properties(state);
+        // The sample is not to be counted.
+        self.checker.take_evaluations();
+        !matches!(rules, Ok(None)) || !properties.is_ok_and(|found| found.is_empty())
+    }
+
+    fn count(&mut self) {
+        let new = self.checker.take_evaluations();
+        for (sum, new) in self.evaluations.iter().zip(new) {
+            sum.fetch_add(new, Ordering::Relaxed);
+        }
+    }
+
+    /// Puts what is found about the properties of a block in the place of what failed there.
+    fn add_failures(
+        &mut self,
+        block: States<'_>,
+        invariants: bool,
+        failures: &mut Vec<Failure>,
+    ) -> Result<(), Stopped> {
+        for (position, state) in block.iter().enumerate() {
+            for (property, fault) in self.check_properties(state, invariants)? {
+                let state = position as u32;
+                failures.retain(|it| (it.state, it.property) != (state, property));
+                let at = failures.partition_point(|it| (it.state, it.property) < (state, property));
+                failures.insert(
+                    at,
+                    Failure {
+                        state,
+                        property,
+                        parameters: fault.parameters.clone(),
+                        fault: Some(Box::new(fault)),
+                    },
+                );
+            }
+        }
+        Ok(())
     }
 }
 
@@ -104,13 +231,53 @@ struct SymmetricExpander<'a> {
     goals: &'a GoalAction,
     scratch: Scratch,
     sampler: Sampler<'a>,
+    watcher: Option<Watcher<'a>>,
     is_checked: &'a AtomicBool,
+}
+
+impl SymmetricExpander<'_> {
+    /// Expands a block whose loops are checked as well.
+    fn expand_watched(
+        &mut self,
+        block: States<'_>,
+        from: Cursor,
+        out: &mut Successors,
+    ) -> Result<Flow, Stopped> {
+        let Some(watcher) = &mut self.watcher else {
+            return Ok(self.inner.expand(block, from, out));
+        };
+        let mut found = Vec::new();
+        if from == Cursor::default() {
+            for (position, state) in block.iter().enumerate() {
+                if let Some(fault) = watcher.check_rules(state)? {
+                    found.push((position as u32, fault));
+                }
+            }
+        }
+        let flow = self.inner.expand(block, from, out);
+        // A fault that the order of elements decides is not to be reported as one of the model,
+        // also where the block was begun by another expander.
+        for position in from.state..block.len() as u32 {
+            let fault = &out.sources()[position as usize].fault;
+            let is_other = |fault: &Fault| fault.kind != FaultKind::OrderDependence;
+            if fault.as_deref().is_some_and(is_other)
+                && let Some(fault) = watcher.check_rules(block.get(position as usize))?
+            {
+                found.push((position, fault));
+            }
+        }
+        for (position, fault) in found {
+            out.set_fault(position, fault);
+        }
+        Ok(flow)
+    }
 }
 
 impl Expander for SymmetricExpander<'_> {
     fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
         if from == Cursor::default() && !self.is_checked.swap(true, Ordering::Relaxed) {
-            self.sampler.check_first(&mut *self.inner);
+            self.sampler
+                .check_first(&mut *self.inner, self.watcher.as_mut());
             if self.goals.needs_symmetric_starts() {
                 self.sampler
                     .check_starts(&mut *self.inner, self.goals.scalarsets());
@@ -122,9 +289,13 @@ impl Expander for SymmetricExpander<'_> {
     fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow {
         // At the beginning of a block only, so that no state is checked twice.
         if from == Cursor::default() {
-            self.sampler.check_block(&mut *self.inner, block);
+            self.sampler
+                .check_block(&mut *self.inner, self.watcher.as_mut(), block);
         }
-        self.inner.expand(block, from, out)
+        match self.expand_watched(block, from, out) {
+            Ok(flow) => flow,
+            Err(Stopped) => Flow::Stopped,
+        }
     }
 
     fn canonicalise(&mut self, states: &mut [u8]) {
@@ -174,7 +345,16 @@ impl Expander for SymmetricExpander<'_> {
     }
 
     fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
-        self.inner.check(block, failures)
+        let n_before = failures.len();
+        let mut flow = self.inner.check(block, failures);
+        if let Some(watcher) = &mut self.watcher {
+            let mut new = failures.split_off(n_before);
+            if watcher.add_failures(block, true, &mut new) == Err(Stopped) {
+                flow = Flow::Stopped;
+            }
+            failures.append(&mut new);
+        }
+        flow
     }
 
     fn reach_goals(
@@ -183,7 +363,15 @@ impl Expander for SymmetricExpander<'_> {
         reached: &mut [u64],
         failures: &mut Vec<Failure>,
     ) -> Flow {
-        let flow = self.inner.reach_goals(block, reached, failures);
+        let n_before = failures.len();
+        let mut flow = self.inner.reach_goals(block, reached, failures);
+        if let Some(watcher) = &mut self.watcher {
+            let mut new = failures.split_off(n_before);
+            if watcher.add_failures(block, false, &mut new) == Err(Stopped) {
+                flow = Flow::Stopped;
+            }
+            failures.append(&mut new);
+        }
         self.goals.spread_covers(reached, block.len());
         flow
     }

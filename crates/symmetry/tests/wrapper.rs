@@ -264,7 +264,7 @@ fn search(model: &dyn Model, capacity: usize) -> (usize, Vec<Remark>) {
 
 fn remark_on(act: Act, properties: &[&str], expected: Expect) {
     let toy = Toy::new(act, properties);
-    let model = Symmetric::new(&toy, &Toy::program());
+    let model = Symmetric::trusting(&toy, &Toy::program());
     let (_, remarks) = search(&model, 4);
     expected.assert_debug_eq(&remarks);
 }
@@ -277,7 +277,7 @@ fn a_symmetric_model_is_searched_by_orbits_without_remarks() {
             assert_eq!(search(&toy, 5).0, 6561);
         }
         let boxed: Box<dyn Model> = Box::new(toy);
-        let model = Symmetric::new(boxed, &Toy::program());
+        let model = Symmetric::trusting(boxed, &Toy::program());
         // Ways to distribute eight alike counters over three values.
         assert_eq!(search(&model, 5), (45, Vec::new()));
     }
@@ -286,7 +286,7 @@ fn a_symmetric_model_is_searched_by_orbits_without_remarks() {
 #[test]
 fn everything_else_is_the_inner_models() {
     let toy = Toy::new(Act::Nothing, &[]);
-    let model = Symmetric::new(&toy, &Toy::program());
+    let model = Symmetric::trusting(&toy, &Toy::program());
     assert!(std::ptr::eq(model.shape(), toy.shape()));
     let state = pack([2, 0, 1, 0, 0, 1, 2, 0]);
     assert_eq!(model.describe_state(&state), toy.describe_state(&state));
@@ -372,7 +372,7 @@ fn a_goal_of_some_elements_only_breaks_the_symmetry() {
                 parameters: vec![("process".to_owned(), process.to_string())],
             })
             .collect();
-        let model = Symmetric::new(&toy, &Toy::program());
+        let model = Symmetric::trusting(&toy, &Toy::program());
         let (_, remarks) = search(&model, 4);
         assert_eq!(remarks.len(), n_remarks, "{remarks:?}");
     }
@@ -387,7 +387,7 @@ fn states_far_from_the_start_are_sampled() {
     block.resize(block.len() + PAD_BYTES, 0);
     for (act, n_remarks) in [(Act::Nothing, 0), (Act::JumpFirst, 1)] {
         let toy = Toy::new(act, &[]);
-        let model = Symmetric::new(&toy, &Toy::program());
+        let model = Symmetric::trusting(&toy, &Toy::program());
         let stop = Stop::new();
         // Nobody asks for startstates here, so what is seen is seen in the block.
         let mut expander = model.expander(&stop);

@@ -99,6 +99,25 @@ impl Source {
         Span::new(start, start + text.len() as u32)
     }
 
+    /// The word, number or single character at a line and column, both counted from 1 and the
+    /// column in characters; empty behind the end of the line.
+    pub fn word_at(&self, line: u32, column: u32) -> Span {
+        let whole = self.line(line);
+        let text = self.slice(whole);
+        let mut chars = text.char_indices().skip(column.saturating_sub(1) as usize);
+        let Some((start, first)) = chars.next() else {
+            return whole.after();
+        };
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let end = match is_word(first) {
+            true => chars
+                .find(|(_, c)| !is_word(*c))
+                .map_or(text.len(), |(end, _)| end),
+            false => start + first.len_utf8(),
+        };
+        Span::new(whole.start + start as u32, whole.start + end as u32)
+    }
+
     fn line_idx(&self, offset: usize) -> usize {
         self.line_starts
             .partition_point(|&start| start as usize <= offset)

@@ -83,6 +83,12 @@ fn what_is_said_to_be_defined_is_defined_in_every_state() {
         }
     }
     assert!(n_states > 5_000, "only {n_states} states");
-    assert!(n_defined > 5_000, "only {n_defined} leaves were said to be defined");
-    assert!(n_undefined > 5_000, "only {n_undefined} leaves were undefined");
+    assert!(
+        n_defined > 5_000,
+        "only {n_defined} leaves were said to be defined"
+    );
+    assert!(
+        n_undefined > 5_000,
+        "only {n_undefined} leaves were undefined"
+    );
 }

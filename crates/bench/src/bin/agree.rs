@@ -154,7 +154,7 @@ fn compare(walk: &Walk, args: &Args) -> anyhow::Result<Compared> {
     let limits = Limits::default();
     let interpreter = Interpreter::new(program.clone(), limits);
     let native = Native::new(program.clone(), limits)?;
-    let symmetric = Symmetric::new(
+    let symmetric = Symmetric::trusting(
         Box::new(Interpreter::new(program.clone(), limits)),
         &program,
     );

@@ -1,0 +1,329 @@
+//! What can be said of locals and expressions without walking through anything.
+
+use std::collections::{BTreeSet, HashSet};
+
+use hadal_ir::interp::Item;
+use hadal_ir::walk::{Mention, Reach, for_each_mention, for_each_stmt};
+use hadal_ir::{
+    Arg, Domain, Expr, ExprId, FunctionId, Guard, LocalId, Param, ParamDomain, Place, Program,
+    Projection, Quantifier, Root, SiteId, Stmt, StmtKind,
+};
+
+use super::label::Label;
+
+/// Facts about the locals of all items.
+#[derive(Debug, Default)]
+pub(super) struct Mentions {
+    /// Locals that something may refer to.
+    referred_to: HashSet<(Item, LocalId)>,
+    /// Variables of loops over the slots of a multiset.
+    slots: HashSet<(Item, LocalId)>,
+    /// All loops whose order depends on names, with their places and numbers of passes.
+    pub(super) loops: Vec<NamedLoop>,
+    /// Calls: who calls whom.
+    calls: HashSet<(Item, FunctionId)>,
+    /// By expression, whether evaluating it calls a function.
+    has_call: Vec<bool>,
+}
+
+/// A loop whose order depends on names.
+#[derive(Clone, Debug)]
+pub(super) struct NamedLoop {
+    pub(super) key: (Item, LocalId),
+    pub(super) site: SiteId,
+    pub(super) n_passes: u64,
+    /// The quantifier, if it is one.
+    pub(super) quantifier: Option<Quantifier>,
+}
+
+impl Mentions {
+    /// Looks at all items.
+    pub(super) fn of(program: &Program) -> Self {
+        let mut mentions = Mentions::default();
+        for (expr, _) in &program.exprs {
+            let mut has_call = false;
+            expr.for_each_mention(&mut |mention| match mention {
+                Mention::Function(_) => has_call = true,
+                // An expression refers only to earlier ones.
+                Mention::Expr(id) => has_call |= mentions.has_call[id.index()],
+                _ => {}
+            });
+            mentions.has_call.push(has_call);
+        }
+        for (number, function) in program.functions.iter().enumerate() {
+            let item = Item::Function(FunctionId::new(number));
+            mentions.item(program, item, &[], &[&function.body], None);
+        }
+        for (number, rule) in program.rules.iter().enumerate() {
+            let item = Item::Rule(number as u32);
+            let Guard {
+                prologue,
+                condition,
+            } = &rule.guard;
+            let blocks = [&prologue[..], &rule.body[..]];
+            mentions.item(program, item, &rule.params, &blocks, *condition);
+        }
+        for (number, property) in program.properties.iter().enumerate() {
+            let item = Item::Property(number as u32);
+            let Guard {
+                prologue,
+                condition,
+            } = &property.condition;
+            mentions.item(program, item, &property.params, &[prologue], *condition);
+        }
+        mentions
+    }
+
+    /// Whether evaluating an expression calls a function.
+    pub(super) fn has_call(&self, id: ExprId) -> bool {
+        self.has_call[id.index()]
+    }
+
+    /// Whether something may refer to a local.
+    pub(super) fn is_referred_to(&self, item: Item, local: LocalId) -> bool {
+        self.referred_to.contains(&(item, local))
+    }
+
+    /// Whether a local runs over the slots of a multiset.
+    pub(super) fn is_slot(&self, item: Item, local: LocalId) -> bool {
+        self.slots.contains(&(item, local))
+    }
+
+    /// The items that can come to one of `functions`, these included.
+    pub(super) fn functions_from(&self, functions: &BTreeSet<FunctionId>) -> BTreeSet<FunctionId> {
+        let mut all = functions.clone();
+        let mut pending: Vec<FunctionId> = functions.iter().copied().collect();
+        while let Some(function) = pending.pop() {
+            for (caller, callee) in &self.calls {
+                if *caller == Item::Function(function) && all.insert(*callee) {
+                    pending.push(*callee);
+                }
+            }
+        }
+        all
+    }
+
+    fn item(
+        &mut self,
+        program: &Program,
+        item: Item,
+        params: &[Param],
+        blocks: &[&[Stmt]],
+        condition: Option<ExprId>,
+    ) {
+        let mut exprs = Vec::new();
+        let mut reach = Reach::new(program);
+        let mut visit = |mention: Mention| {
+            reach.visit(mention, &mut |inner| match inner {
+                Mention::Expr(id) => exprs.push(id),
+                Mention::Function(id) => {
+                    self.calls.insert((item, id));
+                }
+                _ => {}
+            });
+        };
+        for block in blocks {
+            for_each_mention(block, &mut visit);
+        }
+        condition
+            .map(Mention::Expr)
+            .into_iter()
+            .for_each(&mut visit);
+        for param in params {
+            if let ParamDomain::Slots { multiset, .. } = &param.domain {
+                multiset.for_each_mention(&mut visit);
+            }
+        }
+        // Slots first: whether a loop runs over them is asked below.
+        for &id in &exprs {
+            if let Expr::Present { slot, .. } = program.expr(id)
+                && let Some(local) = local_of(program, *slot)
+            {
+                self.slots.insert((item, local));
+            }
+        }
+        for id in exprs {
+            self.expr(program, item, id);
+        }
+        for block in blocks {
+            for_each_stmt(block, &mut |stmt| self.stmt(program, item, stmt));
+        }
+    }
+
+    fn expr(&mut self, program: &Program, item: Item, id: ExprId) {
+        let site = program.expr_site(id);
+        match program.expr(id) {
+            Expr::Quantified {
+                quantifier,
+                var,
+                domain,
+                ..
+            } => self.named_loop(program, (item, *var), domain, site, Some(*quantifier)),
+            Expr::Call { args, .. } => self.args(item, args),
+            Expr::Read(place) | Expr::IsUndefined(place) => self.place(item, place),
+            Expr::Present { multiset, .. } => self.place(item, multiset),
+            Expr::SameBits(a, b) => {
+                self.place(item, a);
+                self.place(item, b);
+            }
+            _ => {}
+        }
+    }
+
+    fn stmt(&mut self, program: &Program, item: Item, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::For { var, domain, .. } => {
+                self.named_loop(program, (item, *var), domain, stmt.site, None);
+            }
+            StmtKind::Bind { place, .. } => {
+                self.refer(item, place);
+                self.place(item, place);
+            }
+            StmtKind::Call { args, .. } => self.args(item, args),
+            StmtKind::Copy { to, from } => {
+                self.place(item, to);
+                self.place(item, from);
+            }
+            StmtKind::MultisetAdd {
+                value: Arg::Copy(place) | Arg::Ref(place),
+                ..
+            } => self.place(item, place),
+            _ => {}
+        }
+    }
+
+    fn args(&mut self, item: Item, args: &[Arg]) {
+        for arg in args {
+            match arg {
+                Arg::Value(_) => {}
+                Arg::Copy(place) => self.place(item, place),
+                Arg::Ref(place) => {
+                    self.refer(item, place);
+                    self.place(item, place);
+                }
+            }
+        }
+    }
+
+    fn place(&mut self, item: Item, place: &Place) {
+        if let Root::Result { args, .. } = &place.root {
+            self.args(item, args);
+        }
+    }
+
+    fn refer(&mut self, item: Item, place: &Place) {
+        if let Root::Local(local) = place.root {
+            self.referred_to.insert((item, local));
+        }
+    }
+
+    fn named_loop(
+        &mut self,
+        program: &Program,
+        key: (Item, LocalId),
+        domain: &Domain,
+        site: SiteId,
+        quantifier: Option<Quantifier>,
+    ) {
+        let Domain::Type(ty) = domain else { return };
+        let is_plain = Label::of_type(&program.types, *ty).is_plain();
+        let n_passes = program.types.simple(*ty).map_or(0, |simple| simple.len());
+        if (!is_plain || self.slots.contains(&key)) && n_passes > 1 {
+            self.loops.push(NamedLoop {
+                key,
+                site,
+                n_passes,
+                quantifier,
+            });
+        }
+    }
+}
+
+/// The local that an expression reads as a whole, if that is all it does.
+pub(super) fn local_of(program: &Program, id: ExprId) -> Option<LocalId> {
+    match program.expr(id) {
+        Expr::Defined(inner) => local_of(program, *inner),
+        Expr::Read(Place {
+            root: Root::Local(local),
+            path,
+        }) if path.is_empty() => Some(*local),
+        _ => None,
+    }
+}
+
+/// Whether finding a place reads a local.
+pub(super) fn place_mentions(program: &Program, place: &Place, local: LocalId) -> bool {
+    let mut is_mentioned = false;
+    let mut reach = Reach::new(program);
+    place.for_each_mention(&mut |mention| {
+        reach.visit(mention, &mut |inner| {
+            is_mentioned |= inner == Mention::Local(local);
+        });
+    });
+    is_mentioned
+}
+
+/// The locals that statements change by name.
+pub(super) fn changed_locals(block: &[Stmt]) -> BTreeSet<LocalId> {
+    let mut changed = BTreeSet::new();
+    for_each_stmt(block, &mut |stmt| match &stmt.kind {
+        StmtKind::Assign { place, .. }
+        | StmtKind::Copy { to: place, .. }
+        | StmtKind::Clear(place)
+        | StmtKind::Undefine(place)
+        | StmtKind::MultisetAdd {
+            multiset: place, ..
+        }
+        | StmtKind::MultisetRemove {
+            multiset: place, ..
+        } => {
+            if let Root::Local(local) = place.root {
+                changed.insert(local);
+            }
+        }
+        StmtKind::Bind { local, .. } => {
+            changed.insert(*local);
+        }
+        StmtKind::For { var, .. } => {
+            changed.insert(*var);
+        }
+        _ => {}
+    });
+    changed
+}
+
+/// Whether two expressions are written alike, and so have the same value at one point.
+pub(super) fn same_expr(program: &Program, a: ExprId, b: ExprId) -> bool {
+    let same = |a: &ExprId, b: &ExprId| same_expr(program, *a, *b);
+    a == b
+        || match (program.expr(a), program.expr(b)) {
+            (Expr::Int(a), Expr::Int(b)) => a == b,
+            (Expr::Bool(a), Expr::Bool(b)) => a == b,
+            (Expr::Read(a), Expr::Read(b)) => same_place(program, a, b),
+            (Expr::Defined(a), Expr::Defined(b)) => same(a, b),
+            (Expr::Unary(op, a), Expr::Unary(other, b)) => op == other && same(a, b),
+            (Expr::Binary(op, a, b), Expr::Binary(other, c, d)) => {
+                op == other && same(a, c) && same(b, d)
+            }
+            (Expr::Remap { value, map }, Expr::Remap { value: v, map: m }) => {
+                map == m && same(value, v)
+            }
+            _ => false,
+        }
+}
+
+/// Whether two places are written alike, and so are the same at one point.
+pub(super) fn same_place(program: &Program, a: &Place, b: &Place) -> bool {
+    let same_root = match (&a.root, &b.root) {
+        (Root::Var(a), Root::Var(b)) => a == b,
+        (Root::Local(a), Root::Local(b)) => a == b,
+        _ => false,
+    };
+    same_root
+        && a.path.len() == b.path.len()
+        && a.path.iter().zip(&b.path).all(|steps| match steps {
+            (Projection::Field(a), Projection::Field(b)) => a == b,
+            (Projection::Index(a), Projection::Index(b)) => same_expr(program, *a, *b),
+            _ => false,
+        })
+}

@@ -1,0 +1,268 @@
+//! Whether what a model does depends on the order in which interchangeable elements are taken.
+//!
+//! A reduction by symmetry keeps one state for all that differ only in the names of elements. That
+//! is sound if rules and properties commute with every renaming: what happens at the image of a
+//! state is the image of what happens at the state. By induction over a program that is so if
+//!
+//! 1. values that stand for elements are only stored, compared for equality, passed, and used as
+//!    indices of what is theirs, so that each construct by itself commutes with renamings; and
+//! 2. every loop, and every quantifier that stops early, whose passes come in the order of names
+//!    has the same outcome in any order. For a renaming turns the passes at a state into the
+//!    passes at its image in another order.
+//!
+//! [`Order::of`] shows the first by the labels of values, and the second loop by loop: passes are
+//! independent of their order if none reads or overwrites what another one writes, but for updates
+//! that commute (`passes`). What is selected by a loop's own element is another place in each pass.
+//! Where a loop is not shown to be independent, [`Order::checks`] has it checked wherever it is
+//! reached; where that would take too long, or something tells elements apart in any order, the
+//! model is refused ([`Order::refusals`]).
+//!
+//! Slots of multisets are elements in this sense: where an element stands depends on the names in
+//! it and on what was added before. The slot that an addition takes can be seen only by somebody
+//! who holds the number of a slot that was freed, so using such a slot again is refused.
+//!
+//! Startstates may do what they like: a search visits the orbits of those there are, and if rules
+//! and properties are symmetric, all states of an orbit lead to the same orbits.
+//!
+//! Which of several faults is reported may depend on names; that there is one does not. For an
+//! invariant, false and failed are the same in this respect.
+//!
+//! - `label`: which integers stand for elements.
+//! - `spot`: places as a pass sees them, and when two passes meet at one.
+//! - `env`: what is known at a point of an item.
+//! - `mentions`: what is known of locals without walking through anything.
+//! - `walk`, `stmts`, `exprs`: the walk through rules and properties.
+//! - `passes`: the decision about one loop.
+
+mod env;
+mod exprs;
+mod label;
+mod mentions;
+mod passes;
+mod spot;
+mod stmts;
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hadal_ir::defined::Definedness;
+use hadal_ir::interp::{CheckedLoop, Interpreter, Item, MAX_PASSES, OrderChecks};
+use hadal_ir::{LocalId, Program, SiteId};
+
+use label::Label;
+use mentions::Mentions;
+use passes::Reason;
+use walk::{LoopFacts, Walk};
+
+/// Passes that the check of a loop and of those inside it may take at one state.
+const MAX_CHECKED_PASSES: u64 = 1 << 20;
+
+/// How a model treats the order of interchangeable elements.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// Loops and quantifiers in the order of names that are proved independent of it.
+    pub proved: Vec<CheckedLoop>,
+    /// Those that are to be checked wherever they are reached.
+    pub checks: OrderChecks,
+    /// For each of these, why it is not proved.
+    pub doubts: Vec<Vec<Note>>,
+    /// Why the model cannot be reduced by symmetry.
+    pub refusals: Vec<Refusal>,
+}
+
+/// A sentence about a place in the model.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Note {
+    /// Where.
+    pub site: SiteId,
+    /// What.
+    pub text: String,
+}
+
+/// Something that tells elements apart, or may.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refusal {
+    /// Where.
+    pub site: SiteId,
+    /// What, as a sentence.
+    pub message: String,
+    /// What it comes from.
+    pub notes: Vec<Note>,
+}
+
+impl Order {
+    /// Looks at the rules and properties of a verified program.
+    pub fn of(interpreter: &Interpreter) -> Self {
+        let program = interpreter.program();
+        let items = (0..program.rules.len() as u32).map(Item::Rule);
+        let properties = (0..program.properties.len() as u32).map(Item::Property);
+        let items: Vec<Item> = items.chain(properties).collect();
+        Order::of_items(interpreter, &items)
+    }
+
+    /// Whether a property's condition, or the result of a function with any arguments, is the same
+    /// at all states of an orbit. Where not, this is why.
+    ///
+    /// What a search is guided by, or looks for, has to be: it sees one state of each orbit.
+    pub fn of_expression(interpreter: &Interpreter, item: Item) -> Result<(), Vec<Refusal>> {
+        let program = interpreter.program();
+        let mut order = Order::of_items(interpreter, &[item]);
+        for (checked, doubts) in order.checks.loops.iter().zip(order.doubts) {
+            order.refusals.push(Refusal {
+                site: checked.site,
+                message: "the value may depend on the order of elements".to_owned(),
+                notes: doubts,
+            });
+        }
+        let (types, site) = match item {
+            Item::Function(id) => {
+                let function = program.function(id);
+                let params = &function.frame.locals[..function.params.len()];
+                let params = params.iter().map(|local| local.kind.ty());
+                (params.chain(function.result).collect(), function.site)
+            }
+            Item::Property(number) => {
+                let property = &program.properties[number as usize];
+                let locals = property.params.iter().map(|param| param.local);
+                let types = locals.map(|local| property.frame.local(local).kind.ty());
+                (types.collect(), property.site)
+            }
+            Item::Rule(_) | Item::Start(_) => (Vec::new(), SiteId::new(0)),
+        };
+        let is_plain = |ty: &hadal_ir::TypeId| Label::of_type(&program.types, *ty).is_plain();
+        if !types.iter().all(is_plain) {
+            order.refusals.push(Refusal {
+                site,
+                message: "this is about single elements, which have other names at other states \
+                          of the orbit"
+                    .to_owned(),
+                notes: Vec::new(),
+            });
+        }
+        match order.refusals.is_empty() {
+            true => Ok(()),
+            false => Err(order.refusals),
+        }
+    }
+
+    fn of_items(interpreter: &Interpreter, items: &[Item]) -> Self {
+        let program = interpreter.program();
+        let moves = program.types.scalarsets.iter().any(|set| set.size > 1);
+        if !moves {
+            return Order::default();
+        }
+        let definedness = Definedness::of(interpreter);
+        let mentions = Mentions::of(program);
+        let limits = interpreter.limits();
+        let mut walk = Walk::new(program, &definedness, &mentions, limits, true);
+        walk.items(items);
+        let mut unknown = walk.unknown.clone();
+        let mut loops = std::mem::take(&mut walk.loops);
+        let mut breaks = std::mem::take(&mut walk.breaks);
+        if walk.gave_up() {
+            // Too much to follow every call: each item by itself shows what it does to elements,
+            // and the order of every loop is left to run time.
+            let functions = (0..program.functions.len()).map(hadal_ir::FunctionId::new);
+            unknown.extend(functions.clone());
+            let all: Vec<Item> = (items.iter().copied())
+                .chain(functions.map(Item::Function))
+                .collect();
+            let mut walk = Walk::new(program, &definedness, &mentions, limits, false);
+            walk.items(&all);
+            breaks.append(&mut walk.breaks);
+            for named in &mentions.loops {
+                if items.contains(&named.key.0) {
+                    doubt(&mut loops, named, "is in a model too large to be proved");
+                }
+            }
+        }
+        let unknown = mentions.functions_from(&unknown);
+        for named in &mentions.loops {
+            if matches!(named.key.0, Item::Function(id) if unknown.contains(&id)) {
+                doubt(&mut loops, named, "is in a function that is not followed");
+            }
+        }
+        let mut order = Order::default();
+        for found in breaks {
+            order.refusals.push(Refusal {
+                site: found.site,
+                message: found.message,
+                notes: Vec::new(),
+            });
+        }
+        order.sort_out(program, &loops);
+        order
+    }
+
+    /// Decides what becomes of each loop.
+    fn sort_out(&mut self, program: &Program, loops: &BTreeMap<(Item, LocalId), LoopFacts>) {
+        for (&(item, var), facts) in loops {
+            let Some(site) = facts.site else { continue };
+            let private = facts.left_over.difference(&facts.read_later);
+            let this = CheckedLoop {
+                item,
+                var,
+                site,
+                private: private.copied().collect(),
+            };
+            if facts.reasons.is_empty() {
+                self.proved.push(this);
+                continue;
+            }
+            let note = |reason: &Reason| Note {
+                site: reason.site,
+                text: format!("a pass {}", reason.text),
+            };
+            let notes: Vec<Note> = facts.reasons.iter().map(note).collect();
+            let cost = |facts: &LoopFacts| match facts.has_effects {
+                true if facts.n_passes > MAX_PASSES as u64 => u64::MAX,
+                true => facts.n_passes << facts.n_passes,
+                false => facts.n_passes,
+            };
+            let around = facts.around.iter().filter_map(|key| loops.get(key));
+            let around = around.filter(|outer| !outer.reasons.is_empty());
+            let total = around.fold(cost(facts), |product, outer| {
+                product.saturating_mul(cost(outer))
+            });
+            if total > MAX_CHECKED_PASSES && facts.has_effects {
+                let name = &walk::frame_of(program, item).local(var).name;
+                let n = facts.n_passes;
+                let message = match n > MAX_PASSES as u64 {
+                    true => format!(
+                        "the order in which `{name}` takes its {n} values may make a difference, \
+                         and they are too many to try all orders (at most {MAX_PASSES})"
+                    ),
+                    false => format!(
+                        "the order in which `{name}` takes its {n} values may make a difference, \
+                         and with the loops around it there are too many orders to try"
+                    ),
+                };
+                self.refusals.push(Refusal {
+                    site,
+                    message,
+                    notes,
+                });
+                continue;
+            }
+            self.checks.loops.push(this);
+            self.doubts.push(notes);
+        }
+    }
+}
+
+/// Has a loop checked that was not walked through.
+fn doubt(
+    loops: &mut BTreeMap<(Item, LocalId), LoopFacts>,
+    named: &mentions::NamedLoop,
+    text: &str,
+) {
+    let facts = loops.entry(named.key).or_default();
+    facts.site = facts.site.or(Some(named.site));
+    facts.n_passes = facts.n_passes.max(named.n_passes);
+    facts.has_effects |= named.quantifier.is_none();
+    facts.left_over = BTreeSet::new();
+    facts.reasons.insert(Reason {
+        site: named.site,
+        text: text.to_owned(),
+    });
+}

@@ -1,0 +1,257 @@
+//! What the passes of one loop do, and whether they can come in any order.
+//!
+//! Passes are independent of their order if none of them reads or overwrites what another one
+//! writes, but for updates that commute; and if no pass keeps another one from running: by a
+//! `return`, by deciding a quantifier, by an `assume` that is false, or by a fault.
+
+use std::collections::BTreeSet;
+
+use hadal_ir::SiteId;
+use hadal_ir::interp::Item;
+use hadal_ir::{LocalId, Quantifier};
+
+use super::spot::{Access, Base, FrameNo, LocalPath, LoopNo, Spot, Step, Update, What};
+
+/// A loop that is being walked through.
+#[derive(Debug)]
+pub(super) struct Passes {
+    pub(super) number: LoopNo,
+    /// Who it is: the item that holds it, and its variable.
+    pub(super) key: (Item, LocalId),
+    pub(super) site: SiteId,
+    pub(super) kind: Kind,
+    /// The activation whose frame holds the loop.
+    pub(super) frame: FrameNo,
+    /// Activations from this number on were entered by a pass, and are its own.
+    pub(super) first_inner_frame: FrameNo,
+    /// Values from this number on came up in a pass, and may differ between passes.
+    pub(super) first_inner_value: u32,
+    pub(super) n_passes: u64,
+    /// Whether the order of passes depends on names.
+    pub(super) is_by_name: bool,
+    /// Whether it runs over the slots of a multiset.
+    pub(super) is_over_slots: bool,
+    pub(super) accesses: Vec<Access>,
+    pub(super) may_fault: Option<SiteId>,
+    pub(super) may_abandon: Option<SiteId>,
+    pub(super) covers: Option<SiteId>,
+    pub(super) returns: Vec<(What, SiteId)>,
+    /// A call that was not followed.
+    pub(super) unknown: Option<SiteId>,
+}
+
+/// What kind of loop it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A statement.
+    For,
+    /// A quantifier. `hides_faults` where a fault means the same as the value that ends it early.
+    Quantifier {
+        quantifier: Quantifier,
+        hides_faults: bool,
+    },
+}
+
+/// Why passes may depend on their order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Reason {
+    /// Where.
+    pub(crate) site: SiteId,
+    /// What, as a clause with a pass for its subject.
+    pub(crate) text: String,
+}
+
+/// What is known once all of a loop was seen.
+#[derive(Debug, Default)]
+pub(super) struct Decision {
+    /// Empty where the order makes no difference.
+    pub(super) reasons: Vec<Reason>,
+    /// Locals that hold something of the last pass afterwards; no pass reads what another left.
+    pub(super) left_over: Vec<LocalPath>,
+    /// Whether passes change anything but such locals.
+    pub(super) has_effects: bool,
+}
+
+impl Passes {
+    /// Whether a local of this activation is no other pass's business.
+    pub(super) fn owns_frame(&self, frame: FrameNo) -> bool {
+        frame >= self.first_inner_frame
+    }
+
+    /// Adds an access, unless it is known.
+    pub(super) fn add(&mut self, access: Access) {
+        if !self.accesses.contains(&access) {
+            self.accesses.push(access);
+        }
+    }
+
+    /// Decides whether the passes can come in any order. `name` is how people call a place.
+    pub(super) fn decide(&self, name: &dyn Fn(&Spot) -> String) -> Decision {
+        let mut decision = Decision::default();
+        let mut reasons = BTreeSet::new();
+        let mut left_over = BTreeSet::new();
+        for write in &self.accesses {
+            let Some(update) = write.update else {
+                continue;
+            };
+            let mut is_read = None;
+            let mut is_overwritten = None;
+            for other in &self.accesses {
+                if !write.spot.meets_across(&other.spot, self.number)
+                    || self.is_beside_insertion(write, other)
+                {
+                    continue;
+                }
+                match other.update {
+                    None => is_read = is_read.or(Some(other)),
+                    Some(theirs) if !self.commute(update, theirs) => {
+                        is_overwritten = is_overwritten.or(Some(other));
+                    }
+                    Some(_) => {}
+                }
+            }
+            // A local that is assigned before it is used is each pass's own.
+            if let (None, Some(other), Some(path)) =
+                (is_read, is_overwritten, write.spot.local_path())
+                && update.sets()
+                && other.update.is_some_and(Update::sets)
+            {
+                left_over.insert(path);
+                continue;
+            }
+            decision.has_effects = true;
+            let place = name(&write.spot);
+            if let Some(read) = is_read {
+                reasons.insert(Reason {
+                    site: write.site,
+                    text: format!("changes `{place}`, and a pass reads `{}`", name(&read.spot)),
+                });
+            } else if let Some(other) = is_overwritten {
+                let theirs = name(&other.spot);
+                let text = match theirs == place {
+                    true => format!("changes `{place}`, and the last pass to do so wins"),
+                    false => format!("changes `{place}`, which may be `{theirs}` of another pass"),
+                };
+                reasons.insert(Reason {
+                    site: write.site,
+                    text,
+                });
+            }
+        }
+        if let Some(site) = self.covers {
+            decision.has_effects = true;
+            if self.ends_early() {
+                let text = "may count for a `cover` that another pass keeps from being reached";
+                reasons.insert(Reason {
+                    site,
+                    text: text.to_owned(),
+                });
+            }
+        }
+        self.decide_endings(decision.has_effects, &mut reasons);
+        if let Some(site) = self.unknown {
+            decision.has_effects = true;
+            let text = "calls a function that calls itself".to_owned();
+            reasons.insert(Reason { site, text });
+        }
+        decision.reasons = reasons.into_iter().collect();
+        decision.left_over = left_over.into_iter().collect();
+        decision
+    }
+
+    /// Whether a pass can keep later ones from running, other than by a fault.
+    fn ends_early(&self) -> bool {
+        let is_quantifier = matches!(
+            self.kind,
+            Kind::Quantifier {
+                quantifier: Quantifier::Forall | Quantifier::Exists,
+                ..
+            }
+        );
+        is_quantifier || !self.returns.is_empty()
+    }
+
+    fn decide_endings(&self, has_effects: bool, reasons: &mut BTreeSet<Reason>) {
+        let mut add = |site: SiteId, text: &str| {
+            let text = text.to_owned();
+            reasons.insert(Reason { site, text });
+        };
+        if let (Some(site), Some(_)) = (self.may_abandon, self.may_fault) {
+            add(site, "may be abandoned by `assume` where another one fails");
+        }
+        if let (true, Some(site)) = (self.ends_early(), self.may_abandon) {
+            add(site, "may be abandoned by `assume`, or not be reached");
+        }
+        if let Kind::Quantifier {
+            quantifier: Quantifier::Forall | Quantifier::Exists,
+            hides_faults,
+        } = self.kind
+        {
+            if has_effects {
+                add(
+                    self.site,
+                    "has effects, and is not reached once the value is known",
+                );
+            }
+            if let (false, Some(site)) = (hides_faults, self.may_fault) {
+                add(
+                    site,
+                    "may fail here, or not be reached once the value is known",
+                );
+            }
+        }
+        let Some(&(first, site)) = self.returns.first() else {
+            return;
+        };
+        if has_effects {
+            add(
+                site,
+                "may return, and so keep others from having their effects",
+            );
+        }
+        if let Some(&(_, site)) = (self.returns.iter())
+            .find(|(value, _)| *value != first || !self.is_same_in_all_passes(*value))
+        {
+            add(site, "returns a value that may be another one than others'");
+        }
+        if let Some(site) = self.may_fault {
+            add(site, "may fail here, or not be reached after a `return`");
+        }
+    }
+
+    /// Whether the two updates of one place, in two passes, give the same in any order.
+    fn commute(&self, a: Update, b: Update) -> bool {
+        match (a, b) {
+            (Update::Set(a), Update::Set(b)) => a == b && self.is_same_in_all_passes(a),
+            (Update::Set(What::Undefined), Update::Undefine)
+            | (Update::Undefine, Update::Set(What::Undefined)) => true,
+            _ => a == b,
+        }
+    }
+
+    fn is_same_in_all_passes(&self, what: What) -> bool {
+        match what {
+            What::Const(_) | What::Undefined => true,
+            What::Element(of) => of < self.number,
+            What::Fixed(number) => number < self.first_inner_value,
+            What::Any => false,
+        }
+    }
+
+    /// Whether one of the accesses adds to a multiset and the other one is to a slot of it that
+    /// somebody holds: adding changes no slot that is in use, and slots that were freed while
+    /// they are held are not used again, which is seen to elsewhere. To free the slot is another
+    /// matter: it makes room.
+    fn is_beside_insertion(&self, a: &Access, b: &Access) -> bool {
+        let is_held = |insertion: &Access, other: &Access| {
+            insertion.update == Some(Update::Insert)
+                && other.update != Some(Update::Remove)
+                && other.spot.base != Base::Anywhere
+                && matches!(
+                    other.spot.path.get(insertion.spot.path.len()),
+                    Some(Step::At(What::Fixed(number))) if *number < self.first_inner_value
+                )
+        };
+        is_held(a, b) || is_held(b, a)
+    }
+}

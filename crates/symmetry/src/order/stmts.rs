@@ -1,0 +1,396 @@
+//! Statements: what they change, and which changes commute.
+
+use hadal_ir::{
+    Arg, BinaryOp, Expr, ExprId, Place, PutItem, ReturnValue, SiteId, Stmt, StmtKind, Type, TypeId,
+};
+
+use super::env::Value;
+use super::exprs::Truth;
+use super::label::Label;
+use super::mentions::{changed_locals, same_expr, same_place};
+use super::passes::Kind;
+use super::spot::{Base, Spot, Update, What};
+use super::walk::Walk;
+
+impl<'p> Walk<'p> {
+    /// Statements one after the other.
+    pub(super) fn block(&mut self, block: &'p [Stmt]) {
+        for stmt in block {
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &'p Stmt) {
+        let site = stmt.site;
+        if !self.charge() {
+            return;
+        }
+        match &stmt.kind {
+            StmtKind::Assign { place, value } => self.assign(place, *value, site),
+            StmtKind::Copy { to, from } => {
+                let from = self.resolve(from, site);
+                let to = self.resolve(to, site);
+                self.read_all(&from, site);
+                if let [spot] = &to[..] {
+                    self.same_types(&from, spot.ty, site);
+                } else {
+                    for spot in &to {
+                        self.same_types(&from, spot.ty, site);
+                    }
+                }
+                self.write(&to, Update::Set(What::Any), site);
+            }
+            StmtKind::Clear(place) => {
+                let spots = self.resolve(place, site);
+                if let Some(spot) = spots.first()
+                    && self.clears_elements(spot.ty)
+                {
+                    self.breaks(site, "this gives elements of a scalarset for values");
+                }
+                self.write(&spots, Update::Clear, site);
+            }
+            StmtKind::Undefine(place) => {
+                let spots = self.resolve(place, site);
+                self.write(&spots, Update::Undefine, site);
+            }
+            StmtKind::If { arms, otherwise } => {
+                if let ([(condition, block)], []) = (&arms[..], &otherwise[..])
+                    && self.extreme(*condition, block)
+                {
+                    return;
+                }
+                self.choice(arms, otherwise);
+            }
+            StmtKind::For { var, domain, body } => {
+                self.domain(domain, site);
+                let changed = changed_locals(body);
+                self.each_pass(*var, domain, Kind::For, site, &changed, |walk| {
+                    walk.block(body);
+                });
+            }
+            StmtKind::While { condition, body } => self.repeat(*condition, body, site),
+            StmtKind::Bind { local, place } => {
+                let spots = self.resolve(place, site);
+                let ty = self.current().frame.local(*local).kind.ty();
+                self.same_types(&spots, ty, site);
+                self.bind(*local, spots, site);
+            }
+            StmtKind::Call { function, args } => {
+                self.call(*function, args, site);
+            }
+            StmtKind::Return(value) => self.returns(value, site),
+            StmtKind::Assert { condition, .. } => {
+                // False and failed are both faults.
+                self.truth(*condition, Truth::FalseIsFault);
+                self.fault(site);
+            }
+            StmtKind::Error { .. } => {
+                self.fault(site);
+                self.env.is_dead = true;
+            }
+            StmtKind::Assume(condition) => {
+                self.value(*condition);
+                self.abandon(site);
+                self.learn(*condition, true);
+            }
+            StmtKind::Cover { condition, .. } => {
+                self.value(*condition);
+                self.cover(site);
+            }
+            StmtKind::Put(PutItem::Text(_)) => {}
+            StmtKind::Put(PutItem::Value(value, _)) => {
+                self.value(*value);
+            }
+            StmtKind::Put(PutItem::Place(place, _)) => {
+                // What is printed is for people; only finding the place can fail.
+                self.resolve(place, site);
+            }
+            StmtKind::MultisetAdd { multiset, value } => {
+                match value {
+                    Arg::Value(value) => {
+                        let value = self.value(*value);
+                        self.insert(multiset, Some(value), &[], site);
+                    }
+                    Arg::Copy(place) | Arg::Ref(place) => {
+                        let spots = self.resolve(place, site);
+                        self.read_all(&spots, site);
+                        self.insert(multiset, None, &spots, site);
+                    }
+                };
+            }
+            StmtKind::MultisetRemove { multiset, slot } => {
+                let value = self.value(*slot);
+                let bags = self.resolve(multiset, site);
+                let spots: Vec<Spot> = (bags.into_iter())
+                    .map(|bag| self.element_at(bag, multiset, &value, site))
+                    .collect();
+                self.write(&spots, Update::Remove, site);
+            }
+        }
+    }
+
+    fn insert(&mut self, multiset: &'p Place, value: Option<Value>, from: &[Spot], site: SiteId) {
+        let bags = self.resolve(multiset, site);
+        let element = bags.first().and_then(|bag| match self.types().get(bag.ty) {
+            Type::Multiset { element, .. } => Some(*element),
+            _ => None,
+        });
+        if let Some(element) = element {
+            match value {
+                Some(value) => {
+                    self.stored(value, element, site);
+                }
+                None => self.same_types(from, element, site),
+            }
+        }
+        // A full multiset is a fault, and how full it is is the same in every order.
+        self.fault(site);
+        self.write(&bags, Update::Insert, site);
+    }
+
+    fn assign(&mut self, place: &'p Place, value: ExprId, site: SiteId) {
+        if self.accumulate(place, value, site) {
+            return;
+        }
+        let value = self.value(value);
+        let spots = self.resolve(place, site);
+        let Some(ty) = spots.first().map(|spot| spot.ty) else {
+            return;
+        };
+        let mut value = self.stored(value, ty, site);
+        self.write(&spots, Update::Set(value.what), site);
+        if let [spot] = &spots[..]
+            && spot.path.is_empty()
+            && let Base::Local(frame, local) = spot.base
+        {
+            self.settle(&mut value);
+            self.env.values.insert((frame, local), value);
+        }
+    }
+
+    /// `x := x + e` and its kin: updates of one place that commute. The place is found once more
+    /// than it is written here, to the same effect.
+    fn accumulate(&mut self, place: &'p Place, value: ExprId, site: SiteId) -> bool {
+        let program = self.program;
+        let is_own = |id: ExprId| reads(program, id, place);
+        let (update, other, is_always_evaluated) = match program.expr(value) {
+            Expr::Binary(BinaryOp::Add, a, b) if is_own(*a) => (Update::Increase, *b, true),
+            Expr::Binary(BinaryOp::Add, a, b) if is_own(*b) => (Update::Increase, *a, true),
+            Expr::Binary(BinaryOp::Sub, a, b) if is_own(*a) => (Update::Decrease, *b, true),
+            Expr::Or(parts) | Expr::And(parts) => {
+                let update = match program.expr(value) {
+                    Expr::Or(_) => Update::Or,
+                    _ => Update::And,
+                };
+                match parts[..] {
+                    [a, b] if is_own(a) => (update, b, false),
+                    [a, b] if is_own(b) => (update, a, true),
+                    _ => return false,
+                }
+            }
+            _ => return false,
+        };
+        if self.mentions.has_call(value) || self.open.is_empty() {
+            return false;
+        }
+        let (update, is_number) = match update {
+            Update::Or | Update::And => {
+                // Where the own value decides, the other operand is not evaluated, and whether it
+                // fails depends on what passes before have left.
+                if !is_always_evaluated && self.can_fail(other) {
+                    return false;
+                }
+                (update, false)
+            }
+            _ => match self.direction(update, other) {
+                Some(update) => (update, true),
+                None => return false,
+            },
+        };
+        let value = self.value(other);
+        self.must_be_plain(&value, site);
+        let spots = self.resolve(place, site);
+        let Some(ty) = spots.first().map(|spot| spot.ty) else {
+            return true;
+        };
+        if !Label::of_type(self.types(), ty).is_plain() {
+            self.breaks(site, "this computes with elements of a scalarset");
+        }
+        if is_number || !self.is_defined(place) {
+            self.fault(site);
+        }
+        self.write(&spots, update, site);
+        true
+    }
+
+    /// Which way a sum goes, if all its terms go one way.
+    ///
+    /// Then the sum leaves its range in every order or in none, for it goes through its final
+    /// value last. Numbers that wrap around do not have that property.
+    fn direction(&mut self, update: Update, term: ExprId) -> Option<Update> {
+        if self.program.arithmetic.wraps {
+            return None;
+        }
+        let (lo, hi) = self.dry(|walk| walk.value(term)).range?;
+        match (update, lo >= 0, hi <= 0) {
+            (_, true, _) => Some(update),
+            (Update::Increase, _, true) => Some(Update::Decrease),
+            (Update::Decrease, _, true) => Some(Update::Increase),
+            _ => None,
+        }
+    }
+
+    /// Whether evaluating an expression may fail.
+    fn can_fail(&mut self, id: ExprId) -> bool {
+        let open = std::mem::take(&mut self.open);
+        let env = self.env.clone();
+        self.env.assigned = vec![Default::default()];
+        self.open.push(self.observer());
+        self.value(id);
+        let can_fail = self.open.iter().any(|passes| passes.may_fault.is_some());
+        self.open = open;
+        self.env = env;
+        can_fail
+    }
+
+    /// Evaluates without leaving a trace but for what is refused.
+    fn dry(&mut self, evaluate: impl FnOnce(&mut Self) -> Value) -> Value {
+        let open = std::mem::take(&mut self.open);
+        let env = self.env.clone();
+        let value = evaluate(self);
+        self.open = open;
+        self.env = env;
+        value
+    }
+
+    /// `if e > x then x := e end`: the largest (or smallest) of all, in any order.
+    fn extreme(&mut self, condition: ExprId, block: &'p [Stmt]) -> bool {
+        let program = self.program;
+        let [
+            Stmt {
+                kind: StmtKind::Assign { place, value },
+                site,
+            },
+        ] = block
+        else {
+            return false;
+        };
+        let Expr::Binary(op, a, b) = program.expr(condition) else {
+            return false;
+        };
+        let is_value = |id: ExprId| same_expr(program, id, *value) || strips(program, id, *value);
+        let is_own = |id: ExprId| reads(program, id, place);
+        let update = match op {
+            BinaryOp::Gt | BinaryOp::Ge if is_value(*a) && is_own(*b) => Update::Max,
+            BinaryOp::Lt | BinaryOp::Le if is_value(*a) && is_own(*b) => Update::Min,
+            BinaryOp::Gt | BinaryOp::Ge if is_own(*a) && is_value(*b) => Update::Min,
+            BinaryOp::Lt | BinaryOp::Le if is_own(*a) && is_value(*b) => Update::Max,
+            _ => return false,
+        };
+        if self.mentions.has_call(condition) || self.open.is_empty() {
+            return false;
+        }
+        let value = self.value(*value);
+        self.must_be_plain(&value, *site);
+        let spots = self.resolve(place, *site);
+        self.fault(*site);
+        self.write(&spots, update, *site);
+        true
+    }
+
+    fn choice(&mut self, arms: &'p [(ExprId, Vec<Stmt>)], otherwise: &'p [Stmt]) {
+        let facts = self.env.facts.clone();
+        let mut after: Option<super::env::Env> = None;
+        let mut join = |env: super::env::Env| match &mut after {
+            Some(after) => after.join(&env),
+            None => after = Some(env),
+        };
+        for (condition, block) in arms {
+            self.value(*condition);
+            let before = self.env.clone();
+            self.learn(*condition, true);
+            self.block(block);
+            join(std::mem::replace(&mut self.env, before));
+            self.learn(*condition, false);
+        }
+        self.block(otherwise);
+        join(std::mem::take(&mut self.env));
+        self.env = after.unwrap_or_default();
+        self.keep_facts(&facts);
+    }
+
+    fn repeat(&mut self, condition: ExprId, body: &'p [Stmt], site: SiteId) {
+        // Too many rounds are a fault.
+        self.fault(site);
+        self.havoc(&changed_locals(body));
+        self.env.facts.clear();
+        let mut head = self.env.clone();
+        let rounds = if head.slots.is_empty() { 2 } else { 3 };
+        for _ in 0..rounds {
+            self.env = head.clone();
+            self.value(condition);
+            self.block(body);
+            head.join(&self.env);
+        }
+        self.env = head;
+        self.value(condition);
+    }
+
+    fn returns(&mut self, value: &'p ReturnValue, site: SiteId) {
+        let value = match value {
+            ReturnValue::Nothing => None,
+            ReturnValue::Value(value) => {
+                let value = self.value(*value);
+                Some(match self.result_type() {
+                    Some(ty) => self.stored(value, ty, site),
+                    None => value,
+                })
+            }
+            ReturnValue::Copy(place) => {
+                let spots = self.resolve(place, site);
+                self.read_all(&spots, site);
+                if let Some(ty) = self.result_type() {
+                    self.same_types(&spots, ty, site);
+                }
+                spots.first().map(|spot| self.any(spot.ty))
+            }
+        };
+        self.return_here(value, site);
+    }
+
+    fn result_type(&self) -> Option<TypeId> {
+        match self.current().item {
+            hadal_ir::interp::Item::Function(id) => self.program.function(id).result,
+            _ => None,
+        }
+    }
+
+    /// Whether the least value of some leaf is an element.
+    fn clears_elements(&self, ty: TypeId) -> bool {
+        let types = self.types();
+        match types.get(ty) {
+            Type::Simple(simple) => {
+                let label = Label::of_type(types, ty);
+                !simple.is_empty() && label.is_element(simple.lo)
+            }
+            Type::Array { element, .. } => self.clears_elements(*element),
+            Type::Record { fields } => fields.iter().any(|field| self.clears_elements(field.ty)),
+            // It becomes empty.
+            Type::Multiset { .. } => false,
+        }
+    }
+}
+
+/// Whether an expression is the content of a place.
+fn reads(program: &hadal_ir::Program, id: ExprId, place: &Place) -> bool {
+    match program.expr(id) {
+        Expr::Defined(inner) => reads(program, *inner, place),
+        Expr::Read(read) => same_place(program, read, place),
+        _ => false,
+    }
+}
+
+/// Whether `a` is `b`, made sure that it is defined.
+fn strips(program: &hadal_ir::Program, a: ExprId, b: ExprId) -> bool {
+    matches!(program.expr(a), Expr::Defined(inner) if same_expr(program, *inner, b))
+}

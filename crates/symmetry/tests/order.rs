@@ -1,0 +1,452 @@
+//! What the analysis of order says about single loops.
+
+use hadal_ir::interp::{Interpreter, Item, Limits};
+use hadal_ir::{BinaryOp, Expr, FunctionId, Quantifier, UnaryOp};
+use hadal_murphi::{Options, compile};
+use hadal_symmetry::order::Order;
+use hadal_syntax::{Renderer, Source};
+
+const DECLARATIONS: &str = "
+type
+  Proc: scalarset(3); Other: scalarset(2); Home: enum { Memory }; Node: union { Home, Proc };
+  Message: record dest: Node; src: Proc; n: 0..9; end;
+var
+  flag, done: array [Proc] of boolean; age: array [Proc] of 0..3; next: array [Proc] of Proc;
+  matrix: array [Proc] of array [Other] of boolean; owner: Proc; node: Node; at: array [Node] of boolean;
+  n: 0..20; m: -9..9; any: boolean; list: array [0..3] of Proc; i: 0..3;
+  net: multiset [4] of Message; nets: array [Proc] of multiset [4] of Message; plain: multiset [4] of 0..3;
+startstate
+  for p: Proc do flag[p] := false; done[p] := false; age[p] := 0;
+    for o: Other do matrix[p][o] := false; end; end;
+  for k: Node do at[k] := false; end;
+  node := Memory; n := 0; m := 0; any := false; i := 0;
+end;
+";
+
+fn interpreter(text: &str) -> Interpreter {
+    let source = Source::new("test.m", text).expect("it is short");
+    let compiled = compile(&source, &Options::default());
+    let messages = Renderer::plain().render_all(&source, &compiled.diagnostics);
+    let program = compiled.program.unwrap_or_else(|| panic!("{messages}"));
+    Interpreter::new(program, Limits::default())
+}
+
+fn order(model: &str) -> Order {
+    Order::of(&interpreter(&format!("{DECLARATIONS}{model}")))
+}
+
+/// All loops of the model are proved, as many as expected.
+#[track_caller]
+fn proves(n: usize, model: &str) {
+    let order = order(model);
+    assert!(order.refusals.is_empty(), "{:?}", order.refusals);
+    assert!(order.checks.loops.is_empty(), "{:?}", order.doubts);
+    assert_eq!(order.proved.len(), n);
+}
+
+/// The model is not refused, and some loop is to be checked for a reason with these words.
+#[track_caller]
+fn doubts(words: &str, model: &str) {
+    let order = order(model);
+    assert!(order.refusals.is_empty(), "{:?}", order.refusals);
+    let mut notes = order.doubts.iter().flatten();
+    assert!(
+        notes.any(|note| note.text.contains(words)),
+        "{:?}",
+        order.doubts
+    );
+}
+
+/// The model is refused with these words.
+#[track_caller]
+fn refuses(words: &str, model: &str) {
+    let order = order(model);
+    let mut refusals = order.refusals.iter();
+    assert!(
+        refusals.any(|refusal| refusal.message.contains(words)),
+        "{:?} {:?}",
+        order.refusals,
+        order.doubts
+    );
+}
+
+#[test]
+fn writes_to_places_of_the_own_element_are_independent() {
+    proves(
+        1,
+        "rule for p: Proc do flag[p] := !flag[p]; age[p] := 0; end; end;",
+    );
+    proves(
+        2,
+        "rule for p: Proc do for o: Other do matrix[p][o] := flag[p]; end; end; end;",
+    );
+    proves(
+        1,
+        "rule for p: Proc do alias f: flag[p] do f := true; end; end; end;",
+    );
+    proves(
+        1,
+        "rule var q: Proc; begin for p: Proc do q := p; flag[q] := true; end; end;",
+    );
+    proves(1, "rule for k: Node do at[k] := false; end; end;");
+    proves(1, "rule for p: Proc do at[p] := flag[p]; end; end;");
+}
+
+#[test]
+fn writes_to_places_of_other_elements_are_not() {
+    doubts(
+        "`flag[..]`",
+        "rule for p: Proc do flag[next[p]] := any; end; end;",
+    );
+    doubts(
+        "reads `flag[q]`",
+        "rule for p: Proc do flag[p] := exists q: Proc do flag[q] end; end; end;",
+    );
+    doubts("the last pass", "rule for p: Proc do owner := p; end; end;");
+    doubts(
+        "the last pass",
+        "rule for p: Proc do if flag[p] then node := p; end; end; end;",
+    );
+    doubts("`list[..]`", "rule for p: Proc do list[i] := p; end; end;");
+}
+
+#[test]
+fn updates_that_commute_are_independent() {
+    proves(
+        1,
+        "rule for p: Proc do if flag[p] then n := n + 1; end; end; end;",
+    );
+    proves(1, "rule for p: Proc do n := n + age[p]; end; end;");
+    proves(1, "rule for p: Proc do n := n - age[p]; end; end;");
+    proves(
+        1,
+        "rule for p: Proc do if flag[p] then any := true; end; end; end;",
+    );
+    proves(1, "rule for p: Proc do any := any | flag[p]; end; end;");
+    proves(1, "rule for p: Proc do any := any & flag[p]; end; end;");
+    proves(
+        1,
+        "rule for p: Proc do if age[p] > n then n := age[p]; end; end; end;",
+    );
+    proves(
+        1,
+        "rule for p: Proc do if n > age[p] then n := age[p]; end; end; end;",
+    );
+    proves(
+        1,
+        "ruleset q: Proc do rule for p: Proc do if flag[p] then owner := q; end; end; end; end;",
+    );
+    proves(1, "rule for p: Proc do undefine owner; end; end;");
+    proves(1, "rule for p: Proc do node := Memory; end; end;");
+}
+
+#[test]
+fn updates_that_do_not_commute_are_not() {
+    doubts(
+        "`m`",
+        "rule for p: Proc do if flag[p] then m := m + 1; else m := m - 1; end; end; end;",
+    );
+    doubts(
+        "`n`",
+        "rule for p: Proc do n := n + 1; if flag[p] then n := 0; end; end; end;",
+    );
+    doubts("`n`", "rule for p: Proc do n := n + n; end; end;");
+    doubts(
+        "`any`",
+        "rule for p: Proc do any := any | age[next[p]] = 0; end; end;",
+    );
+    doubts("`any`", "rule for p: Proc do any := !any; end; end;");
+    doubts(
+        "`n`",
+        "rule for p: Proc do if age[p] > n then n := age[p]; owner := p; end; end; end;",
+    );
+    doubts(
+        "`any`",
+        "rule for p: Proc do if flag[p] then any := true; else any := false; end; end; end;",
+    );
+}
+
+#[test]
+fn locals_are_private_to_a_pass_that_assigns_them_first() {
+    proves(
+        1,
+        "rule var x: 0..3; begin for p: Proc do x := age[p]; if x > 1 then age[p] := x - 1; end; end; end;",
+    );
+    proves(
+        1,
+        "rule var x: Message; begin for p: Proc do x.dest := p; x.src := p; x.n := 1; multisetadd(x, net); end; end;",
+    );
+    doubts(
+        "read later",
+        "rule var q: Proc; begin for p: Proc do if flag[p] then q := p; end; end; owner := q; end;",
+    );
+    doubts(
+        "reads `x`",
+        "rule var x: 0..3; begin x := 0; for p: Proc do age[p] := x; x := age[next[p]]; end; end;",
+    );
+    // What is left over is overwritten before it is read.
+    proves(
+        1,
+        "rule var q: Proc; begin for p: Proc do q := p; flag[q] := false; end; undefine q; owner := q; end;",
+    );
+    // An outer loop comes to the read after the loop again.
+    doubts(
+        "read later",
+        "rule var q: Proc; begin for k: 0..1 do if !isundefined(q) then owner := q; end;
+           for p: Proc do q := p; end; end; end;",
+    );
+}
+
+#[test]
+fn calls_are_followed() {
+    proves(
+        1,
+        "procedure set(p: Proc; v: boolean); begin flag[p] := v; end;
+         rule for p: Proc do set(p, any); end; end;",
+    );
+    proves(
+        1,
+        "procedure set(var f: boolean); begin f := true; end;
+         rule for p: Proc do set(flag[p]); end; end;",
+    );
+    doubts(
+        "the last pass",
+        "procedure set(var o: Proc; p: Proc); begin o := p; end;
+         rule for p: Proc do set(owner, p); end; end;",
+    );
+    doubts(
+        "calls itself",
+        "procedure down(p: Proc; k: 0..3); begin flag[p] := true; if k > 0 then down(p, k - 1); end; end;
+         rule for p: Proc do down(p, 2); end; end;",
+    );
+}
+
+#[test]
+fn passes_must_not_keep_others_from_running() {
+    proves(
+        1,
+        "function some(): boolean; begin for p: Proc do if flag[p] then return true; end; end; return false; end;
+         rule some() ==> any := true; end;",
+    );
+    doubts(
+        "returns a value",
+        "function first(): Proc; begin for p: Proc do if flag[p] then return p; end; end; return owner; end;
+         rule owner := first(); end;",
+    );
+    doubts(
+        "may fail",
+        "function some(): boolean; begin for p: Proc do if flag[next[p]] then return true; end; end; return false; end;
+         rule some() ==> any := true; end;",
+    );
+    doubts(
+        "effects",
+        "rule for p: Proc do if flag[p] then return; end; done[p] := true; end; end;",
+    );
+    doubts(
+        "abandoned",
+        "rule for p: Proc do assume flag[p]; assert done[p]; end; end;",
+    );
+    proves(
+        1,
+        "rule for p: Proc do assume flag[p]; done[p] := true; end; end;",
+    );
+    proves(
+        1,
+        "rule for p: Proc do assert flag[p]; done[p] := true; end; end;",
+    );
+}
+
+/// Murphi's quantifiers over elements evaluate every operand; these stop as soon as they are
+/// decided, as those of another language may.
+fn stopping_early(interpreter: &Interpreter) -> Interpreter {
+    let mut program = interpreter.program().clone();
+    for id in 0..program.exprs.len() {
+        let Expr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), count, _) = program.exprs[id].0 else {
+            continue;
+        };
+        let Expr::Quantified {
+            quantifier: Quantifier::Count,
+            var,
+            ref domain,
+            body,
+        } = program.exprs[count.index()].0
+        else {
+            continue;
+        };
+        let (quantifier, body) = match (op, program.expr(body)) {
+            (BinaryOp::Eq, Expr::Unary(UnaryOp::Not, body)) => (Quantifier::Forall, *body),
+            _ => (Quantifier::Exists, body),
+        };
+        let domain = domain.clone();
+        program.exprs[id].0 = Expr::Quantified {
+            quantifier,
+            var,
+            domain,
+            body,
+        };
+    }
+    Interpreter::new(program, Limits::default())
+}
+
+#[test]
+fn quantifiers_that_stop_early_must_not_fail_unless_that_decides_them() {
+    let order = |model: &str| {
+        let text = format!("{DECLARATIONS}{model}");
+        Order::of(&stopping_early(&interpreter(&text)))
+    };
+    let proves = |model: &str| {
+        let order = order(model);
+        assert!(order.checks.loops.is_empty(), "{model}: {:?}", order.doubts);
+        assert!(!order.proved.is_empty() && order.refusals.is_empty());
+    };
+    let doubts = |model: &str| {
+        let order = order(model);
+        let mut notes = order.doubts.iter().flatten();
+        assert!(notes.any(|note| note.text.contains("may fail")), "{model}");
+    };
+    doubts("rule exists p: Proc do flag[next[p]] end ==> any := true; end;");
+    doubts("rule forall p: Proc do flag[next[p]] end ==> any := true; end;");
+    proves(
+        "rule exists p: Proc do !isundefined(next[p]) & flag[next[p]] end ==> any := true; end;",
+    );
+    proves("invariant forall p: Proc do flag[next[p]] end;");
+    proves("invariant !exists p: Proc do flag[next[p]] end;");
+    proves("invariant any -> forall p: Proc do flag[next[p]] end;");
+    doubts("invariant exists p: Proc do flag[next[p]] end;");
+    doubts("invariant forall p: Proc do flag[next[p]] end -> any;");
+    doubts("assume forall p: Proc do flag[next[p]] end;");
+    proves("rule for p: Proc do assert forall q: Proc do flag[next[q]] end; end; end;");
+    // The rules never undefine `age`, and all startstates set it.
+    proves("rule exists p: Proc do age[p] = 1 end ==> any := true; end;");
+    doubts(
+        "rule exists p: Proc do age[p] = 1 end ==> any := true; end;
+         ruleset p: Proc do rule undefine age[p]; end; end;",
+    );
+}
+
+#[test]
+fn quantifiers_of_murphi_evaluate_every_operand() {
+    proves(
+        1,
+        "rule exists p: Proc do flag[next[p]] end ==> any := true; end;",
+    );
+    proves(1, "assume forall p: Proc do flag[next[p]] end;");
+    doubts(
+        "`n`",
+        "function next_n(): 0..20; begin n := (n + 1) % 3; return n; end;
+         rule any := exists p: Proc do age[p] = next_n() end; end;",
+    );
+}
+
+#[test]
+fn multisets_take_elements_in_any_order() {
+    let send = "procedure send(dest: Node; src: Proc); var x: Message;
+                begin x.dest := dest; x.src := src; x.n := 0; multisetadd(x, net); end;";
+    proves(
+        1,
+        &format!("{send} rule for p: Proc do send(p, p); end; end;"),
+    );
+    proves(
+        1,
+        "rule for p: Proc do multisetadd(age[p], plain); end; end;",
+    );
+    proves(1, "rule multisetremovepred(k: net, net[k].n = 0); end;");
+    proves(
+        1,
+        "rule multisetcount(k: net, net[k].n = 0) < 2 ==> n := 0; end;",
+    );
+    doubts(
+        "`net",
+        &format!(
+            "{send} rule for p: Proc do if multisetcount(k: net, true) < 2 then send(p, p); end; end; end;"
+        ),
+    );
+    proves(
+        1,
+        &format!(
+            "{send} choose k: net do rule for p: Proc do send(p, net[k].src); end; multisetremove(k, net); end; end;"
+        ),
+    );
+    // The first removal makes room for an insertion of another pass.
+    refuses(
+        "was freed",
+        &format!(
+            "{send} choose k: net do rule for p: Proc do if flag[p] then multisetremove(k, net); else send(p, p); end; end; end; end;"
+        ),
+    );
+}
+
+#[test]
+fn slots_are_used_on_their_own_multiset_while_they_hold_their_element() {
+    proves(
+        0,
+        "ruleset p: Proc do choose k: nets[p] do rule n := nets[p][k].n; multisetremove(k, nets[p]); end; end; end;",
+    );
+    refuses(
+        "slot of another multiset",
+        "ruleset p: Proc; q: Proc do choose k: nets[p] do rule n := nets[q][k].n; end; end; end;",
+    );
+    refuses(
+        "was freed",
+        "choose k: net do choose l: net do rule
+           var x: Message;
+         begin x := net[k]; multisetremove(k, net); multisetremove(l, net); multisetadd(x, net); n := net[l].n; end; end; end;",
+    );
+    proves(
+        0,
+        "choose k: net do rule
+           var x: Message;
+         begin x := net[k]; multisetadd(x, net); n := net[k].n; multisetremove(k, net); end; end;",
+    );
+    refuses(
+        "being gone through",
+        "function add(): boolean; var x: Message; begin x.n := 0; multisetadd(x, net); return true; end;
+         rule multisetremovepred(k: net, net[k].n = 1 & add()); end;",
+    );
+}
+
+#[test]
+fn many_passes_with_effects_are_refused() {
+    let declarations = "type P: scalarset(11); var last: P; a: array [P] of boolean;
+                        startstate for p: P do a[p] := false; end; end;";
+    let order = |model: &str| Order::of(&interpreter(&format!("{declarations}{model}")));
+    let refused = order("rule for p: P do last := p; end; end;");
+    assert!(refused.refusals[0].message.contains("at most 10"));
+    assert_eq!(refused.refusals[0].notes.len(), 1);
+    // Without effects passes are checked one by one.
+    let checked = order(
+        "function some(): boolean; begin for p: P do if a[last] & a[p] then return true; end; end; return false; end;
+         rule some() ==> a[last] := true; end;",
+    );
+    assert!(checked.refusals.is_empty());
+    assert_eq!(checked.checks.loops.len(), 1);
+}
+
+#[test]
+fn startstates_may_do_what_they_like() {
+    let text = "type P: scalarset(3); var last: P; a: array [P] of boolean;
+                startstate for p: P do a[p] := false; last := p; end; end;
+                rule last := last; end;";
+    let order = Order::of(&interpreter(text));
+    assert!(order.checks.loops.is_empty() && order.refusals.is_empty());
+}
+
+#[test]
+fn expressions_are_the_same_in_all_states_of_an_orbit_or_not() {
+    let model = "
+        function count(): 0..3; var k: 0..3; begin k := 0;
+          for p: Proc do if flag[p] then k := k + 1; end; end; return k; end;
+        function first(): 0..3; begin for p: Proc do if flag[p] then return age[p]; end; end; return 0; end;
+        function who(): Proc; begin return owner; end;
+        rule any := true; end;
+        invariant forall p: Proc do !flag[p] end;
+        ruleset p: Proc do cover flag[p]; end;";
+    let interpreter = interpreter(&format!("{DECLARATIONS}{model}"));
+    let of = |item| Order::of_expression(&interpreter, item);
+    let function = |number| of(Item::Function(FunctionId::new(number)));
+    assert!(function(0).is_ok());
+    assert!(function(1).is_err());
+    assert!(function(2).is_err());
+    assert!(of(Item::Property(0)).is_ok());
+    assert!(of(Item::Property(1)).is_err());
+}
