@@ -2,6 +2,7 @@
 //!
 //! - [`agreement`]: two generators of one model, held against each other on every state.
 //! - [`coherence`]: Murphi models of any length.
+//! - [`equivariance`]: whether a program treats interchangeable elements alike, by brute force.
 //! - [`guards`]: random Murphi models whose guards test fields of the state.
 //! - [`random`]: well-typed random programs of the guarded-command language.
 //! - [`oracle`]: a brute-force search that is too simple to be wrong.
@@ -14,6 +15,7 @@ pub mod agreement;
 pub mod coherence;
 pub mod corpus;
 pub mod disk;
+pub mod equivariance;
 pub mod guards;
 pub mod oracle;
 pub mod random;
