@@ -658,7 +658,8 @@ impl<'p> Walk<'p> {
             let activation = frames.iter().find(|it| it.number == *frame);
             let is_referred_to =
                 activation.is_none_or(|it| mentions.is_referred_to(it.item, *local));
-            !is_referred_to && !(*frame == current && changed.contains(local))
+            let is_changed = *frame == current && changed.contains(local);
+            !is_referred_to && !is_changed
         });
         for ((frame, local), spots) in &mut self.env.references {
             if *frame == current && changed.contains(local) {
