@@ -80,8 +80,8 @@ pub fn equivariance(program: &Program, max_states: usize) -> Equivariance {
 /// Everything that a search learns at a state.
 #[derive(Debug)]
 struct Behaviour {
-    /// Rules with the states they lead to.
-    steps: BTreeSet<(u32, Vec<u8>)>,
+    /// Rules with the states they lead to, sorted; one for each instance.
+    steps: Vec<(u32, Vec<u8>)>,
     fired_by_rule: Vec<u64>,
     enabled: u32,
     progress: bool,
@@ -159,23 +159,25 @@ impl Behaviour {
                 "firings {here:?} before and {there:?} after a renaming"
             ));
         }
-        let renamed: BTreeSet<(u32, Vec<u8>)> = (self.steps.iter())
+        let mut renamed: Vec<(u32, Vec<u8>)> = (self.steps.iter())
             .map(|(rule, state)| (*rule, rename(program, renaming, state)))
             .collect();
-        let (rule, _) = renamed.symmetric_difference(&image.steps).next()?;
+        renamed.sort();
+        let mut pairs = renamed.iter().zip(&image.steps);
+        let ((rule, _), _) = pairs.find(|(step, of_image)| step != of_image)?;
         Some(format!(
             "rule {rule} leads elsewhere after the renaming {renaming:?}"
         ))
     }
 }
 
-/// All steps from a state, or the startstates; `out` keeps what else is known of the source.
+/// All steps from a state, or the startstates, sorted; `out` keeps what else is known of the source.
 fn steps(
     expander: &mut dyn Expander,
     from_state: Option<(&Shape, &[u8])>,
     out: &mut Successors,
-) -> BTreeSet<(u32, Vec<u8>)> {
-    let mut steps = BTreeSet::new();
+) -> Vec<(u32, Vec<u8>)> {
+    let mut steps = Vec::new();
     let mut from = Cursor::default();
     out.reset(1);
     loop {
@@ -190,7 +192,10 @@ fn steps(
         steps.extend(found);
         out.drain();
         match flow {
-            Flow::Done => return steps,
+            Flow::Done => {
+                steps.sort();
+                return steps;
+            }
             Flow::Full(cursor) => from = cursor,
             Flow::Stopped => unreachable!("nobody stops it"),
         }

@@ -4,6 +4,7 @@
 //! - [`coherence`]: Murphi models of any length.
 //! - [`equivariance`]: whether a program treats interchangeable elements alike, by brute force.
 //! - [`guards`]: random Murphi models whose guards test fields of the state.
+//! - [`loops`]: random Murphi models rich in loops over interchangeable elements.
 //! - [`random`]: well-typed random programs of the guarded-command language.
 //! - [`oracle`]: a brute-force search that is too simple to be wrong.
 //! - [`renaming`]: states with the elements of scalarsets renamed, by brute force.
@@ -17,6 +18,7 @@ pub mod corpus;
 pub mod disk;
 pub mod equivariance;
 pub mod guards;
+pub mod loops;
 pub mod oracle;
 pub mod random;
 pub mod renaming;
