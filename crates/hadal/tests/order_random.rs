@@ -1,0 +1,286 @@
+//! Random models rich in loops over interchangeable elements: with symmetry they get the verdict
+//! they get without, or none.
+
+use std::collections::BTreeMap;
+
+use hadal_ir::Program;
+use hadal_ir::interp::{Interpreter, Limits};
+use hadal_model::{FaultKind, GoalKind, Model, Stop};
+use hadal_search::{Error, Options, Outcome, Silent, Verdict, ViolationKind};
+use hadal_symmetry::Symmetric;
+use hadal_syntax::{Renderer, Source};
+use hadal_testkit::equivariance::{Equivariance, equivariance};
+use hadal_testkit::loops::model_from_seed;
+use hadal_testkit::oracle;
+
+/// Larger models are skipped: brute force is slow on purpose.
+const MAX_STATES: usize = 5000;
+
+/// What a run says about a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Judgement {
+    /// Everything holds.
+    Verified,
+    /// Something does not.
+    Violated {
+        /// Depth of the first violation of safety; `None` for an unreached goal.
+        depth: Option<usize>,
+    },
+    /// The model is refused before the search.
+    Refused(String),
+    /// The search found that the reduction is not sound.
+    Rejected(String),
+    /// There are too many states.
+    GaveUp,
+    /// The text is not a model.
+    Unloadable(String),
+}
+
+/// What a run says, and on what grounds.
+struct Judged {
+    judgement: Judgement,
+    /// How it was established that elements are treated alike; a row of the table.
+    basis: &'static str,
+}
+
+/// Judges a model: with symmetry by the search, without by brute force.
+fn judge(text: &str, symmetric: bool) -> Judged {
+    let judged = |judgement, basis| Judged { judgement, basis };
+    let (program, symmetry_breaks) = match load(text) {
+        Ok(loaded) => loaded,
+        Err(message) => return judged(Judgement::Unloadable(message), "none"),
+    };
+    let model = Interpreter::new(program.clone(), Limits::default());
+    if !symmetric {
+        return judged(judge_by_brute_force(&model), "none");
+    }
+    if let Some(first) = symmetry_breaks.first() {
+        return judged(Judgement::Refused(first.clone()), "none");
+    }
+    let options = Options {
+        threads: 1,
+        ..Options::default()
+    };
+    let symmetric = Symmetric::new(&model, &program);
+    let judgement = match hadal_search::check(&symmetric, &options, &Stop::new(), &mut Silent) {
+        Ok(outcome) => judge_outcome(&outcome),
+        Err(Error::BrokenSymmetry { rule, message }) => {
+            Judgement::Rejected(format!("{rule}: {message}"))
+        }
+        Err(error @ Error::NoStartstate) => Judgement::Unloadable(error.to_string()),
+        Err(error) => panic!("{error}\n{text}"),
+    };
+    judged(judgement, "sampled")
+}
+
+/// A program, and what in its text tells elements apart.
+fn load(text: &str) -> Result<(Program, Vec<String>), String> {
+    let source = Source::new("random.m", text).map_err(|error| error.to_string())?;
+    let compiled = hadal_murphi::compile(&source, &hadal_murphi::Options::default());
+    let Some(program) = compiled.program else {
+        return Err(Renderer::plain().render_all(&source, &compiled.diagnostics));
+    };
+    if let Err(errors) = hadal_ir::verify::verify(&program) {
+        return Err(format!("malformed: {errors:?}"));
+    }
+    let breaks = compiled.symmetry_breaks.into_iter();
+    Ok((program, breaks.map(|it| it.message).collect()))
+}
+
+fn judge_outcome(outcome: &Outcome) -> Judgement {
+    let is_safety = |kind| !matches!(kind, ViolationKind::Cover | ViolationKind::Liveness);
+    let mut violations = outcome.violations.iter();
+    let least = violations.find(|violation| is_safety(violation.kind));
+    match (outcome.verdict, least) {
+        (Verdict::Verified, _) => Judgement::Verified,
+        (Verdict::Incomplete, _) => Judgement::GaveUp,
+        (Verdict::Violated, Some(least))
+            if least.kind == ViolationKind::Fault(FaultKind::OrderDependence) =>
+        {
+            Judgement::Rejected(format!("{}: {}", least.name, least.message))
+        }
+        (Verdict::Violated, least) => Judgement::Violated {
+            depth: least.map(|violation| violation.depth as usize),
+        },
+    }
+}
+
+fn judge_by_brute_force(model: &dyn Model) -> Judgement {
+    let options = oracle::Options {
+        max_states: MAX_STATES,
+        ..oracle::Options::default()
+    };
+    let report = oracle::search(model, &options);
+    if let Some(violation) = &report.violation {
+        return Judgement::Violated {
+            depth: Some(violation.depth),
+        };
+    }
+    if report.gave_up {
+        return Judgement::GaveUp;
+    }
+    if report.states.is_empty() {
+        return Judgement::Unloadable(Error::NoStartstate.to_string());
+    }
+    let mut covers = (model.shape().goals.iter().zip(&report.goal_hits))
+        .filter(|(goal, _)| goal.kind != GoalKind::Liveness);
+    if covers.any(|(_, n_hits)| *n_hits == 0) || !report.unreachable_goals.is_empty() {
+        return Judgement::Violated { depth: None };
+    }
+    Judgement::Verified
+}
+
+/// What became of a seed.
+struct Seed {
+    number: u64,
+    innocent: bool,
+    text: String,
+    off: Judgement,
+    full: Judged,
+}
+
+impl Seed {
+    fn new(number: u64) -> Self {
+        let model = model_from_seed(number);
+        Seed {
+            number,
+            innocent: model.innocent,
+            off: judge(&model.text, false).judgement,
+            full: judge(&model.text, true),
+            text: model.text,
+        }
+    }
+
+    /// Whether symmetry gives a verdict, and another one than brute force.
+    fn differs(&self) -> bool {
+        match (&self.full.judgement, &self.off) {
+            (Judgement::Refused(_) | Judgement::Rejected(_), _) => false,
+            (_, Judgement::GaveUp) => false,
+            (full, off) => full != off,
+        }
+    }
+
+    fn is_turned_down(&self) -> bool {
+        let full = &self.full.judgement;
+        matches!(full, Judgement::Refused(_) | Judgement::Rejected(_))
+    }
+
+    /// The row of the table that the seed counts for.
+    fn row(&self) -> &'static str {
+        match (&self.full.judgement, &self.off) {
+            (Judgement::Unloadable(_), _) | (_, Judgement::Unloadable(_)) => "not loaded",
+            (_, Judgement::GaveUp) | (Judgement::GaveUp, _) => "skipped, too many states",
+            (Judgement::Refused(_), _) => "refused before the search",
+            (Judgement::Rejected(_), _) => "rejected while searching",
+            _ => self.full.basis,
+        }
+    }
+}
+
+/// Fails with everything about the first of some seeds.
+#[track_caller]
+fn assert_none(what: &str, seeds: &[Seed]) {
+    if let Some(first) = seeds.first() {
+        let numbers: Vec<u64> = seeds.iter().map(|seed| seed.number).collect();
+        panic!(
+            "{what}: seeds {numbers:?}; seed {}: {:?} without symmetry, {:?} with it\n{}",
+            first.number, first.off, first.full.judgement, first.text
+        );
+    }
+}
+
+#[test]
+fn no_verdict_differs() {
+    let seeds = (0..300).map(Seed::new);
+    let wrong: Vec<Seed> = seeds.filter(Seed::differs).collect();
+    assert_none("another verdict", &wrong);
+}
+
+#[test]
+fn innocent_models_are_judged() {
+    let seeds = (300..600).map(Seed::new).filter(|seed| seed.innocent);
+    let (turned_down, judged): (Vec<Seed>, Vec<Seed>) = seeds.partition(Seed::is_turned_down);
+    assert!(judged.len() > 90, "only {} were judged", judged.len());
+    let wrong: Vec<Seed> = judged.into_iter().filter(Seed::differs).collect();
+    assert_none("another verdict", &wrong);
+    if turned_down.len() * 20 > 100 {
+        assert_none("more than 5 of 100 are turned down", &turned_down);
+    }
+}
+
+/// The generator is worth its time: nearly all models load and are small, the innocent ones are so
+/// by brute force, and many of the others are not.
+#[test]
+fn models_are_what_they_are_made_for() {
+    let (mut n_innocent, mut n_wild, mut n_broken, mut n_violated, mut n_lost) = (0, 0, 0, 0, 0);
+    for number in 0..300 {
+        let model = model_from_seed(number);
+        let program = match (load(&model.text), judge(&model.text, false).judgement) {
+            (Ok((program, _)), Judgement::Verified) => program,
+            (Ok((program, _)), Judgement::Violated { .. }) => {
+                n_violated += 1;
+                program
+            }
+            _ => {
+                n_lost += 1;
+                continue;
+            }
+        };
+        let found = equivariance(&program, 4 * MAX_STATES);
+        let is_broken = matches!(found, Equivariance::Broken(_));
+        if model.innocent {
+            assert!(!is_broken, "seed {number}: {found:?}\n{}", model.text);
+            n_innocent += 1;
+        } else {
+            n_wild += 1;
+            n_broken += u32::from(is_broken);
+        }
+    }
+    assert!(n_lost <= 9, "{n_lost} of 300 cannot be used");
+    assert!(n_innocent >= 80, "only {n_innocent} are innocent");
+    assert!(n_broken * 2 > n_wild, "{n_broken} of {n_wild} depend");
+    let share = 60..=180;
+    assert!(share.contains(&n_violated), "{n_violated} are violated");
+}
+
+/// Many more seeds, with a table of what became of them.
+#[test]
+#[ignore = "takes some minutes"]
+fn no_verdict_differs_in_20000_models() {
+    let mut table: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    let (mut false_alarms, mut others) = ([0; 2], [0; 2]);
+    let (mut n_innocent, mut wrong, mut turned_down) = (0, Vec::new(), Vec::new());
+    for number in 0..20_000 {
+        let seed = Seed::new(number);
+        let class = usize::from(seed.innocent);
+        n_innocent += class;
+        table.entry(seed.row()).or_default()[class] += 1;
+        if (seed.innocent || seed.is_turned_down())
+            && let Ok((program, _)) = load(&seed.text)
+        {
+            let found = equivariance(&program, 4 * MAX_STATES);
+            let is_broken = matches!(found, Equivariance::Broken(_));
+            assert!(!seed.innocent || !is_broken, "seed {number}: {found:?}");
+            false_alarms[class] += u64::from(seed.is_turned_down() && !is_broken);
+        }
+        if seed.differs() {
+            others[class] += 1;
+            wrong.push(seed);
+        } else if seed.innocent && seed.is_turned_down() {
+            turned_down.push(seed);
+        }
+    }
+    table.insert("turned down, yet symmetric", false_alarms);
+    table.insert("another verdict", others);
+    println!("{:30}{:>10}{:>10}", "", "all", "innocent");
+    for (row, [wild, innocent]) in &table {
+        println!("{row:30}{:>10}{innocent:>10}", wild + innocent);
+    }
+    assert_none("another verdict", &wrong);
+    if turned_down.len() * 20 > n_innocent {
+        assert_none(
+            "more than 5 % of the innocent are turned down",
+            &turned_down,
+        );
+    }
+}
