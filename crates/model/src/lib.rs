@@ -66,7 +66,8 @@ pub trait Expander: Send {
     /// Writes the successors of `block` from `from` on.
     ///
     /// Successors of one state come in one fixed order, and states in the order of the block.
-    /// A fault ends the expansion of its state, not that of the block.
+    /// A fault ends its firing only: other instances of rules still fire, so that which successors
+    /// a state has does not depend on the order of instances.
     /// After [`Flow::Full`] the caller takes what is in `out`, calls [`Successors::drain`] and goes
     /// on from the cursor with the same block.
     fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow;

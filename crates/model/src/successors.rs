@@ -54,7 +54,7 @@ pub struct Source {
     pub written: u32,
     /// Whether some firing led to a state other than the source itself.
     pub progress: bool,
-    /// What ended the expansion, if something did.
+    /// The first fault of a guard, a body or an assumption.
     pub fault: Option<Box<Fault>>,
 }
 
@@ -197,8 +197,14 @@ impl Successors {
         self.goal_hits[goal as usize] += 1;
     }
 
-    /// Records what ended the expansion of `source`.
-    pub fn set_fault(&mut self, source: u32, fault: Fault) {
+    /// Records a fault at `source`; the first one stays.
+    pub fn add_fault(&mut self, source: u32, fault: Fault) {
+        let entry = &mut self.sources[source as usize];
+        entry.fault.get_or_insert_with(|| Box::new(fault));
+    }
+
+    /// Records a fault at `source` in place of what was recorded before.
+    pub fn replace_fault(&mut self, source: u32, fault: Fault) {
         self.sources[source as usize].fault = Some(Box::new(fault));
     }
 

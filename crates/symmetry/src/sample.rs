@@ -36,6 +36,8 @@ const FIRST_STATES: usize = 64;
 const FIRST_RENAMINGS: u64 = 3;
 /// Successors that may be generated for these; a large model must not wait for its check.
 const FIRST_SUCCESSORS: u64 = 50_000;
+/// Elements of a scalarset beyond these keep their names in the sample.
+const MAX_ELEMENTS: u32 = 4096;
 /// Bytes of successors held at a time.
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -326,7 +328,7 @@ impl<'a> Sampler<'a> {
             let mut exchanges = Vec::new();
             let scalarsets = &self.canonicaliser.types().scalarsets;
             for (scalarset, declared) in scalarsets.iter().enumerate() {
-                for a in 1..declared.size {
+                for a in 1..declared.size.min(MAX_ELEMENTS) {
                     let b = below(a + 1);
                     if a != b {
                         exchanges.push(Exchange { scalarset, a, b });
@@ -346,7 +348,9 @@ impl<'a> Sampler<'a> {
     fn renaming(&self, exchanges: impl IntoIterator<Item = Exchange>) -> Permutation {
         let scalarsets = &self.canonicaliser.types().scalarsets;
         // By name, the element that has it by now.
-        let elements = scalarsets.iter().map(|it| (0..it.size).collect());
+        let elements = scalarsets
+            .iter()
+            .map(|it| (0..it.size.min(MAX_ELEMENTS)).collect());
         let mut elements: Vec<Vec<u32>> = elements.collect();
         for Exchange { scalarset, a, b } in exchanges {
             elements[scalarset].swap(a as usize, b as usize);

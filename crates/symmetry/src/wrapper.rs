@@ -267,7 +267,7 @@ impl SymmetricExpander<'_> {
             }
         }
         for (position, fault) in found {
-            out.set_fault(position, fault);
+            out.replace_fault(position, fault);
         }
         Ok(flow)
     }

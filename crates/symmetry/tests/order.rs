@@ -383,7 +383,7 @@ fn slots_are_used_on_their_own_multiset_while_they_hold_their_element() {
         "ruleset p: Proc do choose k: nets[p] do rule n := nets[p][k].n; multisetremove(k, nets[p]); end; end; end;",
     );
     refuses(
-        "slot of another multiset",
+        "on another multiset",
         "ruleset p: Proc; q: Proc do choose k: nets[p] do rule n := nets[q][k].n; end; end; end;",
     );
     refuses(
@@ -399,7 +399,7 @@ fn slots_are_used_on_their_own_multiset_while_they_hold_their_element() {
          begin x := net[k]; multisetadd(x, net); n := net[k].n; multisetremove(k, net); end; end;",
     );
     refuses(
-        "being gone through",
+        "runs over",
         "function add(): boolean; var x: Message; begin x.n := 0; multisetadd(x, net); return true; end;
          rule multisetremovepred(k: net, net[k].n = 1 & add()); end;",
     );

@@ -180,7 +180,7 @@ impl Expander for ToyExpander<'_> {
                         out.push(source, rule, &pack(after));
                     }
                 }
-                Err(fault) => out.set_fault(source, fault),
+                Err(fault) => out.add_fault(source, fault),
             }
             first = 0;
         }

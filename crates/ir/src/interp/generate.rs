@@ -3,7 +3,9 @@
 //! All ways to fire rules (filling a buffer, describing one step) go through one loop,
 //! [`Generator::fire_rules`], with a [`Sink`] that says what to do with what happens.
 
-use hadal_model::{Cursor, Expander, Failure, Fault, Flow, Phase, States, Step, Stop, Successors};
+use hadal_model::{
+    Cursor, Expander, Failure, Fault, Flow, Phase, States, Step, Stop, Stopped, Successors,
+};
 
 use super::Limits;
 use super::instances::{self, Odometer};
@@ -29,12 +31,21 @@ trait Sink {
     fn fired(&mut self, rule: u32, progress: bool, covered: &[u32]);
     /// A successor. `true` ends the expansion.
     fn successor(&mut self, rule: u32, state: &[u8]) -> bool;
+    /// An instance could not be evaluated.
+    fn fault(&mut self, fault: Fault);
 }
 
 /// How the firing of rules ended, if not by a fault or a stop.
 enum Fired {
     All,
     NoRoom { rule: u32, instance: u64 },
+    Ended,
+}
+
+/// What became of an instance that did not fail.
+enum Firing {
+    Done,
+    NoRoom,
     Ended,
 }
 
@@ -71,7 +82,7 @@ impl<'p> Generator<'p> {
         first: u32,
         first_instance: u64,
         sink: &mut dyn Sink,
-    ) -> Result<Fired, Ended> {
+    ) -> Result<Fired, Stopped> {
         let code = self.code;
         self.machine.load_state(source);
         let mut priority = None;
@@ -83,57 +94,77 @@ impl<'p> Generator<'p> {
                 break;
             }
             priority = Some(rule.priority);
-            let frame = &code.rule_frames[number as usize];
-            let subject = Subject {
-                phase: Phase::Guard,
-                name: &rule.name,
-                frame: &rule.frame,
-                params: &rule.params,
-            };
             let instance = if position == first { first_instance } else { 0 };
             self.odometer.set(&code.program, &rule.params, instance);
             while !self.odometer.done {
-                self.machine.open_frame(frame, &rule.frame);
                 if self.stopped_between_instances() {
-                    return Err(Ended::Stopped);
+                    return Err(Stopped);
                 }
-                if !self.bind(&rule.params, subject)? || !self.condition(&rule.guard, subject)? {
-                    self.odometer.advance();
-                    continue;
-                }
-                if !sink.has_room() {
-                    return Ok(Fired::NoRoom {
-                        rule: position,
-                        instance: self.odometer.instance,
-                    });
-                }
-                sink.enabled();
-                let body = Subject {
-                    phase: Phase::Body,
-                    ..subject
-                };
-                // The body's locals start undefined, whatever the guard's prologue left there.
-                self.machine.open_frame(frame, &rule.frame);
-                self.bind(&rule.params, subject)?;
-                self.machine.forget_effects();
-                match self.machine.run_body(&rule.body) {
-                    Ok(()) => {
-                        self.machine.normalise_bags();
-                        let progress = self.machine.state() != source;
-                        sink.fired(number, progress, &self.machine.covered);
-                        let ends = self.assumed()? && sink.successor(number, self.machine.state());
-                        if ends {
-                            return Ok(Fired::Ended);
-                        }
+                match self.fire(source, number, sink) {
+                    Ok(Firing::Done) => {}
+                    Ok(Firing::NoRoom) => {
+                        return Ok(Fired::NoRoom {
+                            rule: position,
+                            instance: self.odometer.instance,
+                        });
                     }
-                    Err(Halt::Abandoned) => {}
-                    Err(halt) => return Err(self.ended(halt, body)),
+                    Ok(Firing::Ended) => return Ok(Fired::Ended),
+                    // Which instance comes first may be a matter of names, so one that fails must
+                    // not keep others from firing.
+                    Err(Ended::Fault(fault)) => {
+                        sink.fault(fault);
+                        self.machine.load_state(source);
+                    }
+                    Err(Ended::Stopped) => return Err(Stopped),
                 }
-                self.machine.load_state(source);
                 self.odometer.advance();
             }
         }
         Ok(Fired::All)
+    }
+
+    /// Fires the current instance of a rule on the state in memory, which is `source` again
+    /// afterwards.
+    fn fire(&mut self, source: &[u8], number: u32, sink: &mut dyn Sink) -> Result<Firing, Ended> {
+        let code = self.code;
+        let rule = &code.program.rules[number as usize];
+        let frame = &code.rule_frames[number as usize];
+        let subject = Subject {
+            phase: Phase::Guard,
+            name: &rule.name,
+            frame: &rule.frame,
+            params: &rule.params,
+        };
+        self.machine.open_frame(frame, &rule.frame);
+        if !self.bind(&rule.params, subject)? || !self.condition(&rule.guard, subject)? {
+            return Ok(Firing::Done);
+        }
+        if !sink.has_room() {
+            return Ok(Firing::NoRoom);
+        }
+        sink.enabled();
+        let body = Subject {
+            phase: Phase::Body,
+            ..subject
+        };
+        // The body's locals start undefined, whatever the guard's prologue left there.
+        self.machine.open_frame(frame, &rule.frame);
+        self.bind(&rule.params, subject)?;
+        self.machine.forget_effects();
+        match self.machine.run_body(&rule.body) {
+            Ok(()) => {
+                self.machine.normalise_bags();
+                let progress = self.machine.state() != source;
+                sink.fired(number, progress, &self.machine.covered);
+                if self.assumed()? && sink.successor(number, self.machine.state()) {
+                    return Ok(Firing::Ended);
+                }
+            }
+            Err(Halt::Abandoned) => {}
+            Err(halt) => return Err(self.ended(halt, body)),
+        }
+        self.machine.load_state(source);
+        Ok(Firing::Done)
     }
 
     /// A ruleset over a huge range must be interruptible even if its guard has no loop.
@@ -326,10 +357,10 @@ impl<'p> Generator<'p> {
         };
         self.machine.output = Some(String::new());
         let fired = match parent {
-            Some(parent) => self.fire_rules(parent, 0, 0, &mut sink),
-            None => self.run_starts(0, 0, &mut sink),
+            Some(parent) => self.fire_rules(parent, 0, 0, &mut sink).ok(),
+            None => self.run_starts(0, 0, &mut sink).ok(),
         };
-        if !matches!(fired, Ok(Fired::Ended)) {
+        if !matches!(fired, Some(Fired::Ended)) {
             return None;
         }
         let program = &self.code.program;
@@ -388,6 +419,10 @@ impl Sink for Buffer<'_> {
         self.out.push(self.source, rule, state);
         false
     }
+
+    fn fault(&mut self, fault: Fault) {
+        self.out.add_fault(self.source, fault);
+    }
 }
 
 /// Looks for the successor of a certain index.
@@ -420,6 +455,8 @@ impl Sink for Finder {
         self.left -= 1;
         false
     }
+
+    fn fault(&mut self, _fault: Fault) {}
 }
 
 impl Expander for Generator<'_> {
@@ -440,7 +477,7 @@ impl Expander for Generator<'_> {
             Ok(_) => Flow::Done,
             Err(Ended::Stopped) => Flow::Stopped,
             Err(Ended::Fault(fault)) => {
-                out.set_fault(0, fault);
+                out.add_fault(0, fault);
                 Flow::Done
             }
         }
@@ -467,8 +504,7 @@ impl Expander for Generator<'_> {
                     });
                 }
                 Ok(_) => {}
-                Err(Ended::Stopped) => return Flow::Stopped,
-                Err(Ended::Fault(fault)) => out.set_fault(source, fault),
+                Err(Stopped) => return Flow::Stopped,
             }
             (first, first_instance) = (0, 0);
         }

@@ -230,7 +230,7 @@ impl GraphExpander<'_> {
                         None => (format!("start {rule}"), Phase::Start),
                         Some(_) => (format!("rule {rule}"), Phase::Body),
                     };
-                    out.set_fault(source, graph.fault(kind, name, phase));
+                    out.add_fault(source, graph.fault(kind, name, phase));
                     break;
                 }
             }

@@ -564,8 +564,8 @@ impl<'p> Walk<'p> {
         if !is_own {
             self.breaks(
                 site,
-                "this may be the slot of another multiset than the one it was chosen from; \
-                 where an element stands there depends on the names of elements",
+                "this slot may be used on another multiset than the one it was chosen from; \
+                 which element it holds there depends on the order of elements",
             );
         }
     }

@@ -643,7 +643,8 @@ impl<'p> Walk<'p> {
             if access.update == Some(Update::Insert)
                 && slots.iter().any(|slot| slot.meets(&access.spot))
             {
-                let message = "this adds to a multiset whose elements are being gone through";
+                let message = "this adds to the multiset that the loop runs over, so whether the loop meets the new \
+                     element depends on the order of elements";
                 self.breaks(access.site, message);
             }
         }

@@ -81,7 +81,7 @@ impl Expander for Counting<'_> {
     fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow {
         let state = block.get(0);
         if self.0.faulty.is_some_and(|faulty| faulty == state) {
-            out.set_fault(
+            out.add_fault(
                 0,
                 Fault {
                     kind: FaultKind::Error,
