@@ -760,6 +760,31 @@ ruleset p: Proc do rule \"mark\" !isundefined(winner) & winner = p ==> seen[p] :
     assert!(run.stderr.contains("clear"), "{}", run.stderr);
 }
 
+/// Which successors a state has must not depend on which instance fails first: a path through such
+/// a state would not replay under other names.
+#[test]
+fn violations_behind_a_fault_replay_under_symmetry() {
+    let text = "type Proc: scalarset(3);
+var at: array [Proc] of 0..2; bad: Proc; n: 0..5;
+startstate for p: Proc do at[p] := 0 end; undefine bad; n := 0 end;
+ruleset p: Proc do
+  rule \"mark\" isundefined(bad) ==> bad := p end;
+  rule \"step\" !isundefined(bad) ==>
+    if p = bad then error \"bad steps\" end;
+    at[p] := 1; n := n + 1; undefine bad end;
+end;
+invariant \"n\" n < 2;";
+    for symmetry in ["full", "off"] {
+        let run = check_text(text, &["--max-errors", "5", "--symmetry", symmetry]);
+        let told = format!("{}{}", run.stdout, run.stderr);
+        assert_eq!(run.code, 1, "{told}");
+        assert!(told.contains("violated: 3 violations"), "{told}");
+        for depth in ["after 1 step", "after 4 steps", "after 11 steps"] {
+            assert!(told.contains(depth), "{told}");
+        }
+    }
+}
+
 /// What depends on the order of interchangeable elements must not hide in the state that is kept.
 #[test]
 fn symmetry_hides_no_undefined_read_behind_a_quantifier() {

@@ -6,6 +6,7 @@ use hadal_ir::interp::{Interpreter, Limits};
 use hadal_model::{GoalKind, Model, Stop};
 use hadal_search::{Deadlock, Error, Options, Outcome, Silent, Verdict, ViolationKind, trace};
 use hadal_symmetry::Symmetric;
+use hadal_symmetry::order::Order;
 use hadal_testkit::oracle::{self, Report};
 use hadal_testkit::random::{Config, program_from_seed};
 use hadal_testkit::renaming::{rename, renamings};
@@ -160,7 +161,12 @@ fn symmetry_changes_no_verdict() {
             threads: 2,
             ..Options::default()
         };
-        let symmetric = Symmetric::trusting(&plain, &program);
+        let order = Order::of(&plain);
+        let symmetric = match Symmetric::new(&plain, interpreter(&program), &order) {
+            Ok(symmetric) => symmetric,
+            // These programs use slots by their numbers, which the analysis does not accept.
+            Err(_) => continue,
+        };
         let found = match hadal_search::check(&symmetric, &options, &Stop::new(), &mut Silent) {
             Ok(outcome) => outcome,
             // Nothing is left to search, or the startstates are not symmetric enough for goals.

@@ -112,6 +112,7 @@ fn writes_to_places_of_other_elements_are_not() {
 
 #[test]
 fn updates_that_commute_are_independent() {
+    proves(1, "rule for p: Proc do any := flag[p] | any; end; end;");
     proves(
         1,
         "rule for p: Proc do if flag[p] then n := n + 1; end; end; end;",
@@ -142,6 +143,11 @@ fn updates_that_commute_are_independent() {
 
 #[test]
 fn updates_that_do_not_commute_are_not() {
+    // Whether an undefined flag is read depends on the passes before.
+    doubts(
+        "`any`",
+        "rule for p: Proc do any := flag[p] | any; end; end; rule undefine any; end;",
+    );
     doubts(
         "`m`",
         "rule for p: Proc do if flag[p] then m := m + 1; else m := m - 1; end; end; end;",
@@ -177,7 +183,7 @@ fn locals_are_private_to_a_pass_that_assigns_them_first() {
         "rule var x: Message; begin for p: Proc do x.dest := p; x.src := p; x.n := 1; multisetadd(x, net); end; end;",
     );
     doubts(
-        "read later",
+        "read after the loop",
         "rule var q: Proc; begin for p: Proc do if flag[p] then q := p; end; end; owner := q; end;",
     );
     doubts(
@@ -191,7 +197,7 @@ fn locals_are_private_to_a_pass_that_assigns_them_first() {
     );
     // An outer loop comes to the read after the loop again.
     doubts(
-        "read later",
+        "read after the loop",
         "rule var q: Proc; begin for k: 0..1 do if !isundefined(q) then owner := q; end;
            for p: Proc do q := p; end; end; end;",
     );

@@ -1,54 +1,54 @@
-//! What is known at one point of an item.
+//! The facts that hold at one point of an item.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use hadal_ir::{LocalId, Place};
 
 use super::label::Label;
-use super::spot::{FrameNo, LocalPath, LoopNo, Spot, What};
+use super::spot::{FrameNo, LocalPath, LoopNo, Spot, Symbol};
 
-/// What is known of a value.
+/// An abstract value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Value {
-    pub(super) what: What,
+    pub(super) symbol: Symbol,
     pub(super) label: Label,
     pub(super) is_defined: bool,
     /// Least and greatest integer, where known.
     pub(super) range: Option<(i128, i128)>,
 }
 
-/// What is known where the walk has come to. What is not known is not there.
+/// The facts at the point the walk has reached. A missing entry means that nothing is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Env {
-    /// Whether the point cannot be reached.
+    /// Whether the point is unreachable.
     pub(super) is_dead: bool,
-    /// What locals of simple type hold.
+    /// The values of locals of simple type.
     pub(super) values: HashMap<(FrameNo, LocalId), Value>,
-    /// What references refer to.
+    /// The possible targets of references.
     pub(super) references: HashMap<(FrameNo, LocalId), Vec<Spot>>,
-    /// For each loop around this point, what the pass has assigned for certain.
+    /// For each enclosing loop, outermost first, the locals that the pass has definitely assigned.
     pub(super) assigned: Vec<HashSet<LocalPath>>,
-    /// Locals that hold something of the last pass of a loop.
-    pub(super) left_over: BTreeMap<LocalPath, BTreeSet<LoopNo>>,
-    /// Slots of multisets that are held: by parameters and by loops over them.
-    pub(super) slots: HashMap<What, HeldSlot>,
-    /// Places that hold a value, as conditions have shown.
+    /// Locals whose value is that of the last pass of some loops.
+    pub(super) last_values: BTreeMap<LocalPath, BTreeSet<LoopNo>>,
+    /// Slots of multisets whose numbers are held by parameters or loop variables.
+    pub(super) slots: HashMap<Symbol, HeldSlot>,
+    /// Places that conditions have shown to be defined.
     pub(super) facts: Vec<(FrameNo, Place)>,
 }
 
-/// A slot of a multiset whose number a parameter or loop variable holds.
+/// A slot of a multiset whose number is held by a parameter or loop variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HeldSlot {
-    /// The multiset; `None` before a loop has shown it.
+    /// The multiset; `None` until the loop over it first uses the slot.
     pub(super) bag: Option<Bag>,
-    /// Whether it may have been freed since.
+    /// Whether the slot may have been freed.
     pub(super) is_freed: bool,
-    /// Whether another element may have come into it since: which one is a matter of order.
+    /// Whether the slot may hold another element by now; which one depends on the order of insertions.
     pub(super) is_stale: bool,
 }
 
 impl HeldSlot {
-    /// A slot that is in use.
+    /// A slot that holds its element.
     pub(super) fn new(bag: Option<Bag>) -> Self {
         HeldSlot {
             bag,
@@ -62,15 +62,15 @@ impl HeldSlot {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bag {
     pub(super) spot: Spot,
-    /// As it is written, and in which activation.
+    /// How it is written, and in which activation.
     pub(super) place: (FrameNo, Place),
-    /// What finding it reads: where that has changed, the same words mean another multiset.
+    /// What its indices read: once that changes, the same text denotes another multiset.
     pub(super) depends_on: Vec<Spot>,
     pub(super) has_changed: bool,
 }
 
 impl Env {
-    /// What is known where two ways meet.
+    /// Keeps what holds on both of two paths.
     pub(super) fn join(&mut self, other: &Env) {
         if other.is_dead {
             return;
@@ -104,8 +104,8 @@ impl Env {
         for (own, theirs) in self.assigned.iter_mut().zip(&other.assigned) {
             own.retain(|path| theirs.contains(path));
         }
-        for (path, loops) in &other.left_over {
-            self.left_over
+        for (path, loops) in &other.last_values {
+            self.last_values
                 .entry(path.clone())
                 .or_default()
                 .extend(loops);
@@ -122,11 +122,11 @@ impl Env {
         self.facts.retain(|fact| other.facts.contains(fact));
     }
 
-    /// Forgets an activation and those inside it.
+    /// Drops the facts about an activation and those it entered.
     pub(super) fn forget_frames_from(&mut self, first: FrameNo) {
         self.values.retain(|local, _| local.0 < first);
         self.references.retain(|local, _| local.0 < first);
-        self.left_over.retain(|path, _| path.frame < first);
+        self.last_values.retain(|path, _| path.frame < first);
         self.facts.retain(|fact| fact.0 < first);
         for assigned in &mut self.assigned {
             assigned.retain(|path| path.frame < first);

@@ -1,29 +1,27 @@
-//! Expressions: what they read, whether they can fail, and what is known of their values.
+//! Expressions: what they read, whether they can fault, and their abstract values.
 
 use std::collections::BTreeSet;
 
 use hadal_ir::{
-    BinaryOp, By, Domain, Expr, ExprId, LocalId, Place, Projection, Quantifier, Root, SiteId, Type,
-    UnaryOp,
+    BinaryOp, By, Domain, Expr, ExprId, LocalId, Place, Quantifier, Root, SiteId, UnaryOp,
 };
 
-use super::env::{Bag, HeldSlot, Value};
-use hadal_ir::walk::Mention;
+use super::env::Value;
 
 use super::label::{Label, same_meaning};
 use super::mentions::same_place;
 use super::passes::Kind;
-use super::spot::{Base, Spot, Step, What};
+use super::spot::{Base, Spot, Symbol};
 use super::walk::{Walk, either};
 
-/// What the outcome of a condition is for.
+/// Which outcomes of a condition have to be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Truth {
-    /// True, false and failed are three different outcomes.
+    /// True, false and fault are three different outcomes.
     Exact,
-    /// False is as bad as failed.
+    /// False and fault mean the same, as in an invariant or assertion.
     FalseIsFault,
-    /// True is as bad as failed.
+    /// True and fault mean the same: under a negation.
     TrueIsFault,
 }
 
@@ -43,7 +41,7 @@ impl<'p> Walk<'p> {
         self.truth(id, Truth::Exact)
     }
 
-    /// Evaluates an expression whose outcome is for `truth`.
+    /// Evaluates an expression of whose outcomes those of `truth` are told apart.
     pub(super) fn truth(&mut self, id: ExprId, truth: Truth) -> Value {
         let site = self.program.expr_site(id);
         if !self.charge() {
@@ -53,7 +51,7 @@ impl<'p> Walk<'p> {
             Expr::Int(value) => literal(*value),
             Expr::Bool(value) => literal(i64::from(*value)),
             Expr::Undefined => Value {
-                what: What::Undefined,
+                symbol: Symbol::Undefined,
                 label: Label::none(),
                 is_defined: false,
                 range: None,
@@ -141,7 +139,8 @@ impl<'p> Walk<'p> {
                     })
                 };
                 let range = value.range.and_then(image);
-                if range.is_none() && value.what != What::Undefined && !covers(map, value.range) {
+                if range.is_none() && value.symbol != Symbol::Undefined && !covers(map, value.range)
+                {
                     self.fault(site);
                 }
                 let least = segments.clone().map(|it| i128::from(it.to)).min();
@@ -150,10 +149,11 @@ impl<'p> Walk<'p> {
                     .map(|it| i128::from(it.to) + i128::from(it.hi) - i128::from(it.lo))
                     .max();
                 Value {
-                    what: match (value.what, range) {
-                        (What::Const(_), Some((image, _))) => What::Const(image as i64),
-                        (What::Const(_), None) => What::Any,
-                        (what, _) => what,
+                    symbol: match (value.symbol, range) {
+                        (Symbol::Const(_), Some((image, _))) => Symbol::Const(image as i64),
+                        (Symbol::Const(_), None) => Symbol::Any,
+                        (symbol, _) if is_injective(map) => symbol,
+                        _ => Symbol::Any,
                     },
                     label,
                     range: range.or(least.zip(greatest)),
@@ -198,7 +198,7 @@ impl<'p> Walk<'p> {
         value
     }
 
-    /// Whether a place holds a value for certain.
+    /// Whether a place is definitely defined.
     pub(super) fn is_defined(&self, place: &Place) -> bool {
         let (frame, program) = (self.frame(), self.program);
         let is_shown =
@@ -225,7 +225,7 @@ impl<'p> Walk<'p> {
 
     /// `And` or `Or`: stops at the first operand that decides.
     fn sequence(&mut self, parts: &[ExprId], is_and: bool, truth: Truth) -> Value {
-        // Where the operand that ends it early is as bad as a fault, so is a fault of any of them.
+        // Where deciding early means the same as a fault, each operand may do either.
         let inherits = match is_and {
             true => truth == Truth::FalseIsFault,
             false => truth == Truth::TrueIsFault,
@@ -238,8 +238,7 @@ impl<'p> Walk<'p> {
             } else {
                 Truth::Exact
             };
-            // Later operands may not be reached; what they do, if they can do anything, may not
-            // be done.
+            // Later operands are evaluated conditionally, which matters if they have effects.
             if number > 0 && self.mentions.has_call(*part) {
                 let mut before = self.env.clone();
                 self.truth(*part, inner);
@@ -254,12 +253,12 @@ impl<'p> Walk<'p> {
         computed(Some((0, 1)))
     }
 
-    /// Forgets what was shown since, and keeps what has been true all the time.
+    /// Drops facts established since `facts` was taken, keeping those that still hold.
     pub(super) fn keep_facts(&mut self, facts: &[(u32, Place)]) {
         self.env.facts.retain(|fact| facts.contains(fact));
     }
 
-    /// Takes up what is known after a condition had this outcome.
+    /// Adds what follows from the outcome of a condition.
     pub(super) fn learn(&mut self, id: ExprId, outcome: bool) {
         match (self.program.expr(id), outcome) {
             (Expr::IsUndefined(place), false) => {
@@ -337,7 +336,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// The result of an operation, which fails outside the range of integers.
+    /// The result of an operation; a fault outside the range of integers.
     fn result(&mut self, range: Option<(i128, i128)>, site: SiteId) -> Value {
         let arithmetic = self.program.arithmetic;
         let (min, max) = (i128::from(arithmetic.min), i128::from(arithmetic.max));
@@ -421,203 +420,6 @@ impl<'p> Walk<'p> {
             }
         }
     }
-
-    /// The places that a place may be. Finding them is evaluated.
-    pub(super) fn resolve(&mut self, place: &'p Place, site: SiteId) -> Vec<Spot> {
-        let frame = self.frame();
-        let mut spots = match &place.root {
-            Root::Var(var) => vec![Spot {
-                base: Base::Var(*var),
-                path: Vec::new(),
-                ty: self.program.var(*var).ty,
-            }],
-            Root::Local(local) => {
-                let kind = self.current().frame.local(*local).kind;
-                match kind {
-                    hadal_ir::LocalKind::Value(ty) => vec![Spot {
-                        base: Base::Local(frame, *local),
-                        path: Vec::new(),
-                        ty,
-                    }],
-                    hadal_ir::LocalKind::Ref(_) | hadal_ir::LocalKind::ConstRef(_) => {
-                        self.referred_to(*local, site)
-                    }
-                }
-            }
-            Root::Result {
-                function,
-                args,
-                into,
-                site,
-            } => {
-                self.call(*function, args, *site);
-                let spot = Spot {
-                    base: Base::Local(frame, *into),
-                    path: Vec::new(),
-                    ty: self.current().frame.local(*into).kind.ty(),
-                };
-                let spots = vec![spot];
-                self.write(&spots, super::spot::Update::Set(What::Any), *site);
-                spots
-            }
-        };
-        for (depth, step) in place.path.iter().enumerate() {
-            match step {
-                Projection::Field(field) => {
-                    for spot in &mut spots {
-                        let Type::Record { fields } = self.types().get(spot.ty) else {
-                            continue;
-                        };
-                        spot.ty = fields[*field as usize].ty;
-                        if spot.base != Base::Anywhere {
-                            spot.path.push(Step::Field(*field));
-                        }
-                    }
-                }
-                Projection::Index(index) => {
-                    let index_site = self.program.expr_site(*index);
-                    let site = if index_site.index() == 0 {
-                        site
-                    } else {
-                        index_site
-                    };
-                    let value = self.value(*index);
-                    let whole = Place {
-                        root: place.root.clone(),
-                        path: place.path[..depth].to_vec(),
-                    };
-                    spots = (spots.into_iter())
-                        .map(|spot| self.element_at(spot, &whole, &value, site))
-                        .collect();
-                }
-            }
-        }
-        spots
-    }
-
-    /// The part of a place at an index. `place` is how the place is written.
-    pub(super) fn element_at(
-        &mut self,
-        mut spot: Spot,
-        place: &Place,
-        index: &Value,
-        site: SiteId,
-    ) -> Spot {
-        let types = self.types();
-        match types.get(spot.ty) {
-            Type::Array { index: by, element } => {
-                let own = self.any(*by);
-                if !index.label.agrees(&own.label) {
-                    self.breaks(
-                        site,
-                        "this index takes elements of a scalarset for something else",
-                    );
-                }
-                let inside = match (index.range, own.range) {
-                    (Some((lo, hi)), Some((first, last))) => first <= lo && hi <= last,
-                    _ => false,
-                };
-                if !inside {
-                    self.fault(site);
-                }
-                spot.ty = *element;
-            }
-            Type::Multiset { element, capacity } => {
-                self.use_slot(&spot, place, index, site);
-                let last = i128::from(*capacity) - 1;
-                if !index.range.is_some_and(|(lo, hi)| 0 <= lo && hi <= last) {
-                    self.fault(site);
-                }
-                spot.ty = *element;
-            }
-            _ => return spot,
-        }
-        if spot.base != Base::Anywhere {
-            spot.path.push(Step::At(index.what));
-        }
-        spot
-    }
-
-    /// The number of a slot says something of the multiset it was chosen from, and of no other.
-    fn use_slot(&mut self, spot: &Spot, place: &Place, index: &Value, site: SiteId) {
-        // Unreachable code says nothing.
-        if self.env.is_dead {
-            return;
-        }
-        let (program, frame) = (self.program, self.frame());
-        let is_own = match self.env.slots.get(&index.what) {
-            Some(HeldSlot { bag: Some(bag), .. }) => {
-                bag.spot == *spot && spot.is_certain()
-                    || bag.place.0 == frame
-                        && same_place(program, &bag.place.1, place)
-                        && !bag.has_changed
-            }
-            Some(HeldSlot { bag: None, .. }) => {
-                let bag = self.bag(spot.clone(), place.clone());
-                if let Some(slot) = self.env.slots.get_mut(&index.what) {
-                    slot.bag = Some(bag);
-                }
-                true
-            }
-            None => false,
-        };
-        if !is_own {
-            self.breaks(
-                site,
-                "this slot may be used on another multiset than the one it was chosen from; \
-                 which element it holds there depends on the order of elements",
-            );
-        }
-    }
-
-    /// A multiset whose slots are held, and what finding it depends on.
-    pub(super) fn bag(&self, spot: Spot, place: Place) -> Bag {
-        let mut depends_on = Vec::new();
-        if !spot.is_certain() {
-            let mut pending: Vec<ExprId> = indices(&place).collect();
-            while let Some(id) = pending.pop() {
-                self.program
-                    .expr(id)
-                    .for_each_mention(&mut |mention| match mention {
-                        Mention::Expr(id) => pending.push(id),
-                        Mention::Var(var) => depends_on.push(Spot {
-                            base: Base::Var(var),
-                            path: Vec::new(),
-                            ty: self.program.var(var).ty,
-                        }),
-                        Mention::Local(local) => depends_on.push(Spot {
-                            base: Base::Local(self.frame(), local),
-                            path: Vec::new(),
-                            ty: self.current().frame.local(local).kind.ty(),
-                        }),
-                        _ => {}
-                    });
-            }
-        }
-        // References and calls may lead anywhere.
-        let mut has_reference = matches!(place.root, Root::Result { .. });
-        for spot in &depends_on {
-            if let Base::Local(_, local) = spot.base {
-                let kind = self.current().frame.local(local).kind;
-                has_reference |= !matches!(kind, hadal_ir::LocalKind::Value(_));
-            }
-        }
-        has_reference |= indices(&place).any(|id| self.mentions.has_call(id));
-        Bag {
-            has_changed: has_reference && !spot.is_certain(),
-            spot,
-            place: (self.frame(), place),
-            depends_on,
-        }
-    }
-}
-
-/// The indices on the way to a place.
-fn indices(place: &Place) -> impl Iterator<Item = ExprId> + '_ {
-    place.path.iter().filter_map(|step| match step {
-        Projection::Index(index) => Some(*index),
-        Projection::Field(_) => None,
-    })
 }
 
 /// Whether every value in a range has an image.
@@ -635,9 +437,17 @@ fn covers(map: &hadal_ir::ValueMap, range: Option<(i128, i128)>) -> bool {
     next > hi
 }
 
+/// Whether different values have different images.
+fn is_injective(map: &hadal_ir::ValueMap) -> bool {
+    let image = |it: &hadal_ir::Segment| (it.to, it.to + (it.hi - it.lo));
+    let mut images: Vec<(i64, i64)> = map.segments.iter().map(image).collect();
+    images.sort_unstable();
+    images.windows(2).all(|pair| pair[0].1 < pair[1].0)
+}
+
 fn literal(value: i64) -> Value {
     Value {
-        what: What::Const(value),
+        symbol: Symbol::Const(value),
         label: Label::literal(value),
         is_defined: true,
         range: Some((value.into(), value.into())),
@@ -647,7 +457,7 @@ fn literal(value: i64) -> Value {
 /// A value that no renaming changes.
 fn computed(range: Option<(i128, i128)>) -> Value {
     Value {
-        what: What::Any,
+        symbol: Symbol::Any,
         label: Label::plain(),
         is_defined: true,
         range,

@@ -1,14 +1,14 @@
 //! Which integers stand for elements of which scalarset.
 //!
-//! To the program a value is an integer. A renaming changes some integers and leaves others alone,
-//! so whether two uses of an integer mean the same is a matter of its *label*: the ranges of
-//! integers that are elements, each of one scalarset in its own order, and those that are fixed.
+//! To the program a value is an integer. A renaming permutes the integers that stand for elements and
+//! fixes the others. A *label* says which are which: ranges of integers that are all elements of a
+//! scalarset, in order, and ranges that are fixed.
 //! A program treats elements alike only if labels agree wherever a value is stored, compared,
 //! passed or used as an index, and if nothing computes with elements.
 
 use hadal_ir::{ScalarsetId, SimpleKind, Type, TypeId, Types, UnionPart, ValueMap};
 
-/// What the integers of a value stand for: disjoint ranges. Integers in no range do not occur.
+/// What the integers of a value denote: disjoint ranges. Integers outside them do not occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Label {
     pieces: Vec<Piece>,
@@ -21,7 +21,7 @@ struct Piece {
     of: Of,
 }
 
-/// What a range of integers stands for.
+/// What a range of integers denotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     /// Themselves: no renaming changes them.
@@ -139,7 +139,7 @@ impl Label {
         Some(Label { pieces })
     }
 
-    /// Whether each scalarset lies wholly inside or wholly outside a range.
+    /// Whether a range contains some but not all elements of a scalarset.
     pub(super) fn is_split_by(&self, lo: i64, hi: i64) -> bool {
         self.pieces.iter().any(|piece| {
             let is_inside = lo <= piece.lo && piece.hi <= hi;
@@ -171,7 +171,7 @@ pub(super) fn same_meaning(types: &Types, a: TypeId, b: TypeId) -> bool {
                 element: other_element,
             },
         ) => {
-            // Positions, not values, are what such arrays share.
+            // Arrays of one layout correspond by position, not by index value.
             let (lo, other_lo) = (first(types, *index), first(types, *other_index));
             let (a, b) = (
                 Label::of_type(types, *index),

@@ -1,4 +1,4 @@
-//! What can be said of locals and expressions without walking through anything.
+//! Facts about locals and expressions that need no walk: found once per program.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -89,7 +89,7 @@ impl Mentions {
         self.slots.contains(&(item, local))
     }
 
-    /// The items that can come to one of `functions`, these included.
+    /// The functions that can be reached from `functions`, these included.
     pub(super) fn functions_from(&self, functions: &BTreeSet<FunctionId>) -> BTreeSet<FunctionId> {
         let mut all = functions.clone();
         let mut pending: Vec<FunctionId> = functions.iter().copied().collect();

@@ -12,33 +12,40 @@
 //!
 //! [`Order::of`] shows the first by the labels of values, and the second loop by loop: passes are
 //! independent of their order if none reads or overwrites what another one writes, but for updates
-//! that commute (`passes`). What is selected by a loop's own element is another place in each pass.
+//! that commute (`passes`). An index by the loop's own element is another place in each pass.
 //! Where a loop is not shown to be independent, [`Order::checks`] has it checked wherever it is
 //! reached; where that would take too long, or something tells elements apart in any order, the
 //! model is refused ([`Order::refusals`]).
 //!
-//! Slots of multisets are elements in this sense: where an element stands depends on the names in
-//! it and on what was added before. The slot that an addition takes can be seen only by somebody
-//! who holds the number of a slot that was freed, so using such a slot again is refused.
+//! Slots of multisets are treated as elements: which slot an element has depends on names (bags are
+//! sorted) and on the order of insertions. The slot that an insertion takes can be observed only
+//! through the number of a slot that was freed and filled again, so that is refused.
 //!
-//! Startstates may do what they like: a search visits the orbits of those there are, and if rules
-//! and properties are symmetric, all states of an orbit lead to the same orbits.
+//! Startstates are exempt: a search visits the orbits of the startstates there are, and symmetric
+//! rules lead from all states of an orbit to the same orbits.
 //!
 //! Which of several faults is reported may depend on names; that there is one does not. For an
-//! invariant, false and failed are the same in this respect.
+//! invariant, false and fault count as one outcome.
 //!
 //! - `label`: which integers stand for elements.
-//! - `spot`: places as a pass sees them, and when two passes meet at one.
-//! - `env`: what is known at a point of an item.
-//! - `mentions`: what is known of locals without walking through anything.
-//! - `walk`, `stmts`, `exprs`: the walk through rules and properties.
+//! - `spot`: abstract places, and when two passes can access the same one.
+//! - `env`: the facts at a point of an item.
+//! - `mentions`: facts about locals that need no walk.
+//! - `walk`, `stmts`, `exprs`, `places`, `calls`, `accesses`, `loops`: an abstract interpretation of
+//!   rules and properties that records, for each loop, what one pass reads and writes.
 //! - `passes`: the decision about one loop.
+//! - `names`: places in words.
 
+mod accesses;
+mod calls;
 mod env;
 mod exprs;
 mod label;
+mod loops;
 mod mentions;
+mod names;
 mod passes;
+mod places;
 mod spot;
 mod stmts;
 mod walk;
@@ -75,7 +82,7 @@ pub struct Order {
 pub struct Note {
     /// Where.
     pub site: SiteId,
-    /// What.
+    /// Symbol.
     pub text: String,
 }
 
@@ -84,9 +91,9 @@ pub struct Note {
 pub struct Refusal {
     /// Where.
     pub site: SiteId,
-    /// What, as a sentence.
+    /// Symbol, as a sentence.
     pub message: String,
-    /// What it comes from.
+    /// Where it comes from.
     pub notes: Vec<Note>,
 }
 
@@ -103,7 +110,7 @@ impl Order {
     /// Whether a property's condition, or the result of a function with any arguments, is the same
     /// at all states of an orbit. Where not, this is why.
     ///
-    /// What a search is guided by, or looks for, has to be: it sees one state of each orbit.
+    /// A goal, heuristic or cost must be: the search sees one state of each orbit.
     pub fn of_expression(interpreter: &Interpreter, item: Item) -> Result<(), Vec<Refusal>> {
         let program = interpreter.program();
         let mut order = Order::of_items(interpreter, &[item]);
@@ -198,7 +205,7 @@ impl Order {
     fn sort_out(&mut self, program: &Program, loops: &BTreeMap<(Item, LocalId), LoopFacts>) {
         for (&(item, var), facts) in loops {
             let Some(site) = facts.site else { continue };
-            let private = facts.left_over.difference(&facts.read_later);
+            let private = facts.private.difference(&facts.read_later);
             let this = CheckedLoop {
                 item,
                 var,
@@ -225,7 +232,7 @@ impl Order {
                 product.saturating_mul(cost(outer))
             });
             if total > MAX_CHECKED_PASSES && facts.has_effects {
-                let name = &walk::frame_of(program, item).local(var).name;
+                let name = &names::frame_of(program, item).local(var).name;
                 let n = facts.n_passes;
                 let message = match n > MAX_PASSES as u64 {
                     true => format!(
@@ -260,7 +267,7 @@ fn doubt(
     facts.site = facts.site.or(Some(named.site));
     facts.n_passes = facts.n_passes.max(named.n_passes);
     facts.has_effects |= named.quantifier.is_none();
-    facts.left_over = BTreeSet::new();
+    facts.private = BTreeSet::new();
     facts.reasons.insert(Reason {
         site: named.site,
         text: text.to_owned(),

@@ -1,4 +1,4 @@
-//! What the passes of one loop do, and whether they can come in any order.
+//! What the passes of one loop do, and whether their order matters.
 //!
 //! Passes are independent of their order if none of them reads or overwrites what another one
 //! writes, but for updates that commute; and if no pass keeps another one from running: by a
@@ -10,9 +10,9 @@ use hadal_ir::SiteId;
 use hadal_ir::interp::Item;
 use hadal_ir::{LocalId, Quantifier};
 
-use super::spot::{Access, Base, FrameNo, LocalPath, LoopNo, Spot, Step, Update, What};
+use super::spot::{Access, Base, FrameNo, LocalPath, LoopNo, Spot, Step, Symbol, Update};
 
-/// A loop that is being walked through.
+/// A loop that is being walked.
 #[derive(Debug)]
 pub(super) struct Passes {
     pub(super) number: LoopNo,
@@ -27,7 +27,7 @@ pub(super) struct Passes {
     /// Values from this number on came up in a pass, and may differ between passes.
     pub(super) first_inner_value: u32,
     pub(super) n_passes: u64,
-    /// Whether the order of passes depends on names.
+    /// Whether passes come in the order of names.
     pub(super) is_by_name: bool,
     /// Whether it runs over the slots of a multiset.
     pub(super) is_over_slots: bool,
@@ -35,17 +35,17 @@ pub(super) struct Passes {
     pub(super) may_fault: Option<SiteId>,
     pub(super) may_abandon: Option<SiteId>,
     pub(super) covers: Option<SiteId>,
-    pub(super) returns: Vec<(What, SiteId)>,
-    /// A call that was not followed.
+    pub(super) returns: Vec<(Symbol, SiteId)>,
+    /// A call that is not followed.
     pub(super) unknown: Option<SiteId>,
 }
 
-/// What kind of loop it is.
+/// The kind of loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A statement.
     For,
-    /// A quantifier. `hides_faults` where a fault means the same as the value that ends it early.
+    /// A quantifier; `hides_faults` where a fault means the same as the value that decides it.
     Quantifier {
         quantifier: Quantifier,
         hides_faults: bool,
@@ -57,18 +57,18 @@ pub(super) enum Kind {
 pub(crate) struct Reason {
     /// Where.
     pub(crate) site: SiteId,
-    /// What, as a clause with a pass for its subject.
+    /// Symbol, as a clause with a pass for its subject.
     pub(crate) text: String,
 }
 
-/// What is known once all of a loop was seen.
+/// The result for one loop in one context.
 #[derive(Debug, Default)]
 pub(super) struct Decision {
     /// Empty where the order makes no difference.
     pub(super) reasons: Vec<Reason>,
-    /// Locals that hold something of the last pass afterwards; no pass reads what another left.
-    pub(super) left_over: Vec<LocalPath>,
-    /// Whether passes change anything but such locals.
+    /// Locals that are private to each pass; after the loop they hold the last pass's value.
+    pub(super) last_values: Vec<LocalPath>,
+    /// Whether passes change anything else.
     pub(super) has_effects: bool,
 }
 
@@ -89,7 +89,7 @@ impl Passes {
     pub(super) fn decide(&self, name: &dyn Fn(&Spot) -> String) -> Decision {
         let mut decision = Decision::default();
         let mut reasons = BTreeSet::new();
-        let mut left_over = BTreeSet::new();
+        let mut last_values = BTreeSet::new();
         for write in &self.accesses {
             let Some(update) = write.update else {
                 continue;
@@ -116,7 +116,7 @@ impl Passes {
                 && update.sets()
                 && other.update.is_some_and(Update::sets)
             {
-                left_over.insert(path);
+                last_values.insert(path);
                 continue;
             }
             decision.has_effects = true;
@@ -155,7 +155,7 @@ impl Passes {
             reasons.insert(Reason { site, text });
         }
         decision.reasons = reasons.into_iter().collect();
-        decision.left_over = left_over.into_iter().collect();
+        decision.last_values = last_values.into_iter().collect();
         decision
     }
 
@@ -223,18 +223,18 @@ impl Passes {
     fn commute(&self, a: Update, b: Update) -> bool {
         match (a, b) {
             (Update::Set(a), Update::Set(b)) => a == b && self.is_same_in_all_passes(a),
-            (Update::Set(What::Undefined), Update::Undefine)
-            | (Update::Undefine, Update::Set(What::Undefined)) => true,
+            (Update::Set(Symbol::Undefined), Update::Undefine)
+            | (Update::Undefine, Update::Set(Symbol::Undefined)) => true,
             _ => a == b,
         }
     }
 
-    fn is_same_in_all_passes(&self, what: What) -> bool {
-        match what {
-            What::Const(_) | What::Undefined => true,
-            What::Element(of) => of < self.number,
-            What::Fixed(number) => number < self.first_inner_value,
-            What::Any => false,
+    fn is_same_in_all_passes(&self, symbol: Symbol) -> bool {
+        match symbol {
+            Symbol::Const(_) | Symbol::Undefined => true,
+            Symbol::Element(of) => of < self.number,
+            Symbol::Fixed(number) => number < self.first_inner_value,
+            Symbol::Any => false,
         }
     }
 
@@ -249,7 +249,7 @@ impl Passes {
                 && other.spot.base != Base::Anywhere
                 && matches!(
                     other.spot.path.get(insertion.spot.path.len()),
-                    Some(Step::At(What::Fixed(number))) if *number < self.first_inner_value
+                    Some(Step::At(Symbol::Fixed(number))) if *number < self.first_inner_value
                 )
         };
         is_held(a, b) || is_held(b, a)

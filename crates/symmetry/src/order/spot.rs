@@ -1,22 +1,22 @@
-//! Places as one pass of a loop sees them, and whether two passes can meet at one.
+//! Abstract places, and whether two passes of a loop can access the same one.
 
 use hadal_ir::{LocalId, SiteId, TypeId, VarId};
 
-/// A loop that is being walked through, by the order in which loops were entered.
+/// A loop, numbered in the order in which the walk enters loops.
 pub(super) type LoopNo = u32;
-/// An activation of an item, by the order in which they were entered.
+/// An activation of an item, numbered likewise.
 pub(super) type FrameNo = u32;
 
-/// What is known of a value.
+/// An abstract integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum What {
+pub(super) enum Symbol {
     /// This integer.
     Const(i64),
     /// No value.
     Undefined,
     /// The element (or slot) that a loop has come to.
     Element(LoopNo),
-    /// Some value that does not change, numbered by when it came up.
+    /// Some value that does not change, numbered in the order of appearance.
     Fixed(u32),
     /// Any value.
     Any,
@@ -43,7 +43,7 @@ pub(super) enum Base {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Step {
     Field(u32),
-    At(What),
+    At(Symbol),
 }
 
 impl Spot {
@@ -62,13 +62,13 @@ impl Spot {
     }
 
     /// Whether this place in one pass of a loop and `other` in another pass of it can have a bit
-    /// in common. What is selected by the loop's own element differs between passes.
+    /// in common. Indexed by the loop's own element, they are apart.
     pub(super) fn meets_across(&self, other: &Spot, of: LoopNo) -> bool {
-        let own = What::Element(of);
+        let own = Symbol::Element(of);
         self.meets_unless(other, |a, b| a == own && b == own)
     }
 
-    fn meets_unless(&self, other: &Spot, is_apart: impl Fn(What, What) -> bool) -> bool {
+    fn meets_unless(&self, other: &Spot, is_apart: impl Fn(Symbol, Symbol) -> bool) -> bool {
         if self.base == Base::Anywhere || other.base == Base::Anywhere {
             return true;
         }
@@ -78,7 +78,7 @@ impl Spot {
         for steps in self.path.iter().zip(&other.path) {
             match steps {
                 (Step::Field(a), Step::Field(b)) if a != b => return false,
-                (Step::At(What::Const(a)), Step::At(What::Const(b))) if a != b => return false,
+                (Step::At(Symbol::Const(a)), Step::At(Symbol::Const(b))) if a != b => return false,
                 (Step::At(a), Step::At(b)) if is_apart(*a, *b) => return false,
                 _ => {}
             }
@@ -86,9 +86,9 @@ impl Spot {
         true
     }
 
-    /// Whether this is one place, for certain, whatever the variables hold.
+    /// Whether this denotes one place whatever the variables hold.
     pub(super) fn is_certain(&self) -> bool {
-        self.base != Base::Anywhere && !self.path.contains(&Step::At(What::Any))
+        self.base != Base::Anywhere && !self.path.contains(&Step::At(Symbol::Any))
     }
 
     /// The local and the fields that lead to the place, as far as fields do.
@@ -138,7 +138,7 @@ impl LocalPath {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     pub(super) spot: Spot,
-    /// What is done to it; `None` where it is read.
+    /// How it is written; `None` for a read.
     pub(super) update: Option<Update>,
     pub(super) site: SiteId,
 }
@@ -147,7 +147,7 @@ pub(super) struct Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Update {
     /// It gets a value, whatever it held.
-    Set(What),
+    Set(Symbol),
     /// All of it becomes undefined.
     Undefine,
     /// All of it gets its least values.
@@ -171,7 +171,7 @@ pub(super) enum Update {
 }
 
 impl Update {
-    /// Whether what the place held before does not matter.
+    /// Whether the old content does not matter.
     pub(super) fn sets(self) -> bool {
         matches!(self, Update::Set(_) | Update::Undefine | Update::Clear)
     }

@@ -9,7 +9,7 @@ use super::exprs::Truth;
 use super::label::Label;
 use super::mentions::{changed_locals, same_expr, same_place};
 use super::passes::Kind;
-use super::spot::{Base, Spot, Update, What};
+use super::spot::{Base, Spot, Symbol, Update};
 use super::walk::Walk;
 
 impl<'p> Walk<'p> {
@@ -38,7 +38,7 @@ impl<'p> Walk<'p> {
                         self.same_types(&from, spot.ty, site);
                     }
                 }
-                self.write(&to, Update::Set(What::Any), site);
+                self.write(&to, Update::Set(Symbol::Any), site);
             }
             StmtKind::Clear(place) => {
                 let spots = self.resolve(place, site);
@@ -102,7 +102,7 @@ impl<'p> Walk<'p> {
                 self.value(*value);
             }
             StmtKind::Put(PutItem::Place(place, _)) => {
-                // What is printed is for people; only finding the place can fail.
+                // Output is for people and has no effect on states; finding the place can fault.
                 self.resolve(place, site);
             }
             StmtKind::MultisetAdd { multiset, value } => {
@@ -158,7 +158,7 @@ impl<'p> Walk<'p> {
             return;
         };
         let mut value = self.stored(value, ty, site);
-        self.write(&spots, Update::Set(value.what), site);
+        self.write(&spots, Update::Set(value.symbol), site);
         if let [spot] = &spots[..]
             && spot.path.is_empty()
             && let Base::Local(frame, local) = spot.base
@@ -168,8 +168,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// `x := x + e` and its kin: updates of one place that commute. The place is found once more
-    /// than it is written here, to the same effect.
+    /// Updates that commute, such as `x := x + e`. Whether the statement is one.
     fn accumulate(&mut self, place: &'p Place, value: ExprId, site: SiteId) -> bool {
         let program = self.program;
         let is_own = |id: ExprId| reads(program, id, place);
@@ -195,9 +194,15 @@ impl<'p> Walk<'p> {
         }
         let (update, is_number) = match update {
             Update::Or | Update::And => {
-                // Where the own value decides, the other operand is not evaluated, and whether it
-                // fails depends on what passes before have left.
-                if !is_always_evaluated && self.can_fail(other) {
+                // Where the place decides, the other operand is not evaluated, so whether it faults
+                // depends on earlier passes.
+                // The other way round, an undefined place is read only where the other operand does
+                // not decide.
+                let depends_on_order = match is_always_evaluated {
+                    true => !self.is_defined(place),
+                    false => self.can_fail(other),
+                };
+                if depends_on_order {
                     return false;
                 }
                 (update, false)
@@ -223,10 +228,10 @@ impl<'p> Walk<'p> {
         true
     }
 
-    /// Which way a sum goes, if all its terms go one way.
+    /// The direction of a sum whose terms all have one sign.
     ///
-    /// Then the sum leaves its range in every order or in none, for it goes through its final
-    /// value last. Numbers that wrap around do not have that property.
+    /// Such a sum leaves its range in every order or in none, because its final value is the extreme
+    /// one. That fails where arithmetic wraps around.
     fn direction(&mut self, update: Update, term: ExprId) -> Option<Update> {
         if self.program.arithmetic.wraps {
             return None;
@@ -253,7 +258,7 @@ impl<'p> Walk<'p> {
         can_fail
     }
 
-    /// Evaluates without leaving a trace but for what is refused.
+    /// Evaluates without recording accesses.
     fn dry(&mut self, evaluate: impl FnOnce(&mut Self) -> Value) -> Value {
         let open = std::mem::take(&mut self.open);
         let env = self.env.clone();
