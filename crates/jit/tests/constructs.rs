@@ -55,8 +55,8 @@ fn values_that_do_not_fit_and_undefined_values_fault() {
          rule x := x + 1; end;
          rule x > 5 ==> y := x; end;
          rule y > 7 ==> x := 0; end;",
-        27,
-        13,
+        37,
+        14,
     );
 }
 
@@ -115,8 +115,8 @@ fn quantifiers_stop_at_the_first_witness() {
          ruleset i: 1..N-1 do rule a[i] < 2 ==> a[i] := a[i] + 1; end; end;
          rule forall i: 1..N do a[i] < 2 end ==> last := 2; end;
          rule exists i: 1..N do a[i] = 1 end ==> last := 1; end;",
-        142,
-        42,
+        161,
+        61,
     );
 }
 

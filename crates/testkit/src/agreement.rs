@@ -34,7 +34,7 @@ pub struct Compared {
     pub n_states: usize,
     /// Successors of these.
     pub n_successors: usize,
-    /// States whose expansion ended with a fault.
+    /// States at which some instance faults.
     pub n_faults: usize,
     /// Invariants that did not hold, or could not be evaluated.
     pub n_failures: usize,
