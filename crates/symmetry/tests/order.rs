@@ -173,6 +173,75 @@ fn updates_that_do_not_commute_are_not() {
 }
 
 #[test]
+fn extremes_may_be_filtered_and_written_as_values() {
+    proves(
+        1,
+        "rule for p: Proc do if flag[p] & age[p] > n then n := age[p]; end; end; end;",
+    );
+    proves(
+        1,
+        "rule for p: Proc do n := (age[p] > n ? age[p] : n); end; end;",
+    );
+    proves(
+        1,
+        "rule for p: Proc do n := (age[p] > n ? n : age[p]); end; end;",
+    );
+    // The filter must not depend on what passes before have left.
+    doubts(
+        "`n`",
+        "rule for p: Proc do if n < 2 & age[p] > n then n := age[p]; end; end; end;",
+    );
+    doubts(
+        "`n`",
+        "rule for p: Proc do n := (age[p] > n ? 0 : n); end; end;",
+    );
+}
+
+#[test]
+fn one_pass_at_most_can_act_where_its_element_is_a_given_one() {
+    proves(
+        1,
+        "rule for p: Proc do if !isundefined(owner) & p = owner then n := age[p]; end; end; end;",
+    );
+    proves(
+        1,
+        "ruleset q: Proc do rule for p: Proc do if p = q then node := p; end; end; end; end;",
+    );
+    proves(
+        1,
+        "function proc(): Proc; begin
+           for p: Proc do if ismember(node, Proc) & p = node then return p; end; end; return owner; end;
+         rule node != Memory ==> owner := proc(); end;
+         rule undefine owner; end;
+         ruleset p: Proc do rule node := p; end; end;",
+    );
+    // Two given elements are two passes.
+    doubts(
+        "`n`",
+        "ruleset q: Proc; r: Proc do rule for p: Proc do
+           if p = q then n := 1; end; if p = r then n := 2; end; end; end; end;",
+    );
+    // The given one differs between passes, or is changed by one.
+    doubts(
+        "`n`",
+        "rule for p: Proc do if p = next[p] then n := age[p]; end; end; end;",
+    );
+    doubts(
+        "`owner`",
+        "rule for p: Proc do if p = owner then owner := next[p]; end; end; end;",
+    );
+    doubts(
+        "`n`",
+        "rule for p: Proc do for q: Proc do if p = q then n := age[p]; end; end; end; end;",
+    );
+    // What others do unconditionally still meets what the one pass does.
+    doubts(
+        "`n`",
+        "rule for p: Proc do n := 0; if p = owner then n := 1; end; end; end;",
+    );
+}
+
+#[test]
 fn locals_are_private_to_a_pass_that_assigns_them_first() {
     proves(
         1,

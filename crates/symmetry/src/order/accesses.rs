@@ -8,7 +8,7 @@ use hadal_ir::{LocalId, Place, SiteId, Type, Types};
 use super::mentions::place_mentions;
 use super::passes::Reason;
 use super::spot::{Access, Base, FrameNo, LocalPath, Spot, Step, Symbol, Update};
-use super::walk::Walk;
+use super::walk::{Walk, selector};
 
 impl<'p> Walk<'p> {
     /// Records a read.
@@ -28,6 +28,7 @@ impl<'p> Walk<'p> {
                 spot: spot.clone(),
                 update: None,
                 site,
+                selector: selector(&self.singled_out, passes.number),
             });
         }
     }
@@ -64,6 +65,7 @@ impl<'p> Walk<'p> {
                     spot: spot.clone(),
                     update: Some(update),
                     site,
+                    selector: selector(&self.singled_out, passes.number),
                 });
             }
             self.forget_value(spot);

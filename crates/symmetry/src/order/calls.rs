@@ -49,7 +49,13 @@ impl<'p> Walk<'p> {
             }
         }
         if is_unknown || !self.follows_calls {
-            self.call_unknown(id, site);
+            match self.follows_calls {
+                true => self.call_unknown(id, site),
+                false => {
+                    self.not_inlined.insert(id);
+                    self.lose_slots();
+                }
+            }
             return match callee.result {
                 Some(ty) => self.any(ty),
                 None => self.nothing(),
@@ -124,6 +130,11 @@ impl<'p> Walk<'p> {
         self.use_last_values(&anywhere);
         self.forget_value(&anywhere);
         self.env.facts.clear();
+        self.lose_slots();
+    }
+
+    /// Whatever was called may have freed slots and filled them again.
+    fn lose_slots(&mut self) {
         for slot in self.env.slots.values_mut() {
             slot.is_freed = true;
             slot.is_stale = true;

@@ -24,6 +24,8 @@ pub(super) struct Mentions {
     calls: HashSet<(Item, FunctionId)>,
     /// By expression, whether evaluating it calls a function.
     has_call: Vec<bool>,
+    /// Items with loops in the order of names, slots that are held, or calls of such.
+    by_name: HashSet<Item>,
 }
 
 /// A loop whose order depends on names.
@@ -71,7 +73,26 @@ impl Mentions {
             } = &property.condition;
             mentions.item(program, item, &property.params, &[prologue], *condition);
         }
+        mentions.find_by_name();
         mentions
+    }
+
+    fn find_by_name(&mut self) {
+        let loops = self.loops.iter().map(|named| named.key.0);
+        self.by_name.extend(loops);
+        let mut pending: Vec<Item> = self.by_name.iter().copied().collect();
+        while let Some(item) = pending.pop() {
+            for (caller, callee) in &self.calls {
+                if Item::Function(*callee) == item && self.by_name.insert(*caller) {
+                    pending.push(*caller);
+                }
+            }
+        }
+    }
+
+    /// Whether the order of names can matter to an item at all.
+    pub(super) fn is_by_name(&self, item: Item) -> bool {
+        self.by_name.contains(&item)
     }
 
     /// Whether evaluating an expression calls a function.
@@ -132,6 +153,7 @@ impl Mentions {
         for param in params {
             if let ParamDomain::Slots { multiset, .. } = &param.domain {
                 multiset.for_each_mention(&mut visit);
+                self.by_name.insert(item);
             }
         }
         // Slots first: whether a loop runs over them is asked below.

@@ -82,7 +82,7 @@ pub struct Order {
 pub struct Note {
     /// Where.
     pub site: SiteId,
-    /// Symbol.
+    /// What.
     pub text: String,
 }
 
@@ -91,7 +91,7 @@ pub struct Note {
 pub struct Refusal {
     /// Where.
     pub site: SiteId,
-    /// Symbol, as a sentence.
+    /// What, as a sentence.
     pub message: String,
     /// Where it comes from.
     pub notes: Vec<Note>,
@@ -169,13 +169,9 @@ impl Order {
         if walk.gave_up() {
             // Too much to follow every call: each item by itself shows what it does to elements,
             // and the order of every loop is left to run time.
-            let functions = (0..program.functions.len()).map(hadal_ir::FunctionId::new);
-            unknown.extend(functions.clone());
-            let all: Vec<Item> = (items.iter().copied())
-                .chain(functions.map(Item::Function))
-                .collect();
+            unknown.extend((0..program.functions.len()).map(hadal_ir::FunctionId::new));
             let mut walk = Walk::new(program, &definedness, &mentions, limits, false);
-            walk.items(&all);
+            walk.items(items);
             breaks.append(&mut walk.breaks);
             for named in &mentions.loops {
                 if items.contains(&named.key.0) {

@@ -35,7 +35,7 @@ pub(super) struct Passes {
     pub(super) may_fault: Option<SiteId>,
     pub(super) may_abandon: Option<SiteId>,
     pub(super) covers: Option<SiteId>,
-    pub(super) returns: Vec<(Symbol, SiteId)>,
+    pub(super) returns: Vec<Exit>,
     /// A call that is not followed.
     pub(super) unknown: Option<SiteId>,
 }
@@ -52,12 +52,21 @@ pub(super) enum Kind {
     },
 }
 
+/// A `return` in a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exit {
+    pub(super) value: Symbol,
+    pub(super) site: SiteId,
+    /// As of an [`Access`].
+    pub(super) selector: Option<usize>,
+}
+
 /// Why passes may depend on their order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Reason {
     /// Where.
     pub(crate) site: SiteId,
-    /// Symbol, as a clause with a pass for its subject.
+    /// What, as a clause with a pass for its subject.
     pub(crate) text: String,
 }
 
@@ -97,7 +106,9 @@ impl Passes {
             let mut is_read = None;
             let mut is_overwritten = None;
             for other in &self.accesses {
-                if !write.spot.meets_across(&other.spot, self.number)
+                let is_one_pass = write.selector.is_some() && write.selector == other.selector;
+                if is_one_pass
+                    || !write.spot.meets_across(&other.spot, self.number)
                     || self.is_beside_insertion(write, other)
                 {
                     continue;
@@ -200,19 +211,26 @@ impl Passes {
                 );
             }
         }
-        let Some(&(first, site)) = self.returns.first() else {
+        let Some(&first) = self.returns.first() else {
             return;
         };
         if has_effects {
             add(
-                site,
+                first.site,
                 "may return, and so keep others from having their effects",
             );
         }
-        if let Some(&(_, site)) = (self.returns.iter())
-            .find(|(value, _)| *value != first || !self.is_same_in_all_passes(*value))
+        let is_one_pass = |exit: &Exit| exit.selector.is_some() && exit.selector == first.selector;
+        let is_same =
+            |exit: &Exit| exit.value == first.value && self.is_same_in_all_passes(exit.value);
+        let mut returns = self.returns.iter();
+        if !returns.clone().all(is_one_pass)
+            && let Some(other) = returns.find(|exit| !is_same(exit))
         {
-            add(site, "returns a value that may be another one than others'");
+            add(
+                other.site,
+                "returns a value that may be another one than others'",
+            );
         }
         if let Some(site) = self.may_fault {
             add(site, "may fail here, or not be reached after a `return`");
@@ -229,7 +247,8 @@ impl Passes {
         }
     }
 
-    fn is_same_in_all_passes(&self, symbol: Symbol) -> bool {
+    /// Whether a value is the same one in all passes.
+    pub(super) fn is_same_in_all_passes(&self, symbol: Symbol) -> bool {
         match symbol {
             Symbol::Const(_) | Symbol::Undefined => true,
             Symbol::Element(of) => of < self.number,

@@ -141,6 +141,9 @@ pub(super) struct Access {
     /// How it is written; `None` for a read.
     pub(super) update: Option<Update>,
     pub(super) site: SiteId,
+    /// What the loop's element is compared with around it: all accesses with the same one happen in
+    /// one pass at most.
+    pub(super) selector: Option<usize>,
 }
 
 /// How a place is changed.

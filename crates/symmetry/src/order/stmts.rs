@@ -1,5 +1,6 @@
 //! Statements: what they change, and which changes commute.
 
+use hadal_ir::walk::{Mention, Reach};
 use hadal_ir::{
     Arg, BinaryOp, Expr, ExprId, Place, PutItem, ReturnValue, SiteId, Stmt, StmtKind, Type, TypeId,
 };
@@ -8,7 +9,7 @@ use super::env::Value;
 use super::exprs::Truth;
 use super::label::Label;
 use super::mentions::{changed_locals, same_expr, same_place};
-use super::passes::Kind;
+use super::passes::{Kind, Passes};
 use super::spot::{Base, Spot, Symbol, Update};
 use super::walk::Walk;
 
@@ -176,6 +177,23 @@ impl<'p> Walk<'p> {
             Expr::Binary(BinaryOp::Add, a, b) if is_own(*a) => (Update::Increase, *b, true),
             Expr::Binary(BinaryOp::Add, a, b) if is_own(*b) => (Update::Increase, *a, true),
             Expr::Binary(BinaryOp::Sub, a, b) if is_own(*a) => (Update::Decrease, *b, true),
+            Expr::Cond(condition, yes, no) => {
+                let Some((compared, update)) = compared_with(program, *condition, place) else {
+                    return false;
+                };
+                let is_compared = |id: ExprId| same_expr(program, id, compared);
+                let update = match update {
+                    _ if is_compared(*yes) && is_own(*no) => update,
+                    Update::Max if is_own(*yes) && is_compared(*no) => Update::Min,
+                    Update::Min if is_own(*yes) && is_compared(*no) => Update::Max,
+                    _ => return false,
+                };
+                if self.mentions.has_call(value) || self.open.is_empty() {
+                    return false;
+                }
+                self.take_extreme(place, compared, update, site);
+                return true;
+            }
             Expr::Or(parts) | Expr::And(parts) => {
                 let update = match program.expr(value) {
                     Expr::Or(_) => Update::Or,
@@ -268,7 +286,8 @@ impl<'p> Walk<'p> {
         value
     }
 
-    /// `if e > x then x := e end`: the largest (or smallest) of all, in any order.
+    /// `if e > x then x := e end`: the largest (or smallest) of all, in any order. Conditions in
+    /// front of the comparison select the passes that take part.
     fn extreme(&mut self, condition: ExprId, block: &'p [Stmt]) -> bool {
         let program = self.program;
         let [
@@ -280,27 +299,36 @@ impl<'p> Walk<'p> {
         else {
             return false;
         };
-        let Expr::Binary(op, a, b) = program.expr(condition) else {
+        let (filters, comparison) = match program.expr(condition) {
+            Expr::And(parts) => match parts.split_last() {
+                Some((last, filters)) => (filters, *last),
+                None => return false,
+            },
+            _ => (&[][..], condition),
+        };
+        let Some((compared, update)) = compared_with(program, comparison, place) else {
             return false;
         };
-        let is_value = |id: ExprId| same_expr(program, id, *value) || strips(program, id, *value);
-        let is_own = |id: ExprId| reads(program, id, place);
-        let update = match op {
-            BinaryOp::Gt | BinaryOp::Ge if is_value(*a) && is_own(*b) => Update::Max,
-            BinaryOp::Lt | BinaryOp::Le if is_value(*a) && is_own(*b) => Update::Min,
-            BinaryOp::Gt | BinaryOp::Ge if is_own(*a) && is_value(*b) => Update::Min,
-            BinaryOp::Lt | BinaryOp::Le if is_own(*a) && is_value(*b) => Update::Max,
-            _ => return false,
-        };
-        if self.mentions.has_call(condition) || self.open.is_empty() {
+        let is_value = same_expr(program, compared, *value) || strips(program, compared, *value);
+        if !is_value || self.mentions.has_call(condition) || self.open.is_empty() {
             return false;
         }
-        let value = self.value(*value);
-        self.must_be_plain(&value, *site);
-        let spots = self.resolve(place, *site);
-        self.fault(*site);
-        self.write(&spots, update, *site);
+        let facts = self.env.facts.clone();
+        for filter in filters {
+            self.value(*filter);
+            self.learn(*filter, true);
+        }
+        self.take_extreme(place, compared, update, *site);
+        self.keep_facts(&facts);
         true
+    }
+
+    fn take_extreme(&mut self, place: &'p Place, value: ExprId, update: Update, site: SiteId) {
+        let value = self.value(value);
+        self.must_be_plain(&value, site);
+        let spots = self.resolve(place, site);
+        self.fault(site);
+        self.write(&spots, update, site);
     }
 
     fn choice(&mut self, arms: &'p [(ExprId, Vec<Stmt>)], otherwise: &'p [Stmt]) {
@@ -314,7 +342,10 @@ impl<'p> Walk<'p> {
             self.value(*condition);
             let before = self.env.clone();
             self.learn(*condition, true);
+            let n_singled_out = self.singled_out.len();
+            self.single_out(*condition);
             self.block(block);
+            self.singled_out.truncate(n_singled_out);
             join(std::mem::replace(&mut self.env, before));
             self.learn(*condition, false);
         }
@@ -322,6 +353,52 @@ impl<'p> Walk<'p> {
         join(std::mem::take(&mut self.env));
         self.env = after.unwrap_or_default();
         self.keep_facts(&facts);
+    }
+
+    /// Notes the loops whose element a condition compares with a value that is the same in all
+    /// passes: it can be true in one pass at most.
+    fn single_out(&mut self, condition: ExprId) {
+        let program = self.program;
+        match program.expr(condition) {
+            Expr::And(parts) => parts.iter().for_each(|part| self.single_out(*part)),
+            Expr::Binary(BinaryOp::Eq, a, b) => {
+                for (own, other) in [(*a, *b), (*b, *a)] {
+                    if self.mentions.has_call(own) {
+                        continue;
+                    }
+                    let Symbol::Element(number) = self.dry(|walk| walk.value(own)).symbol else {
+                        continue;
+                    };
+                    let passes = self.open.iter().find(|passes| passes.number == number);
+                    if !passes.is_some_and(|passes| self.is_same_in_all_passes(other, passes)) {
+                        continue;
+                    }
+                    let known = &self.selectors;
+                    let class = known.iter().position(|it| same_expr(program, *it, other));
+                    let class = class.unwrap_or_else(|| {
+                        self.selectors.push(other);
+                        self.selectors.len() - 1
+                    });
+                    self.singled_out.push((number, class));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether an expression has the same value in all passes of a loop, as long as no pass writes
+    /// a variable that it reads, which is decided with all other reads.
+    fn is_same_in_all_passes(&self, id: ExprId, passes: &Passes) -> bool {
+        let frame = self.frame();
+        let mut is_same = !self.mentions.has_call(id);
+        let mut reach = Reach::new(self.program);
+        reach.visit(Mention::Expr(id), &mut |mention| {
+            if let Mention::Local(local) = mention {
+                let value = self.env.values.get(&(frame, local));
+                is_same &= value.is_some_and(|value| passes.is_same_in_all_passes(value.symbol));
+            }
+        });
+        is_same
     }
 
     fn repeat(&mut self, condition: ExprId, body: &'p [Stmt], site: SiteId) {
@@ -383,6 +460,26 @@ impl<'p> Walk<'p> {
             // It becomes empty.
             Type::Multiset { .. } => false,
         }
+    }
+}
+
+/// What a comparison compares a place with, and what the place becomes where it takes that value
+/// if the comparison holds.
+fn compared_with(
+    program: &hadal_ir::Program,
+    comparison: ExprId,
+    place: &Place,
+) -> Option<(ExprId, Update)> {
+    let Expr::Binary(op, a, b) = program.expr(comparison) else {
+        return None;
+    };
+    let is_own = |id: ExprId| reads(program, id, place);
+    match op {
+        BinaryOp::Gt | BinaryOp::Ge if is_own(*b) => Some((*a, Update::Max)),
+        BinaryOp::Lt | BinaryOp::Le if is_own(*b) => Some((*a, Update::Min)),
+        BinaryOp::Gt | BinaryOp::Ge if is_own(*a) => Some((*b, Update::Min)),
+        BinaryOp::Lt | BinaryOp::Le if is_own(*a) => Some((*b, Update::Max)),
+        _ => None,
     }
 }
 

@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use hadal_ir::defined::Definedness;
 use hadal_ir::interp::{Item, Limits};
 use hadal_ir::{
-    Frame, FunctionId, LocalId, LocalKind, Param, ParamDomain, Program, PropertyKind, SiteId,
-    TypeId, Types,
+    ExprId, Frame, FunctionId, LocalId, LocalKind, Param, ParamDomain, Program, PropertyKind,
+    SiteId, TypeId, Types,
 };
 
 use super::env::{Env, HeldSlot, Value};
 use super::exprs::Truth;
 use super::label::Label;
 use super::mentions::Mentions;
-use super::passes::{Passes, Reason};
-use super::spot::{FrameNo, Spot, Symbol};
+use super::passes::{Exit, Passes, Reason};
+use super::spot::{FrameNo, LoopNo, Spot, Symbol};
 
 /// Expressions and statements walked, repetitions included, before the analysis gives up and leaves
 /// all loops to the check at run time.
@@ -62,7 +62,13 @@ pub(super) struct Walk<'p> {
     budget: u64,
     pub(super) loops: BTreeMap<(Item, LocalId), LoopFacts>,
     pub(super) breaks: BTreeSet<Break>,
-    /// Functions that were called without being inlined.
+    /// Enclosing conditions that hold in one pass of a loop at most: the loop, and what its element is
+    /// compared with, by position in `selectors`.
+    pub(super) singled_out: Vec<(LoopNo, usize)>,
+    pub(super) selectors: Vec<ExprId>,
+    /// Functions that were called without being inlined, where only their labels matter.
+    pub(super) not_inlined: BTreeSet<FunctionId>,
+    /// Functions that were called without being inlined, where their effects matter.
     pub(super) unknown: BTreeSet<FunctionId>,
 }
 
@@ -99,6 +105,9 @@ impl<'p> Walk<'p> {
             budget: BUDGET,
             loops: BTreeMap::new(),
             breaks: BTreeSet::new(),
+            singled_out: Vec::new(),
+            selectors: Vec::new(),
+            not_inlined: BTreeSet::new(),
             unknown: BTreeSet::new(),
         }
     }
@@ -107,15 +116,25 @@ impl<'p> Walk<'p> {
         &self.program.types
     }
 
-    /// Walks each item by itself.
+    /// Walks items, with the functions they call.
     pub(super) fn items(&mut self, items: &[Item]) {
+        let inlines = self.follows_calls;
         for item in items {
+            // Where no loop can come in the order of names, each function is walked once by itself.
+            self.follows_calls = inlines && self.mentions.is_by_name(*item);
             match *item {
                 Item::Function(id) => self.function(id.index()),
                 Item::Rule(number) => self.rule(number as usize),
                 Item::Property(number) => self.property(number as usize),
                 // Startstates need not be symmetric.
                 Item::Start(_) => {}
+            }
+        }
+        self.follows_calls = false;
+        let mut walked = BTreeSet::new();
+        while let Some(id) = self.not_inlined.pop_first() {
+            if walked.insert(id) {
+                self.function(id.index());
             }
         }
     }
@@ -301,8 +320,13 @@ impl<'p> Walk<'p> {
         let returned = value.as_ref();
         let symbol = returned.map_or(Symbol::Undefined, |value| value.symbol);
         for passes in &mut self.open {
-            if passes.frame == frame && !passes.returns.contains(&(symbol, site)) {
-                passes.returns.push((symbol, site));
+            let exit = Exit {
+                value: symbol,
+                site,
+                selector: selector(&self.singled_out, passes.number),
+            };
+            if passes.frame == frame && !passes.returns.contains(&exit) {
+                passes.returns.push(exit);
             }
         }
         let env = std::mem::replace(
@@ -321,6 +345,12 @@ impl<'p> Walk<'p> {
             });
         }
     }
+}
+
+/// What singles out a pass of a loop, if an enclosing condition does.
+pub(super) fn selector(singled_out: &[(LoopNo, usize)], of: LoopNo) -> Option<usize> {
+    let found = singled_out.iter().find(|(number, _)| *number == of);
+    found.map(|(_, selector)| *selector)
 }
 
 /// A value that is one of two.
