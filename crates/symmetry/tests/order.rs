@@ -124,6 +124,10 @@ fn updates_that_commute_are_independent() {
         "rule for p: Proc do if flag[p] then any := true; end; end; end;",
     );
     proves(1, "rule for p: Proc do any := any | flag[p]; end; end;");
+    proves(
+        1,
+        "rule for p: Proc do any := any | flag[p] | done[p]; end; end;",
+    );
     proves(1, "rule for p: Proc do any := any & flag[p]; end; end;");
     proves(
         1,
@@ -194,6 +198,41 @@ fn extremes_may_be_filtered_and_written_as_values() {
     doubts(
         "`n`",
         "rule for p: Proc do n := (age[p] > n ? 0 : n); end; end;",
+    );
+}
+
+/// Found by an adversary, each of them verified wrongly before.
+#[test]
+fn what_an_adversary_found_is_not_proved() {
+    // A local of the caller leaves the function with the pass that returns.
+    doubts(
+        "",
+        "procedure set(var o: Proc; q: Proc); begin o := q; end;
+         function find(var out: Proc): boolean; begin
+           for p: Proc do if flag[p] then set(out, p); return true; end; end;
+           undefine out; return false; end;
+         rule var l: Proc; begin if find(l) then owner := l; end; end;",
+    );
+    // One field of a record is private, another is not.
+    let order = order(
+        "type R: record a: Proc; b: Proc; end;
+         rule var r: R; begin
+           for p: Proc do r.a := p; if isundefined(r.b) & flag[r.a] then r.b := p; end; end;
+           owner := r.b; end;",
+    );
+    assert_eq!(order.checks.loops.len(), 1);
+    assert!(order.checks.loops[0].private.is_empty());
+    // A call in a condition undoes what the condition has shown before.
+    doubts(
+        "may fail",
+        "function kill(var l: 0..1): boolean; begin undefine l; return true; end;
+         function f(): boolean; var l: 0..1; begin
+           for p: Proc do
+             l := 1;
+             if done[p] & !isundefined(l) & kill(l) then if l = 1 then return true; end; end;
+             if flag[p] then return true; end;
+           end; return false; end;
+         rule if f() then n := 1; else n := 2; end; end;",
     );
 }
 

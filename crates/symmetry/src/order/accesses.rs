@@ -154,7 +154,7 @@ impl<'p> Walk<'p> {
             let name = self.name(spot);
             let key = self.keys[number as usize];
             let facts = self.loops.entry(key).or_default();
-            facts.read_later.insert(local);
+            facts.not_private.insert(local);
             if let Some(site) = facts.site {
                 facts.reasons.insert(Reason {
                     site,

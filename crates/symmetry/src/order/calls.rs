@@ -5,7 +5,7 @@ use hadal_ir::{Arg, FunctionId, LocalId, SiteId, TypeId};
 
 use super::env::Value;
 use super::label::{Label, same_meaning};
-use super::spot::{Spot, Symbol};
+use super::spot::{Base, Spot, Symbol};
 use super::walk::Walk;
 
 /// Depth to which calls are inlined.
@@ -126,11 +126,28 @@ impl<'p> Walk<'p> {
         for passes in &mut self.open {
             passes.unknown = passes.unknown.or(Some(site));
         }
-        let anywhere = Spot::anywhere(TypeId::new(0));
-        self.use_last_values(&anywhere);
-        self.forget_value(&anywhere);
+        self.use_referred_to();
+        self.forget_value(&Spot::anywhere(TypeId::new(0)));
         self.env.facts.clear();
         self.lose_slots();
+    }
+
+    /// Whatever was called may read locals that something refers to, and no others.
+    fn use_referred_to(&mut self) {
+        let paths: Vec<_> = self.env.last_values.keys().cloned().collect();
+        for path in paths {
+            let activation = self.frames.iter().find(|it| it.number == path.frame);
+            if let Some(activation) = activation
+                && self.mentions.is_referred_to(activation.item, path.local)
+            {
+                let spot = Spot {
+                    base: Base::Local(path.frame, path.local),
+                    path: Vec::new(),
+                    ty: activation.frame.local(path.local).kind.ty(),
+                };
+                self.use_last_values(&spot);
+            }
+        }
     }
 
     /// Whatever was called may have freed slots and filled them again.

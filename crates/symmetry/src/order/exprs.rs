@@ -260,6 +260,10 @@ impl<'p> Walk<'p> {
 
     /// Adds what follows from the outcome of a condition.
     pub(super) fn learn(&mut self, id: ExprId, outcome: bool) {
+        // A call in a later operand may have undone what an earlier one has shown.
+        if self.mentions.has_call(id) {
+            return;
+        }
         match (self.program.expr(id), outcome) {
             (Expr::IsUndefined(place), false) => {
                 let is_call = matches!(place.root, Root::Result { .. });

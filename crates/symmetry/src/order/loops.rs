@@ -115,6 +115,7 @@ impl<'p> Walk<'p> {
         let Decision {
             reasons,
             last_values,
+            shared,
             has_effects,
         } = passes.decide(&name);
         let around = self.open.iter().filter(|it| it.is_by_name);
@@ -124,6 +125,7 @@ impl<'p> Walk<'p> {
         facts.n_passes = facts.n_passes.max(passes.n_passes);
         facts.reasons.extend(reasons);
         facts.has_effects |= has_effects;
+        facts.not_private.extend(shared);
         facts.around.extend(around);
         facts.is_quantifier |= passes.kind != Kind::For;
         for path in last_values {

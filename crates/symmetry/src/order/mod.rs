@@ -50,7 +50,7 @@ mod spot;
 mod stmts;
 mod walk;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hadal_ir::defined::Definedness;
 use hadal_ir::interp::{CheckedLoop, Interpreter, Item, MAX_PASSES, OrderChecks};
@@ -62,7 +62,7 @@ use passes::Reason;
 use walk::{LoopFacts, Walk};
 
 /// Passes that the check of a loop and of those inside it may take at one state.
-const MAX_CHECKED_PASSES: u64 = 1 << 20;
+const MAX_CHECKED_PASSES: u64 = 1 << 16;
 
 /// How a model treats the order of interchangeable elements.
 #[derive(Clone, Debug, Default)]
@@ -167,6 +167,8 @@ impl Order {
         let mut loops = std::mem::take(&mut walk.loops);
         let mut breaks = std::mem::take(&mut walk.breaks);
         if walk.gave_up() {
+            // Reads that make a local shared may not have been seen.
+            loops.values_mut().for_each(|facts| facts.private.clear());
             // Too much to follow every call: each item by itself shows what it does to elements,
             // and the order of every loop is left to run time.
             unknown.extend((0..program.functions.len()).map(hadal_ir::FunctionId::new));
@@ -201,7 +203,7 @@ impl Order {
     fn sort_out(&mut self, program: &Program, loops: &BTreeMap<(Item, LocalId), LoopFacts>) {
         for (&(item, var), facts) in loops {
             let Some(site) = facts.site else { continue };
-            let private = facts.private.difference(&facts.read_later);
+            let private = facts.private.difference(&facts.not_private);
             let this = CheckedLoop {
                 item,
                 var,
@@ -263,7 +265,6 @@ fn doubt(
     facts.site = facts.site.or(Some(named.site));
     facts.n_passes = facts.n_passes.max(named.n_passes);
     facts.has_effects |= named.quantifier.is_none();
-    facts.private = BTreeSet::new();
     facts.reasons.insert(Reason {
         site: named.site,
         text: text.to_owned(),

@@ -77,6 +77,8 @@ pub(super) struct Decision {
     pub(super) reasons: Vec<Reason>,
     /// Locals that are private to each pass; after the loop they hold the last pass's value.
     pub(super) last_values: Vec<LocalPath>,
+    /// Locals of the frame of which a part is not private.
+    pub(super) shared: BTreeSet<LocalId>,
     /// Whether passes change anything else.
     pub(super) has_effects: bool,
 }
@@ -121,14 +123,19 @@ impl Passes {
                     Some(_) => {}
                 }
             }
-            // A local that is assigned before it is used is each pass's own.
-            if let (None, Some(other), Some(path)) =
-                (is_read, is_overwritten, write.spot.local_path())
+            // A local that is assigned before it is used is each pass's own. One of a caller is
+            // so only if no pass can hand it back to the caller by a `return`.
+            let local = write.spot.local_path();
+            if let (None, Some(other), Some(path)) = (is_read, is_overwritten, &local)
                 && update.sets()
                 && other.update.is_some_and(Update::sets)
+                && (path.frame == self.frame || self.returns.is_empty())
             {
-                last_values.insert(path);
+                last_values.insert(path.clone());
                 continue;
+            }
+            if let Some(path) = local.filter(|path| path.frame == self.frame) {
+                decision.shared.insert(path.local);
             }
             decision.has_effects = true;
             let place = name(&write.spot);

@@ -171,12 +171,21 @@ impl<'p> Walk<'p> {
 
     /// Updates that commute, such as `x := x + e`. Whether the statement is one.
     fn accumulate(&mut self, place: &'p Place, value: ExprId, site: SiteId) -> bool {
+        if self.mentions.has_call(value) || self.open.is_empty() {
+            return false;
+        }
         let program = self.program;
         let is_own = |id: ExprId| reads(program, id, place);
-        let (update, other, is_always_evaluated) = match program.expr(value) {
-            Expr::Binary(BinaryOp::Add, a, b) if is_own(*a) => (Update::Increase, *b, true),
-            Expr::Binary(BinaryOp::Add, a, b) if is_own(*b) => (Update::Increase, *a, true),
-            Expr::Binary(BinaryOp::Sub, a, b) if is_own(*a) => (Update::Decrease, *b, true),
+        match program.expr(value) {
+            Expr::Binary(BinaryOp::Add, a, b) if is_own(*a) => {
+                self.accumulate_sum(place, Update::Increase, *b, site)
+            }
+            Expr::Binary(BinaryOp::Add, a, b) if is_own(*b) => {
+                self.accumulate_sum(place, Update::Increase, *a, site)
+            }
+            Expr::Binary(BinaryOp::Sub, a, b) if is_own(*a) => {
+                self.accumulate_sum(place, Update::Decrease, *b, site)
+            }
             Expr::Cond(condition, yes, no) => {
                 let Some((compared, update)) = compared_with(program, *condition, place) else {
                     return false;
@@ -188,58 +197,67 @@ impl<'p> Walk<'p> {
                     Update::Min if is_own(*yes) && is_compared(*no) => Update::Max,
                     _ => return false,
                 };
-                if self.mentions.has_call(value) || self.open.is_empty() {
-                    return false;
-                }
                 self.take_extreme(place, compared, update, site);
-                return true;
+                true
             }
-            Expr::Or(parts) | Expr::And(parts) => {
-                let update = match program.expr(value) {
-                    Expr::Or(_) => Update::Or,
-                    _ => Update::And,
-                };
-                match parts[..] {
-                    [a, b] if is_own(a) => (update, b, false),
-                    [a, b] if is_own(b) => (update, a, true),
-                    _ => return false,
-                }
-            }
-            _ => return false,
-        };
-        if self.mentions.has_call(value) || self.open.is_empty() {
-            return false;
+            Expr::Or(_) => self.accumulate_truth(place, value, Update::Or, site),
+            Expr::And(_) => self.accumulate_truth(place, value, Update::And, site),
+            _ => false,
         }
-        let (update, is_number) = match update {
-            Update::Or | Update::And => {
-                // Where the place decides, the other operand is not evaluated, so whether it faults
-                // depends on earlier passes.
-                // The other way round, an undefined place is read only where the other operand does
-                // not decide.
-                let depends_on_order = match is_always_evaluated {
-                    true => !self.is_defined(place),
-                    false => self.can_fail(other),
-                };
-                if depends_on_order {
-                    return false;
-                }
-                (update, false)
-            }
-            _ => match self.direction(update, other) {
-                Some(update) => (update, true),
-                None => return false,
-            },
+    }
+
+    fn accumulate_sum(
+        &mut self,
+        place: &'p Place,
+        update: Update,
+        term: ExprId,
+        site: SiteId,
+    ) -> bool {
+        let Some(update) = self.direction(update, term) else {
+            return false;
         };
-        let value = self.value(other);
+        let value = self.value(term);
         self.must_be_plain(&value, site);
         let spots = self.resolve(place, site);
-        let Some(ty) = spots.first().map(|spot| spot.ty) else {
-            return true;
-        };
-        if !Label::of_type(self.types(), ty).is_plain() {
+        let types = self.types();
+        let is_plain = |spot: &Spot| Label::of_type(types, spot.ty).is_plain();
+        if !spots.iter().all(is_plain) {
             self.breaks(site, "this computes with elements of a scalarset");
         }
-        if is_number || !self.is_defined(place) {
+        self.fault(site);
+        self.write(&spots, update, site);
+        true
+    }
+
+    fn accumulate_truth(
+        &mut self,
+        place: &'p Place,
+        value: ExprId,
+        update: Update,
+        site: SiteId,
+    ) -> bool {
+        let program = self.program;
+        let mut operands = Vec::new();
+        flatten(program, value, update, &mut operands);
+        let (others, is_own_last) = match &operands[..] {
+            [own, others @ ..] if reads(program, *own, place) => (others, false),
+            [others @ .., own] if reads(program, *own, place) => (others, true),
+            _ => return false,
+        };
+        // Where the place decides first, the others are not evaluated, so whether one faults
+        // depends on earlier passes. Where it comes last, so does whether it is read undefined.
+        let depends_on_order = match is_own_last {
+            true => !self.is_defined(place),
+            false => others.iter().any(|other| self.can_fail(*other)),
+        };
+        if depends_on_order {
+            return false;
+        }
+        for other in others {
+            self.value(*other);
+        }
+        let spots = self.resolve(place, site);
+        if !self.is_defined(place) {
             self.fault(site);
         }
         self.write(&spots, update, site);
@@ -460,6 +478,18 @@ impl<'p> Walk<'p> {
             // It becomes empty.
             Type::Multiset { .. } => false,
         }
+    }
+}
+
+/// The operands of nested `Or`s or `And`s, in order.
+fn flatten(program: &hadal_ir::Program, id: ExprId, update: Update, operands: &mut Vec<ExprId>) {
+    match (program.expr(id), update) {
+        (Expr::Or(parts), Update::Or) | (Expr::And(parts), Update::And) => {
+            for part in parts {
+                flatten(program, *part, update, operands);
+            }
+        }
+        _ => operands.push(id),
     }
 }
 

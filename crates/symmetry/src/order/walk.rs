@@ -38,8 +38,8 @@ pub(crate) struct LoopFacts {
     pub(crate) has_effects: bool,
     /// Locals of its frame that each pass assigns before it reads them.
     pub(crate) private: BTreeSet<LocalId>,
-    /// Those of them that are read after the loop.
-    pub(crate) read_later: BTreeSet<LocalId>,
+    /// Those of them that are read after the loop, or of which some part is not private.
+    pub(crate) not_private: BTreeSet<LocalId>,
     /// Enclosing loops in the order of names.
     pub(crate) around: BTreeSet<(Item, LocalId)>,
     pub(crate) is_quantifier: bool,
