@@ -31,7 +31,7 @@ fn the_last_one_wins() {
         &asking("rule \"grant\" for p: Proc do if asked[p] then owner := p; end; end; end;"),
         expect![[r#"
             test.m:6:18: order-dependence in Body of "grant"
-            the result depends on the order of the passes: `owner` is Proc_2 after Proc_1 then Proc_2 and Proc_1 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `owner` ends as Proc_2 if Proc_1 comes before Proc_2, and as Proc_1 the other way round
         "#]],
     );
 }
@@ -46,7 +46,7 @@ fn the_first_one_stays() {
         ),
         expect![[r#"
             test.m:7:20: order-dependence in Body of "grant"
-            the result depends on the order of the passes: `owner` is Proc_1 after Proc_1 then Proc_2 and Proc_2 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `owner` ends as Proc_1 if Proc_1 comes before Proc_2, and as Proc_2 the other way round
         "#]],
     );
 }
@@ -64,7 +64,7 @@ fn the_first_match_is_returned() {
         ),
         expect![[r#"
             test.m:8:20: order-dependence in Body of "grant"
-            the result depends on the order of the passes: it returns Proc_1 if Proc_1 comes first and returns Proc_2 if Proc_2 comes first
+            the result depends on the order of the iterations: it returns Proc_1 if Proc_1 comes first and returns Proc_2 if Proc_2 comes first
         "#]],
     );
 }
@@ -86,7 +86,7 @@ fn a_record_that_depends_on_the_first_match_is_returned() {
         ),
         expect![[r#"
             test.m:11:20: order-dependence in Body of "grant"
-            the result depends on the order of the passes: `first(...).who` is Proc_1 if Proc_1 comes first and Proc_2 if Proc_2 comes first
+            the result depends on the order of the iterations: `first(...).who` is Proc_1 if Proc_1 comes first and Proc_2 if Proc_2 comes first
         "#]],
     );
 }
@@ -121,7 +121,7 @@ fn an_early_return_past_an_operand_that_fails() {
          rule \"note\" !forall p: Proc do isundefined(age[p]) end ==> n := 1; if old() then n := 0; end; end;",
         expect![[r#"
             test.m:5:16: order-dependence in Body of "note"
-            the result depends on the order of the passes: it returns true if Proc_1 comes first and fails (`age[Proc_2]` is undefined) if Proc_2 comes first
+            the result depends on the order of the iterations: it returns true if Proc_1 comes first and fails (`age[Proc_2]` is undefined) if Proc_2 comes first
         "#]],
     );
 }
@@ -170,7 +170,7 @@ fn a_bound_that_is_looked_at_on_the_way() {
         ),
         expect![[r#"
             test.m:7:20: order-dependence in Body of "two only"
-            the result depends on the order of the passes: after Proc_1, `asked[Proc_2]` is false after Proc_2 then Proc_3 and true after Proc_3 then Proc_2
+            the result depends on the order of the iterations: after Proc_1, `asked[Proc_2]` ends as false if Proc_2 comes before Proc_3, and as true the other way round
         "#]],
     );
 }
@@ -209,7 +209,7 @@ fn the_one_with_the_maximum_is_not() {
          end;",
         expect![[r#"
             test.m:9:16: order-dependence in Body of "compare"
-            the result depends on the order of the passes: `who` is Proc_1 after Proc_1 then Proc_2 and Proc_2 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `who` ends as Proc_1 if Proc_1 comes before Proc_2, and as Proc_2 the other way round
         "#]],
     );
 }
@@ -258,7 +258,7 @@ fn insertion_into_a_bag_with_a_bound_is_not() {
         ),
         expect![[r#"
             test.m:7:20: order-dependence in Body of "send"
-            the result depends on the order of the passes: after Proc_1, `net{1}` is Proc_2 after Proc_2 then Proc_3 and Proc_3 after Proc_3 then Proc_2
+            the result depends on the order of the iterations: after Proc_1, `net{1}` ends as Proc_2 if Proc_2 comes before Proc_3, and as Proc_3 the other way round
         "#]],
     );
 }
@@ -305,7 +305,7 @@ fn a_chosen_slot_that_the_loop_fills_anew() {
         ),
         expect![[r#"
             test.m:11:22: order-dependence in Body of "receive" i={0}
-            the result depends on the order of the passes: `net{0}` is Proc_1 after Proc_1 then Proc_2 and Proc_2 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `net{0}` ends as Proc_1 if Proc_1 comes before Proc_2, and as Proc_2 the other way round
         "#]],
     );
 }
@@ -346,7 +346,7 @@ fn slots_that_a_loop_over_slots_fills() {
         ),
         expect![[r#"
             test.m:14:36: order-dependence in Body of "echo"
-            the result depends on the order of the passes: `net{2}` is Proc_1 after slot 0 then slot 1 and undefined after slot 1 then slot 0
+            the result depends on the order of the iterations: `net{2}` ends as Proc_1 if slot 0 comes before slot 1, and as undefined the other way round
         "#]],
     );
 }
@@ -378,7 +378,7 @@ fn elements_that_change_places_while_a_loop_runs_over_their_slots() {
         ),
         expect![[r#"
             test.m:20:18: order-dependence in Body of "visit" f=Proc_1 m=Proc_1
-            the result depends on the order of the passes: `net{0}` is Proc_2 after slot 1 then slot 2 and Proc_3 after slot 2 then slot 1
+            the result depends on the order of the iterations: `net{0}` ends as Proc_2 if slot 1 comes before slot 2, and as Proc_3 the other way round
         "#]],
     );
 }
@@ -408,7 +408,7 @@ fn insertion_while_a_loop_runs_over_the_slots() {
          end;",
         expect![[r#"
             test.m:7:18: order-dependence in Body of "fill" f=Proc_1
-            the result depends on the order of the passes: `net{0}` is Proc_1 after Proc_1 then Proc_2 and Proc_2 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `net{0}` ends as Proc_1 if Proc_1 comes before Proc_2, and as Proc_2 the other way round
         "#]],
     );
 }
@@ -443,7 +443,7 @@ fn slots_are_named_as_slots() {
         ),
         expect![[r#"
             test.m:11:36: order-dependence in Body of "note"
-            the result depends on the order of the passes: `last` is Proc_2 after slot 0 then slot 1 and Proc_1 after slot 1 then slot 0
+            the result depends on the order of the iterations: `last` ends as Proc_2 if slot 0 comes before slot 1, and as Proc_1 the other way round
         "#]],
     );
 }
@@ -462,7 +462,7 @@ fn a_quantifier_with_an_operand_that_fails() {
         &format!("{HALF_DEFINED} rule \"use\" exists p: Proc do x[p] end ==> end;"),
         expect![[r#"
             test.m:5:20: order-dependence in Guard of "use"
-            the result depends on the order of the passes: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
+            the result depends on the order of the iterations: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
         "#]],
     );
 }
@@ -486,7 +486,7 @@ fn a_quantifier_in_an_invariant() {
         ),
         expect![[r#"
             test.m:7:72: order-dependence in Property of "one" q=2
-            the result depends on the order of the passes: it is true if 1 comes first and fails (`x[3]` is undefined) if 3 comes first
+            the result depends on the order of the iterations: it is true if 1 comes first and fails (`x[3]` is undefined) if 3 comes first
         "#]],
     );
 }
@@ -497,14 +497,14 @@ fn quantifiers_in_covers_and_liveness() {
         &format!("{HALF_DEFINED} cover \"some\" exists p: Proc do x[p] end;"),
         expect![[r#"
             test.m:5:22: order-dependence in Property of "some"
-            the result depends on the order of the passes: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
+            the result depends on the order of the iterations: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
         "#]],
     );
     check(
         &format!("{HALF_DEFINED} liveness \"some\" exists p: Proc do x[p] end;"),
         expect![[r#"
             test.m:5:25: order-dependence in Property of "some"
-            the result depends on the order of the passes: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
+            the result depends on the order of the iterations: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
         "#]],
     );
 }
@@ -515,7 +515,7 @@ fn an_assumption_about_the_next_state() {
         &format!("{HALF_DEFINED} assume \"some\" isundefined(some) | exists p: Proc do x[p] end;"),
         expect![[r#"
             test.m:5:43: order-dependence in Property of "some"
-            the result depends on the order of the passes: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
+            the result depends on the order of the iterations: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
         "#]],
     );
 }
@@ -532,17 +532,17 @@ fn assumptions_and_errors_in_different_passes() {
     check(
         &rule("assume false;"),
         expect![[r#"
-        test.m:7:20: order-dependence in Body of "all"
-        the result depends on the order of the passes: it fails (asked) if Proc_1 comes first and is abandoned by an assumption if Proc_2 comes first
-    "#]],
+            test.m:7:20: order-dependence in Body of "all"
+            the result depends on the order of the iterations: it fails (asked) if Proc_1 comes first and is abandoned by an assumption if Proc_2 comes first
+        "#]],
     );
     check(&rule("n := 0;"), expect!["independent, evaluated [8]"]);
     check(
         &rule("return;"),
         expect![[r#"
-        test.m:7:20: order-dependence in Body of "all"
-        the result depends on the order of the passes: it fails (asked) if Proc_1 comes first and returns if Proc_2 comes first
-    "#]],
+            test.m:7:20: order-dependence in Body of "all"
+            the result depends on the order of the iterations: it fails (asked) if Proc_1 comes first and returns if Proc_2 comes first
+        "#]],
     );
 }
 
@@ -585,7 +585,7 @@ fn an_inner_loop_that_depends_only_after_some_passes_of_the_outer_one() {
          end;",
         expect![[r#"
             test.m:6:18: order-dependence in Body of "act"
-            the result depends on the order of the passes: `last` is Key_2 after Key_1 then Key_2 and Key_1 after Key_2 then Key_1
+            the result depends on the order of the iterations: `last` ends as Key_2 if Key_1 comes before Key_2, and as Key_1 the other way round
         "#]],
     );
 }
@@ -603,7 +603,7 @@ fn a_loop_in_a_function_that_a_loop_calls() {
          rule \"act\" n = 0 ==> for p: Proc do note(); n := n + 1; end; end;",
         expect![[r#"
             test.m:5:16: order-dependence in Body of "act"
-            the result depends on the order of the passes: `last` is Key_2 after Key_1 then Key_2 and Key_1 after Key_2 then Key_1
+            the result depends on the order of the iterations: `last` ends as Key_2 if Key_1 comes before Key_2, and as Key_1 the other way round
         "#]],
     );
 }
@@ -617,7 +617,7 @@ fn writes_through_aliases() {
         ),
         expect![[r#"
             test.m:7:49: order-dependence in Body of "grant"
-            the result depends on the order of the passes: `owner` is Proc_2 after Proc_1 then Proc_2 and Proc_1 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `owner` ends as Proc_2 if Proc_1 comes before Proc_2, and as Proc_1 the other way round
         "#]],
     );
 }
@@ -639,7 +639,7 @@ fn writes_through_reference_parameters() {
         ),
         expect![[r#"
             test.m:6:40: order-dependence in Body of "grant"
-            the result depends on the order of the passes: `owner` is Proc_2 after Proc_1 then Proc_2 and Proc_1 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `owner` ends as Proc_2 if Proc_1 comes before Proc_2, and as Proc_1 the other way round
         "#]],
     );
     // To a local of the caller.
@@ -650,7 +650,7 @@ fn writes_through_reference_parameters() {
         ),
         expect![[r#"
             test.m:6:40: order-dependence in Body of "grant"
-            the result depends on the order of the passes: `o` is Proc_2 after Proc_1 then Proc_2 and Proc_1 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `o` ends as Proc_2 if Proc_1 comes before Proc_2, and as Proc_1 the other way round
         "#]],
     );
 }
@@ -673,7 +673,7 @@ fn a_returned_aggregate() {
         ),
         expect![[r#"
             test.m:10:20: order-dependence in Body of "grant"
-            the result depends on the order of the passes: after Proc_1, `pair(...).b` is Proc_2 if Proc_2 comes next and Proc_3 if Proc_3 comes next
+            the result depends on the order of the iterations: after Proc_1, `pair(...).b` is Proc_2 if Proc_2 comes next and Proc_3 if Proc_3 comes next
         "#]],
     );
 }
@@ -697,9 +697,9 @@ fn private_locals_are_ignored() {
         SWAPPING,
         &[],
         expect![[r#"
-        test.m:9:7: order-dependence in Body of "swap"
-        the result depends on the order of the passes: `t` is 0 after Proc_1 then Proc_2 and 1 after Proc_2 then Proc_1
-    "#]],
+            test.m:9:7: order-dependence in Body of "swap"
+            the result depends on the order of the iterations: `t` ends as 0 if Proc_1 comes before Proc_2, and as 1 the other way round
+        "#]],
     );
 }
 
@@ -716,7 +716,7 @@ fn cover_points_before_an_early_return() {
         ),
         expect![[r#"
             test.m:7:20: order-dependence in Body of "look"
-            the result depends on the order of the passes: "idle" is covered once after Proc_2 then Proc_1 and never if Proc_1 comes first
+            the result depends on the order of the iterations: "idle" is covered once after Proc_2 then Proc_1 and never if Proc_1 comes first
         "#]],
     );
     check(
@@ -746,7 +746,7 @@ fn cover_points_that_depend_on_earlier_passes() {
         ),
         expect![[r#"
             test.m:7:20: order-dependence in Body of "look"
-            the result depends on the order of the passes: "first" is covered once after Proc_1 then Proc_2 and never after Proc_2 then Proc_1
+            the result depends on the order of the iterations: "first" is covered once if Proc_1 comes before Proc_2, and never the other way round
         "#]],
     );
 }
@@ -760,7 +760,7 @@ fn a_quantifier_with_effects() {
         ),
         expect![[r#"
             test.m:7:44: order-dependence in Body of "take"
-            the result depends on the order of the passes: `owner` is Proc_2 after Proc_1 then Proc_2 and Proc_1 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `owner` ends as Proc_2 if Proc_1 comes before Proc_2, and as Proc_1 the other way round
         "#]],
     );
     // The value itself, of a condition that passes change.
@@ -771,7 +771,7 @@ fn a_quantifier_with_effects() {
         ),
         expect![[r#"
             test.m:7:47: order-dependence in Body of "count"
-            the result depends on the order of the passes: the condition holds never after Proc_1 then Proc_2 and once after Proc_2 then Proc_1
+            the result depends on the order of the iterations: the condition holds never if Proc_1 comes before Proc_2, and once the other way round
         "#]],
     );
     check(
@@ -807,7 +807,7 @@ fn a_failure_after_some_passes_only() {
         ),
         expect![[r#"
             test.m:7:20: order-dependence in Body of "look"
-            the result depends on the order of the passes: it fails (asked late) after Proc_2 then Proc_1 and runs to its end after Proc_1 then Proc_2 then Proc_3
+            the result depends on the order of the iterations: it fails (asked late) after Proc_2 then Proc_1 and runs to its end after Proc_1 then Proc_2 then Proc_3
         "#]],
     );
 }
@@ -841,7 +841,7 @@ fn a_dependence_of_the_last_of_ten_passes() {
          end;",
         expect![[r#"
             test.m:4:16: order-dependence in Body of "count"
-            the result depends on the order of the passes: after 8 others, `last` is Proc_10 after Proc_9 then Proc_10 and Proc_9 after Proc_10 then Proc_9
+            the result depends on the order of the iterations: after 8 others, `last` ends as Proc_10 if Proc_9 comes before Proc_10, and as Proc_9 the other way round
         "#]],
     );
 }

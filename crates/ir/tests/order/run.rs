@@ -30,9 +30,9 @@ fn rules_that_a_better_priority_hides_are_not_run() {
     check(
         &text("n < 1"),
         expect![[r#"
-        test.m:3:34: order-dependence in Body of "worse"
-        the result depends on the order of the passes: `last` is Proc_2 after Proc_1 then Proc_2 and Proc_1 after Proc_2 then Proc_1
-    "#]],
+            test.m:3:34: order-dependence in Body of "worse"
+            the result depends on the order of the iterations: `last` ends as Proc_2 if Proc_1 comes before Proc_2, and as Proc_1 the other way round
+        "#]],
     );
 }
 
@@ -60,7 +60,7 @@ fn bodies_are_run_where_guards_hold() {
         ),
         expect![[r#"
             test.m:3:34: order-dependence in Body of "last"
-            the result depends on the order of the passes: `last` is Proc_2 after Proc_1 then Proc_2 and Proc_1 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `last` ends as Proc_2 if Proc_1 comes before Proc_2, and as Proc_1 the other way round
         "#]],
     );
 }
@@ -76,7 +76,7 @@ fn instances_that_fail_are_skipped() {
         ),
         expect![[r#"
             test.m:3:34: order-dependence in Body of "body" i=2
-            the result depends on the order of the passes: `last` is Proc_2 after Proc_1 then Proc_2 and Proc_1 after Proc_2 then Proc_1
+            the result depends on the order of the iterations: `last` ends as Proc_2 if Proc_1 comes before Proc_2, and as Proc_1 the other way round
         "#]],
     );
 }
@@ -93,7 +93,7 @@ fn assumptions_are_checked_after_every_rule() {
          assume \"some\" n != 2 | exists i: Index do x[i] end;",
         expect![[r#"
             test.m:6:40: order-dependence in Property of "some"
-            the result depends on the order of the passes: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
+            the result depends on the order of the iterations: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
         "#]],
     );
     // A state that an assumption leaves out is not looked at any further.
@@ -117,7 +117,7 @@ fn assumptions_are_checked_after_every_rule() {
          assume \"some\" n != 2 | exists i: Index do x[i] end;",
         expect![[r#"
             test.m:7:40: order-dependence in Property of "some"
-            the result depends on the order of the passes: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
+            the result depends on the order of the iterations: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
         "#]],
     );
 }
@@ -151,11 +151,11 @@ fn properties_have_the_numbers_of_the_shape() {
     });
     expect![[r#"
         1 test.m:7:35: order-dependence in Property of "first"
-        the result depends on the order of the passes: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
+        the result depends on the order of the iterations: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
         2 test.m:8:50: order-dependence in Property of "each" i=1
-        the result depends on the order of the passes: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
+        the result depends on the order of the iterations: it is true if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
         4 test.m:10:34: order-dependence in Property of "last"
-        the result depends on the order of the passes: it is false if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
+        the result depends on the order of the iterations: it is false if 1 comes first and fails (`x[2]` is undefined) if 2 comes first
     "#]].assert_eq(&found.collect::<String>());
 }
 

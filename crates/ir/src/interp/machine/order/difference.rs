@@ -72,7 +72,7 @@ impl<'p> Machine<'p> {
         is_over: bool,
     ) -> Result<T, Halt> {
         let difference = self.difference(check, a, b, is_over);
-        let message = format!("the result depends on the order of the passes: {difference}");
+        let message = format!("the result depends on the order of the iterations: {difference}");
         self.fault(FaultKind::OrderDependence, message, check.passes.site)
     }
 
@@ -147,14 +147,23 @@ impl<'p> Machine<'p> {
         })
     }
 
-    /// What differs, and after which passes it is what.
+    /// What differs, and after which passes it is what. People read of iterations.
     fn difference(&mut self, check: &Check<'p>, a: &Outcome, b: &Outcome, is_over: bool) -> String {
         let common = a.path.iter().zip(&b.path).take_while(|(a, b)| a == b);
         let n_common = common.count().min(a.path.len() - 1).min(b.path.len() - 1);
         let [after_a, after_b] = [a, b].map(|outcome| self.order_of(check, outcome, n_common));
         let before = self.passes_before(check, &a.path[..n_common]);
-        let sentence = |what: &str, [in_a, in_b]: [String; 2]| {
-            format!("{before}{what} {in_a} {after_a} and {in_b} {after_b}")
+        let swapped = match (&a.path[n_common..], &b.path[n_common..]) {
+            (&[p, q], &[r, s]) if (p, q) == (s, r) => {
+                Some(self.names(check, &[p, q]).join(" comes before "))
+            }
+            _ => None,
+        };
+        let sentence = |what: &str, [in_a, in_b]: [String; 2]| match &swapped {
+            Some(order) => {
+                format!("{before}{what} {in_a} if {order}, and {in_b} the other way round")
+            }
+            None => format!("{before}{what} {in_a} {after_a} and {in_b} {after_b}"),
         };
         if a.end != b.end {
             return sentence("it", [a, b].map(|outcome| self.verb(check, outcome)));
@@ -185,6 +194,10 @@ impl<'p> Machine<'p> {
             _ => raw(),
         };
         match self.first_leaf(check, a, &pair) {
+            Some((name, values)) if swapped.is_some() => {
+                let values = values.map(|value| format!("as {value}"));
+                sentence(&format!("`{name}` ends"), values)
+            }
             Some((name, values)) => sentence(&format!("`{name}` is"), values),
             None => format!("{before}locals of a caller differ {after_a} and {after_b}"),
         }
