@@ -80,7 +80,8 @@ impl<P> Symmetric<P> {
         }
     }
 
-    /// How often each loop of [`Order::checks`] was checked so far, by this model's expanders.
+    /// How often each loop of [`Order::checks`] was checked so far, by the expanders of a search;
+    /// those that replay what it found do not count.
     pub fn evaluations(&self) -> &[Arc<AtomicU64>] {
         match &self.watch {
             Some(watch) => &watch.evaluations,
@@ -109,11 +110,12 @@ where
     }
 
     fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
-        self.over(self.inner.expander(stop), stop)
+        let evaluations = self.evaluations();
+        self.over(self.inner.expander(stop), stop, evaluations)
     }
 
     fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
-        self.over(self.inner.reference_expander(stop), stop)
+        self.over(self.inner.reference_expander(stop), stop, &[])
     }
 
     fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
@@ -130,8 +132,14 @@ where
     P: Deref + Sync,
     P::Target: Model,
 {
-    /// Brings what an expander makes into canonical form.
-    fn over<'a>(&'a self, inner: Box<dyn Expander + 'a>, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+    /// Brings what an expander makes into canonical form. Checks of loops are added to
+    /// `evaluations`, or not counted where it is empty.
+    fn over<'a>(
+        &'a self,
+        inner: Box<dyn Expander + 'a>,
+        stop: &'a Stop,
+        evaluations: &'a [Arc<AtomicU64>],
+    ) -> Box<dyn Expander + 'a> {
         Box::new(SymmetricExpander {
             inner,
             stop,
@@ -142,7 +150,7 @@ where
             watcher: self.watch.as_ref().map(|watch| Watcher {
                 checker: watch.interpreter.order_checker(&watch.checks, stop),
                 shape: self.inner.shape(),
-                evaluations: &watch.evaluations,
+                evaluations,
             }),
             is_checked: &self.is_checked,
         })
@@ -384,5 +392,57 @@ impl Expander for SymmetricExpander<'_> {
             remarks.push(Remark::ExpensiveCanonicalForm { candidates });
         }
         remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hadal_ir::interp::Limits;
+    use hadal_model::PAD_BYTES;
+    use hadal_murphi::{Options, compile};
+    use hadal_syntax::Source;
+
+    use super::*;
+
+    /// The greatest age of those who ask does not depend on the order, but that is not proved.
+    const MODEL: &str = "type Proc: scalarset(3);
+var asked: array [Proc] of boolean; age: array [Proc] of 0..1; n: 0..1;
+startstate n := 0; for p: Proc do asked[p] := true; age[p] := 1; end; end;
+rule \"greatest\" n := 0; for p: Proc do if asked[p] & age[p] > n then n := age[p]; end; end; end;";
+
+    fn expand(mut expander: Box<dyn Expander + '_>, shape: &Shape) {
+        let mut out = Successors::new(shape, 16);
+        out.reset(1);
+        expander.starts(Cursor::default(), &mut out);
+        let mut state = out.state(0).to_vec();
+        let state_len = state.len();
+        state.resize(state_len + PAD_BYTES, 0);
+        out.reset(1);
+        expander.expand(
+            States::new(&state, state_len, 1),
+            Cursor::default(),
+            &mut out,
+        );
+        assert_eq!(out.len(), 1);
+    }
+
+    #[test]
+    fn checks_of_a_replay_are_not_counted() {
+        let source = Source::new("test.m", MODEL).expect("it is short");
+        let program = compile(&source, &Options::default()).program;
+        let program = program.expect("the model is right");
+        let model = Interpreter::new(program.clone(), Limits::default());
+        let interpreter = Interpreter::new(program, Limits::default());
+        let order = Order::of(&interpreter);
+        let symmetric = Symmetric::new(&model, interpreter, &order).expect("nothing is refused");
+        let evaluations = || -> Vec<u64> {
+            let counts = symmetric.evaluations().iter();
+            counts.map(|n| n.load(Ordering::Relaxed)).collect()
+        };
+        let stop = Stop::new();
+        expand(symmetric.expander(&stop), model.shape());
+        assert_eq!(evaluations(), [1]);
+        expand(symmetric.reference_expander(&stop), model.shape());
+        assert_eq!(evaluations(), [1]);
     }
 }
