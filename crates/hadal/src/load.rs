@@ -37,8 +37,8 @@ pub(crate) struct Loaded {
     pub(crate) model: Box<dyn Model>,
     /// The scalarsets that are reduced, e.g. `Proc(7): 5,040 permutations`.
     pub(crate) symmetry: Option<String>,
-    /// How the results of its loops were found to be independent of the order of passes; `None`
-    /// where that does not matter.
+    /// How the results of its loops were found to be independent of the order of iterations;
+    /// `None` where that does not matter.
     pub(crate) order: Option<OrderReport>,
     /// Final values of the model's global constants.
     pub(crate) constants: Vec<(String, String)>,
@@ -105,7 +105,7 @@ pub(crate) fn load(request: Request, style: Style) -> anyhow::Result<Loading> {
         let diagnostics = order::diagnostics(&source, &program, &order.refusals);
         return Ok(Err(refuse(&source, &diagnostics, style)?));
     }
-    let report = OrderReport::of(&order, &program);
+    let report = OrderReport::of(&order, &program, &source);
     let inner: Box<dyn Model> = match request.engine {
         EngineName::Native => Box::new(Native::new(program, request.limits)?),
         EngineName::Interpreter => Box::new(Interpreter::new(program, request.limits)),

@@ -3,24 +3,38 @@
 //!
 //! A reduction by symmetry is sound only where no result depends on that order. Most loops and
 //! quantifiers are proved to be so before the search; the others are checked in every state that
-//! reaches them, and a model in which one of them does depend on it is refused.
+//! reaches them, and a model in which one of them does depend on it is rejected. People read of
+//! loops, which includes quantifiers, and of their iterations.
 
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_ir::{Program, SiteId};
-use hadal_symmetry::order::{Order, Refusal};
-use hadal_syntax::{Diagnostic, Source, Span};
+use hadal_symmetry::order::{Note, Order, Refusal};
+use hadal_syntax::{Diagnostic, Label, Source, Span};
 
-use crate::units::counted;
+use crate::units::{count, counted};
 
-/// The headline about a model that is refused, but for when it comes to that.
-pub(crate) const REFUSAL: &str = "the result of a loop depends on the order of its passes";
+/// What is wrong with a model that is rejected, where `at` is the place of the loop.
+pub(crate) fn headline(at: &str) -> String {
+    match at {
+        "" => "the result of a loop depends on the order of its iterations".to_owned(),
+        at => format!("the result of the loop at {at} depends on the order of its iterations"),
+    }
+}
+
+/// The same at the step of a trace that meets it.
+pub(crate) const AT_STEP: &str = "the result depends on the order of the iterations";
 
 /// What to do about it.
-pub(crate) const HELP: &str = "use a ruleset in place of the loop so that every choice is \
-                               explored, or keep a set (array of boolean) in place of the last \
-                               element; or run with --symmetry off";
+pub(crate) const HELP: &str = "the elements of a scalarset have no order, so the model must not \
+    depend on one: let a ruleset choose the element, with the loop's condition in its guard, so \
+    that every choice is explored; or keep a set (an array of boolean) in place of one element. \
+    With --symmetry off the loop runs in one fixed order, and nothing else is checked";
+
+/// Checked loops are named where there are at most this many; all of them with `-v`.
+const NAMED_MAX: usize = 2;
 
 /// How the loops and quantifiers of a model were found to be independent of the order.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +50,8 @@ pub(crate) struct OrderReport {
 pub(crate) struct CheckedLoopReport {
     /// Where it stands, as `file:line:column`.
     pub(crate) at: String,
+    /// Why it is not proved.
+    pub(crate) doubts: Vec<Label>,
     /// How often it was checked by now.
     pub(crate) evaluations: Arc<AtomicU64>,
 }
@@ -47,11 +63,26 @@ impl CheckedLoopReport {
     }
 }
 
+/// How far a search established that results do not depend on the order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Every reachable state was visited.
+    Everything,
+    /// The search came to its end, but a state may have been taken for another.
+    Signatures,
+    /// States are left.
+    Part,
+    /// A result does depend on it, which is shown before.
+    Dependent,
+}
+
 impl OrderReport {
     /// What is established about a program before it is searched.
-    pub(crate) fn of(order: &Order, program: &Program) -> Self {
-        let checked = order.checks.loops.iter().map(|checked| CheckedLoopReport {
+    pub(crate) fn of(order: &Order, program: &Program, source: &Source) -> Self {
+        let doubted = order.checks.loops.iter().zip(&order.doubts);
+        let checked = doubted.map(|(checked, doubts)| CheckedLoopReport {
             at: program.position(checked.site),
+            doubts: labels(source, program, doubts),
             evaluations: Arc::default(),
         });
         OrderReport {
@@ -68,62 +99,101 @@ impl OrderReport {
         self
     }
 
-    /// What was proved and checked, in one line; `None` where there is no loop to speak of.
-    pub(crate) fn describe(&self) -> Option<String> {
+    /// Why the loop at a place is not proved.
+    pub(crate) fn doubts(&self, at: &str) -> &[Label] {
+        let checked = self.checked.iter().find(|checked| checked.at == at);
+        checked.map_or(&[], |checked| &checked.doubts)
+    }
+
+    /// What a search established, in one line; `None` where there is no loop to speak of.
+    pub(crate) fn describe(&self, extent: Extent) -> Option<String> {
         let n_times = self.checked.iter().map(CheckedLoopReport::n_evaluations);
-        let times = format!(" ({})", counted(n_times.sum(), "time"));
-        self.describe_with("checked", &times)
-    }
-
-    /// The same before a search.
-    pub(crate) fn describe_ahead(&self) -> Option<String> {
-        self.describe_with("to be checked", "")
-    }
-
-    fn describe_with(&self, checked: &str, times: &str) -> Option<String> {
-        let proved = format!("proved for {}", loops(self.proved));
-        let n_checked = self.checked.len();
-        let reached = match n_checked {
-            1 => "it is reached",
-            _ => "they are reached",
+        let times = counted(n_times.sum(), "time");
+        let times = match self.places(NAMED_MAX) {
+            Some(places) => format!("{times}, at {places}"),
+            None => times,
         };
-        match (self.proved, n_checked) {
+        let how = self.describe_with("proved", &format!("checked in all orders ({times})"))?;
+        let what = match extent {
+            Extent::Dependent => "dependent, as shown above",
+            _ if self.checked.is_empty() => "independent",
+            Extent::Everything => "independent",
+            Extent::Signatures => "no dependence found",
+            Extent::Part => "no dependence found so far",
+        };
+        Some(format!("{what}: {how}"))
+    }
+
+    /// What is known before a search, in one line; with `all_places` every checked loop is named.
+    pub(crate) fn describe_ahead(&self, all_places: bool) -> Option<String> {
+        let mut to_check = "to be checked in all orders during the search".to_owned();
+        let n_named = match all_places {
+            true => usize::MAX,
+            false => NAMED_MAX,
+        };
+        if let Some(places) = self.places(n_named) {
+            let _ = write!(to_check, " (at {places})");
+        }
+        self.describe_with("proved independent", &to_check)
+    }
+
+    fn describe_with(&self, proved: &str, checked: &str) -> Option<String> {
+        let loops = |n: usize| counted(n as u64, "loop");
+        match (self.proved, self.checked.len()) {
             (0, 0) => None,
-            (_, 0) => Some(proved),
-            (0, n) => Some(format!("{} {checked} wherever {reached}{times}", loops(n))),
-            (_, n) => Some(format!(
-                "{proved}, {} {checked} wherever {reached}{times}",
-                crate::units::count(n as u64)
+            (n, 0) => Some(format!("{} {proved}", loops(n))),
+            (0, n) => Some(format!("{} {checked}", loops(n))),
+            (n, m) => Some(format!(
+                "{} {proved}, {} {checked}",
+                loops(n),
+                count(m as u64)
             )),
+        }
+    }
+
+    /// Where the checked loops stand, unless there are more than `n_max`.
+    fn places(&self, n_max: usize) -> Option<String> {
+        let places: Vec<&str> = self.checked.iter().map(|it| it.at.as_str()).collect();
+        match &places[..] {
+            [] => None,
+            places if places.len() > n_max => None,
+            [before @ .., last] if !before.is_empty() => {
+                Some(format!("{} and {last}", before.join(", ")))
+            }
+            places => Some(places.join(", ")),
         }
     }
 }
 
-/// Why a model is refused before it is searched, for people.
+/// Why a model is rejected before it is searched, for people.
 pub(crate) fn diagnostics(
     source: &Source,
     program: &Program,
     refusals: &[Refusal],
 ) -> Vec<Diagnostic> {
-    let span = |site: SiteId| -> Span {
-        let site = program.sites[site.index()];
-        source.word_at(site.line, site.column)
-    };
     let diagnostic = |refusal: &Refusal| {
-        let mut diagnostic = Diagnostic::error(refusal.message.as_str(), span(refusal.site));
-        for note in &refusal.notes {
-            diagnostic = diagnostic.context(span(note.site), note.text.as_str());
-        }
-        diagnostic.help(HELP)
+        let span = span(source, program, refusal.site);
+        let mut diagnostic = Diagnostic::error(refusal.message.as_str(), span).help(HELP);
+        let notes = labels(source, program, &refusal.notes);
+        diagnostic.labels.extend(notes);
+        diagnostic
     };
     refusals.iter().map(diagnostic).collect()
 }
 
-fn loops(n: usize) -> String {
-    match n {
-        1 => "1 loop or quantifier".to_owned(),
-        n => format!("{} loops and quantifiers", crate::units::count(n as u64)),
-    }
+/// Notes as context of a diagnostic.
+fn labels(source: &Source, program: &Program, notes: &[Note]) -> Vec<Label> {
+    let label = |note: &Note| Label {
+        span: span(source, program, note.site),
+        text: note.text.clone(),
+        primary: false,
+    };
+    notes.iter().map(label).collect()
+}
+
+fn span(source: &Source, program: &Program, site: SiteId) -> Span {
+    let site = program.sites[site.index()];
+    source.word_at(site.line, site.column)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! Where a model is rejected there are diagnostics and no counts: before the search, nothing was
 //! counted ([`Rejection`]); during the search, what was counted says nothing about the model.
 
-use hadal_model::Model;
+use hadal_model::{Model, Shape};
 use hadal_search::{Outcome, Verdict};
 use hadal_syntax::{Diagnostic, Severity, Source};
 use serde::{Deserialize, Serialize};
@@ -69,6 +69,8 @@ impl Record {
         } = summary;
         let shape = loaded.model.shape();
         let by_depth = figures::is_by_depth(*strategy);
+        let diagnostic = |shown| DiagnosticRecord::of(shown, shape);
+        let violation = |shown| violation_record(shown, shape);
         let is_rejected = outcome.verdict == Verdict::Rejected;
         Record {
             hadal: env!("CARGO_PKG_VERSION").to_owned(),
@@ -78,8 +80,7 @@ impl Record {
             verdict: outcome.verdict.name().to_owned(),
             complete: outcome.complete,
             reason: outcome.reason.map(|reason| reason.name().to_owned()),
-            diagnostics: is_rejected
-                .then(|| summary.shown.iter().map(DiagnosticRecord::of).collect()),
+            diagnostics: is_rejected.then(|| summary.shown.iter().map(diagnostic).collect()),
             counts: (!is_rejected).then(|| CountsRecord {
                 states: outcome.states,
                 states_exact: outcome.states_exact,
@@ -88,7 +89,7 @@ impl Record {
                 depth: by_depth.then_some(outcome.depth),
                 layers: by_depth.then(|| outcome.layers.clone()),
             }),
-            violations: summary.shown.iter().map(violation_record).collect(),
+            violations: summary.shown.iter().map(violation).collect(),
             rules: rule_records(&*loaded.model, outcome),
             properties: property_records(&*loaded.model, outcome),
             strategy: name_of(question.strategy),
@@ -138,7 +139,7 @@ impl Record {
     }
 }
 
-/// The record of a model that was refused before its first state.
+/// The record of a model that was rejected before its first state.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Rejection {
     hadal: &'static str,
@@ -220,10 +221,10 @@ impl DiagnosticRecord {
     }
 
     /// What a search found.
-    fn of(shown: &Shown) -> Self {
+    fn of(shown: &Shown, shape: &Shape) -> Self {
         DiagnosticRecord {
             at: shown.violation.at.clone(),
-            ..DiagnosticRecord::error(&summary::describe(&shown.violation))
+            ..DiagnosticRecord::error(&summary::describe(&shown.violation, shape))
         }
     }
 }
@@ -239,7 +240,7 @@ pub(crate) struct CountsRecord {
     layers: Option<Vec<u64>>,
 }
 
-/// How it was established that results do not depend on the order of passes.
+/// How it was established that results do not depend on the order of iterations.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct OrderRecord {
     proved: usize,
@@ -367,7 +368,7 @@ fn named_values(pairs: &[(String, String)]) -> Map<String, Value> {
     object(pairs.iter().map(|(name, value)| (name, value.as_str())))
 }
 
-fn violation_record(shown: &Shown) -> ViolationRecord {
+fn violation_record(shown: &Shown, shape: &Shape) -> ViolationRecord {
     let violation = &shown.violation;
     let steps = shown.trace.as_ref().map_or(&[][..], |trace| &trace.steps);
     let trace = steps.iter().map(|step| StepRecord {
@@ -383,7 +384,7 @@ fn violation_record(shown: &Shown) -> ViolationRecord {
     ViolationRecord {
         kind: violation.kind.name().to_owned(),
         name: violation.name.clone(),
-        message: summary::describe(violation),
+        message: summary::describe(violation, shape),
         at: violation.at.clone(),
         depth: violation.depth,
         trace: trace.collect(),

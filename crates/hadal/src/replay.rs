@@ -22,7 +22,7 @@ use crate::style::Style;
 use crate::trace::{NamedTrace, render_state};
 use crate::units::counted;
 
-/// What a replay needs of a run record. That of a model that was refused has little more.
+/// What a replay needs of a run record. That of a model that was rejected has little more.
 #[derive(Clone, Debug, Deserialize)]
 struct Record {
     model: String,
@@ -95,8 +95,8 @@ fn show(
     use std::fmt::Write;
     let is_refusal = violation.kind == FaultKind::OrderDependence.name();
     let (verdict, what) = match is_refusal {
-        true => ("refused", order::REFUSAL),
-        false => ("violated", violation.message.as_str()),
+        true => ("rejected", order::headline(&violation.at)),
+        false => ("violated", violation.message.clone()),
     };
     let _ = writeln!(
         out,
@@ -108,7 +108,8 @@ fn show(
     if is_refusal {
         let _ = writeln!(out, "  {}", violation.message);
     }
-    if !violation.at.is_empty() {
+    // The headline has it of a loop.
+    if !violation.at.is_empty() && !is_refusal {
         let _ = writeln!(out, "  at {}", violation.at);
     }
     if how != TraceName::None {
@@ -260,7 +261,7 @@ mod tests {
     use crate::flags::ColorName;
 
     #[test]
-    fn a_refused_model_is_not_called_violated() {
+    fn a_rejected_model_is_not_called_violated() {
         let text = r#"{
             "model": "lock.m", "language": "murphi", "dialect": "hadal", "verdict": "rejected",
             "violations": [{
@@ -276,9 +277,9 @@ mod tests {
         let violation = &record.violations[0];
         show(&mut out, &record, violation, &trace, TraceName::Diff, style);
         let expected = format!(
-            "lock.m: refused: {}, after 2 steps\n  the last one is kept\n  at lock.m:9:5\n\n\n  \
-             help: {}\n\nEvery step was run again on the model.\n\n",
-            order::REFUSAL,
+            "lock.m: rejected: the result of the loop at lock.m:9:5 depends on the order of its \
+             iterations, after 2 steps\n  the last one is kept\n\n\n  help: {}\n\nEvery step was \
+             run again on the model.\n\n",
             order::HELP
         );
         assert_eq!(out, expected);

@@ -51,7 +51,7 @@ pub(crate) fn without_search(question: &Question, args: &RunArgs) -> anyhow::Res
     };
     if !args.quiet {
         let style = Style::new(args.color, &io::stdout());
-        let text = summary::without_search(&loaded, style);
+        let text = summary::without_search(&loaded, args.verbose, style);
         deliver(&mut io::stdout(), &text, "the summary")?;
     }
     Ok(Exit::Done)
@@ -376,7 +376,7 @@ fn search_error(error: &Error, loaded: &Loaded, taken: &Taken) -> Exit {
         return exit::of_store_error(error);
     }
     if let Error::LostPath { violation, source } = error {
-        let found = summary::described(violation);
+        let found = summary::described(violation, loaded.model.shape());
         eprintln_lossy(&format!(
             "{name}: {found}, but how it comes to that cannot be read: {source}"
         ));

@@ -4,17 +4,17 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use hadal_model::{FaultKind, GoalKind, Phase, PropertyKind, Remark};
+use hadal_model::{FaultKind, GoalKind, Phase, PropertyKind, Remark, Shape};
 use hadal_search::{
     Deadlock, Layers, Outcome, Reason, Strategy, Verdict, Violation, ViolationKind,
 };
-use hadal_syntax::{Diagnostic, Renderer, Source, Span};
+use hadal_syntax::{Diagnostic, Renderer, Span};
 
 use crate::disk::NoScratch;
 use crate::estimate::Shortage;
 use crate::flags::{RunArgs, TraceName, name_of};
 use crate::load::Loaded;
-use crate::order::{self, OrderReport};
+use crate::order::{self, Extent, OrderReport};
 use crate::plan::Plan;
 use crate::question::Question;
 use crate::run::Shown;
@@ -75,7 +75,7 @@ impl Summary<'_> {
                 None => style.good("verified"),
             },
             Verdict::Violated => style.bad("violated"),
-            Verdict::Rejected => style.bad("refused"),
+            Verdict::Rejected => style.bad("rejected"),
             Verdict::Incomplete => style.doubtful("incomplete"),
         };
         let rest = match self.outcome.verdict {
@@ -87,13 +87,14 @@ impl Summary<'_> {
                 None => "every reachable state was visited, and all is well".to_owned(),
             },
             Verdict::Violated => match self.violations() {
-                [one] => described(&one.violation),
+                [one] => described(&one.violation, self.loaded.model.shape()),
                 many => format!("{} violations", many.len()),
             },
             Verdict::Rejected => {
-                let last = self.shown.last();
-                let when = last.map(|last| after(&last.violation));
-                format!("{}{}", order::REFUSAL, when.unwrap_or_default())
+                let last = self.shown.last().map(|last| &last.violation);
+                let at = last.map_or("", |last| last.at.as_str());
+                let when = last.map(after).unwrap_or_default();
+                format!("{}{when}", order::headline(at))
             }
             Verdict::Incomplete => self.why_incomplete(),
         };
@@ -170,9 +171,9 @@ impl Summary<'_> {
     fn violation(&self, out: &mut String, shown: &Shown, style: Style) {
         let violation = &shown.violation;
         out.push('\n');
-        let what = described(violation);
+        let what = described(violation, self.loaded.model.shape());
         let is_refusal = violation.kind.is_order_dependence();
-        match excerpt(&self.loaded.source, violation, &what, style) {
+        match self.excerpt(violation, &what, style) {
             Some(text) => out.push_str(&text),
             None if is_refusal => {
                 let _ = writeln!(
@@ -226,12 +227,61 @@ impl Summary<'_> {
             let indent = " ".repeat(number_len + 6);
             let mark = style.bad(&format!("{:>number_len$}", "!"));
             let _ = writeln!(out, "  {mark}  {head}");
-            let _ = writeln!(out, "{indent}{}", style.bad(&violation.message));
+            // The whole sentence stands above.
+            let message = match is_refusal {
+                true => order::AT_STEP,
+                false => &violation.message,
+            };
+            let _ = writeln!(out, "{indent}{}", style.bad(message));
         }
         if n_steps > 0 && self.args.trace == TraceName::Diff && !trace.last_state().is_empty() {
             let _ = writeln!(out, "\nThe state it ends in:\n");
             render_state(out, "  ", trace.last_state(), style);
         }
+    }
+
+    /// The place of a violation in the model's text.
+    fn excerpt(&self, violation: &Violation, what: &str, style: Style) -> Option<String> {
+        let source = &self.loaded.source;
+        let mut parts = violation.at.rsplitn(3, ':');
+        let column: usize = parts.next()?.parse().ok()?;
+        let line: u32 = parts.next()?.parse().ok()?;
+        if line == 0 {
+            return None;
+        }
+        let whole = source.line(line);
+        let text = source.slice(whole);
+        let offset = text
+            .char_indices()
+            .nth(column.saturating_sub(1))
+            .map_or(text.len(), |(offset, _)| offset);
+        let rest = text[offset..].split("--").next().unwrap_or("").trim_end();
+        let marked_len = match violation.phase {
+            Some(_) => token_len(rest),
+            None => rest.len(),
+        };
+        let start = whole.start + offset as u32;
+        let span = Span::new(start, start + marked_len as u32);
+        let renderer = if style.is_enabled() {
+            Renderer::coloured()
+        } else {
+            Renderer::plain()
+        };
+        let mut diagnostic = Diagnostic::error(what, span);
+        let is_refusal = violation.kind.is_order_dependence();
+        if is_refusal {
+            diagnostic = diagnostic.help(order::HELP);
+            let order = self.loaded.order.as_ref();
+            let doubts = order.map_or(&[][..], |order| order.doubts(&violation.at));
+            diagnostic.labels.extend_from_slice(doubts);
+        }
+        let text = renderer.render(source, &diagnostic);
+        let text = match is_refusal {
+            true => text,
+            // An error is in the model's text; this is in what the model does.
+            false => text.replacen("error", "violation", 1),
+        };
+        Some(text.trim_end().to_owned() + "\n")
     }
 
     /// What was looked at.
@@ -272,13 +322,9 @@ impl Summary<'_> {
             None => String::new(),
         };
         let _ = writeln!(out, "  states       {}{symmetry}", count(outcome.states));
-        let order = self.loaded.order.as_ref().and_then(OrderReport::describe);
-        if let Some(order) = order {
-            let verdict = match self.violations().len() == self.shown.len() {
-                true => "independent:",
-                false => "dependent, as shown above;",
-            };
-            let _ = writeln!(out, "  order        {verdict} {order}");
+        let order = self.loaded.order.as_ref();
+        if let Some(order) = order.and_then(|order| order.describe(self.extent())) {
+            let _ = writeln!(out, "  order        {order}");
         }
         if let Some(omission) = outcome.omission {
             let _ = writeln!(
@@ -357,6 +403,23 @@ impl Summary<'_> {
             };
             let text = format!("the search ended at {which} violation; counts are of {counts}");
             let _ = writeln!(out, "  {}", style.faint(&text));
+        }
+    }
+
+    /// In how much of the state space the order of iterations was checked.
+    fn extent(&self) -> Extent {
+        let outcome = self.outcome;
+        // Where signatures leave a goal open there is no reason: the search came to its end.
+        let is_whole = outcome.complete
+            || match outcome.reason {
+                Some(reason) => reason == Reason::Liveness,
+                None => outcome.verdict == Verdict::Incomplete,
+            };
+        match (is_whole, outcome.omission) {
+            _ if self.violations().len() < self.shown.len() => Extent::Dependent,
+            (true, None) => Extent::Everything,
+            (true, Some(_)) => Extent::Signatures,
+            (false, _) => Extent::Part,
         }
     }
 
@@ -564,7 +627,7 @@ impl Summary<'_> {
         let checked = self.loaded.order.iter().flat_map(|order| &order.checked);
         for (number, checked) in checked.enumerate() {
             if number == 0 {
-                let title = "Checks that the order of passes does not matter:";
+                let title = "Checks that the order of iterations does not matter:";
                 let _ = writeln!(out, "\n{}", style.bold(title));
             }
             let n_evaluations = count(checked.n_evaluations());
@@ -618,7 +681,7 @@ fn shell_word(text: &str) -> String {
 }
 
 /// What `--no-search` says.
-pub(crate) fn without_search(loaded: &Loaded, style: Style) -> String {
+pub(crate) fn without_search(loaded: &Loaded, verbose: bool, style: Style) -> String {
     let shape = loaded.model.shape();
     let mut out = String::new();
     let _ = writeln!(
@@ -636,20 +699,20 @@ pub(crate) fn without_search(loaded: &Loaded, style: Style) -> String {
     if let Some(symmetry) = &loaded.symmetry {
         let _ = writeln!(out, "  symmetric in {symmetry}");
     }
-    let order = loaded.order.as_ref().and_then(OrderReport::describe_ahead);
-    if let Some(order) = order {
-        let _ = writeln!(out, "  independent of the order of passes: {order}");
+    let describe = |order: &OrderReport| order.describe_ahead(verbose);
+    if let Some(order) = loaded.order.as_ref().and_then(describe) {
+        let _ = writeln!(out, "  order of elements: {order}");
     }
     out
 }
 
 /// What is wrong and when, in one line.
-pub(crate) fn described(violation: &Violation) -> String {
-    format!("{}{}", describe(violation), after(violation))
+pub(crate) fn described(violation: &Violation, shape: &Shape) -> String {
+    format!("{}{}", describe(violation, shape), after(violation))
 }
 
 /// What is wrong, in one line.
-pub(crate) fn describe(violation: &Violation) -> String {
+pub(crate) fn describe(violation: &Violation, shape: &Shape) -> String {
     let name = quote(&violation.name);
     let parameters = parameter_list(&violation.parameters);
     match violation.kind {
@@ -665,12 +728,19 @@ pub(crate) fn describe(violation: &Violation) -> String {
             let message = match kind {
                 FaultKind::Assertion => format!("assertion {} fails", quote(&violation.message)),
                 FaultKind::Error => format!("error {}", quote(&violation.message)),
+                // A sentence that ends in what happens in which order.
+                FaultKind::OrderDependence => format!("{},", violation.message),
                 _ => violation.message.clone(),
             };
             let place = match violation.phase {
                 Some(Phase::Start) => format!("in startstate {name}{parameters}"),
                 Some(Phase::Guard) => format!("in the guard of rule {name}{parameters}"),
-                Some(Phase::Property) => format!("in property {name}{parameters}"),
+                Some(Phase::Property) => {
+                    let property = violation.property;
+                    let property = property.and_then(|it| shape.properties.get(it as usize));
+                    let kind = property.map_or("property", |property| property.kind.name());
+                    format!("in {kind} {name}{parameters}")
+                }
                 Some(Phase::Body) | None => format!("in rule {name}{parameters}"),
             };
             format!("{message} {place}")
@@ -703,46 +773,6 @@ fn parameter_list(parameters: &[(String, String)]) -> String {
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
     format!(" ({})", list.join(", "))
-}
-
-/// The place of a violation in the model's text.
-fn excerpt(source: &Source, violation: &Violation, what: &str, style: Style) -> Option<String> {
-    let mut parts = violation.at.rsplitn(3, ':');
-    let column: usize = parts.next()?.parse().ok()?;
-    let line: u32 = parts.next()?.parse().ok()?;
-    if line == 0 {
-        return None;
-    }
-    let whole = source.line(line);
-    let text = source.slice(whole);
-    let offset = text
-        .char_indices()
-        .nth(column.saturating_sub(1))
-        .map_or(text.len(), |(offset, _)| offset);
-    let rest = text[offset..].split("--").next().unwrap_or("").trim_end();
-    let marked_len = match violation.phase {
-        Some(_) => token_len(rest),
-        None => rest.len(),
-    };
-    let start = whole.start + offset as u32;
-    let span = Span::new(start, start + marked_len as u32);
-    let renderer = if style.is_enabled() {
-        Renderer::coloured()
-    } else {
-        Renderer::plain()
-    };
-    let mut diagnostic = Diagnostic::error(what, span);
-    let is_refusal = violation.kind.is_order_dependence();
-    if is_refusal {
-        diagnostic = diagnostic.help(order::HELP);
-    }
-    let text = renderer.render(source, &diagnostic);
-    let text = match is_refusal {
-        true => text,
-        // An error is in the model's text; this is in what the model does.
-        false => text.replacen("error", "violation", 1),
-    };
-    Some(text.trim_end().to_owned() + "\n")
 }
 
 /// Length of the variable with its fields and indices, the keyword or the operator at the

@@ -54,7 +54,7 @@ fn a_verified_model_says_so_at_a_glance() {
 
               checked      1 invariant, deadlock, run-time errors
               states       2  (up to symmetry: Proc(2): 2 permutations)
-              order        independent: proved for 2 loops and quantifiers
+              order        independent: 2 loops proved
               transitions  3
               depth        1
         "#]],
@@ -96,7 +96,7 @@ fn a_violated_model_shows_a_run_that_can_be_followed() {
 
               checked      1 invariant, deadlock, run-time errors
               states       3  (up to symmetry: Proc(2): 2 permutations)
-              order        independent: proved for 2 loops and quantifiers
+              order        independent: 2 loops proved
               transitions  4
               depth        2
               the search ended at the violation; counts are of whole layers up to it
@@ -115,7 +115,7 @@ fn a_hash_store_claims_no_more_than_it_knows() {
 
               checked      1 invariant, deadlock, run-time errors
               states       2  (up to symmetry: Proc(2): 2 permutations)
-              order        independent: proved for 2 loops and quantifiers
+              order        independent: 2 loops proved
               store        hash40, seed 3  (some state was missed with probability 9.1e-13, a given error with 2.7e-12 at most)
               transitions  3
               depth        1
@@ -227,7 +227,7 @@ fn full_states_on_request() {
 
               checked      1 invariant, deadlock, run-time errors
               states       3  (up to symmetry: Proc(2): 2 permutations)
-              order        independent: proved for 2 loops and quantifiers
+              order        independent: 2 loops proved
               transitions  4
               depth        2
               the search ended at the violation; counts are of whole layers up to it

@@ -1,8 +1,8 @@
-//! Models whose loops over interchangeable elements do or do not depend on the order of passes.
+//! Models whose loops over interchangeable elements do or do not depend on the order of iterations.
 //!
 //! Each file in `tests/order` is marked `-- order: dependent` or `-- order: innocent`, with the
 //! verdict of `--symmetry off` and, for innocent ones that are verified, the number of orbits. With
-//! symmetry a dependent model must never be verified, and an innocent one must not be refused.
+//! symmetry a dependent model must never be verified, and an innocent one must not be rejected.
 
 mod common;
 
@@ -25,7 +25,7 @@ const RECORD: &[&str] = &["--json", "-"];
 struct Case {
     path: PathBuf,
     text: String,
-    /// Whether a loop of it depends on the order of passes.
+    /// Whether a loop of it depends on the order of iterations.
     is_dependent: bool,
     /// Whether it is violated without symmetry.
     is_violated: bool,
@@ -125,7 +125,7 @@ fn without_symmetry_models_give_what_they_say() {
     report(&problems);
 }
 
-/// Refused with a message that names the order, or violated: by a fault of the state in which the
+/// Rejected with a message that names the order, or violated: by a fault of the state in which the
 /// dependence shows, or by what is wrong without symmetry too.
 #[test]
 fn dependent_models_are_never_verified() {

@@ -312,8 +312,9 @@ impl<'a> Rig<'a> {
                 if let Some(last) = outcome.violations.last()
                     && last.kind.is_order_dependence()
                 {
-                    let (label, why) = (&job.choice.label, summary::described(last));
-                    let note = format!("{label}: refused: {}: {why}", order::REFUSAL);
+                    let (label, shape) = (&job.choice.label, subject.model.shape());
+                    let why = summary::described(last, shape);
+                    let note = format!("{label}: rejected: {}: {why}", order::headline(&last.at));
                     self.note(subject, &note);
                 }
                 let counting = stat(&outcome.strategy_stats, "seconds_counting").unwrap_or(0.0);

@@ -1,5 +1,5 @@
-//! What a run tells about a model whose results depend on the order of passes. The model here says
-//! so itself: an `error` whose text begins with `order` stands for such a result.
+//! What a run tells about a model whose results depend on the order of iterations. The model here
+//! says so itself: an `error` whose text begins with `order` stands for such a result.
 
 use clap::Parser;
 use expect_test::{Expect, expect};
@@ -126,7 +126,12 @@ fn tell(model: &str, flags: &[&str]) -> Told {
     let loaded = run::load(&question, &plan, &args.run).expect("nothing fails");
     let mut loaded = loaded.expect("the model is right");
     loaded.model = Box::new(Dependent(loaded.model));
-    loaded.order = Some(report(3, &[("lock.m:7:5", 2)]));
+    let order = loaded.order.insert(report(3, &[("lock.m:9:5", 2)]));
+    order.checked[0].doubts.push(Label {
+        span: loaded.source.word_at(2, 37),
+        text: "why it is not proved".to_owned(),
+        primary: false,
+    });
     let options = plan.search_options();
     let outcome = hadal_search::check(&*loaded.model, &options, &Stop::new(), &mut Silent);
     let mut outcome = outcome.expect("the search has an outcome");
@@ -172,6 +177,7 @@ fn check(told: &Told, expected: Expect) {
 fn report(proved: usize, checked: &[(&str, u64)]) -> OrderReport {
     let checked = checked.iter().map(|&(at, n)| CheckedLoopReport {
         at: at.to_owned(),
+        doubts: Vec::new(),
         evaluations: Arc::new(AtomicU64::new(n)),
     });
     OrderReport {
@@ -202,21 +208,24 @@ ruleset p: Proc do cover \"everyone asks\" asked[p] end;
 const DEPENDS: &str = "error \"order of Proc_1 and Proc_2 matters to `owner`\"";
 
 #[test]
-fn a_refused_model_is_shown_with_the_place_the_run_and_what_to_do() {
+fn a_rejected_model_is_shown_with_the_place_the_run_and_what_to_do() {
     let told = tell(&lock(DEPENDS, ""), &[]);
     assert_eq!((told.exit, told.exit.code()), (Exit::Usage, 2));
     check(
         &told,
         expect![[r#"
-            lock.m: refused: the result of a loop depends on the order of its passes, after 2 steps
+            lock.m: rejected: the result of the loop at lock.m:9:5 depends on the order of its iterations, after 2 steps
 
-            error: order of Proc_1 and Proc_2 matters to `owner` in rule "grant" (p = Proc_1), after 2 steps
+            error: order of Proc_1 and Proc_2 matters to `owner`, in rule "grant" (p = Proc_1), after 2 steps
              --> lock.m:9:5
               |
+            2 | var asked: array [Proc] of boolean; owner: Proc;
+              |                                     ----- why it is not proved
+            ...
             9 |     error "order of Proc_1 and Proc_2 matters to `owner`"
               |     ^^^^^
               |
-              = help: use a ruleset in place of the loop so that every choice is explored, or keep a set (array of boolean) in place of the last element; or run with --symmetry off
+              = help: the elements of a scalarset have no order, so the model must not depend on one: let a ruleset choose the element, with the loop's condition in its guard, so that every choice is explored; or keep a set (an array of boolean) in place of one element. With --symmetry off the loop runs in one fixed order, and nothing else is checked
 
             The shortest run that reaches it, 2 steps from a startstate; what each step changes:
 
@@ -230,7 +239,7 @@ fn a_refused_model_is_shown_with_the_place_the_run_and_what_to_do() {
               2  rule "ask"  p = Proc_2
                    asked[Proc_2]: false → true
               !  rule "grant"  p = Proc_1
-                   order of Proc_1 and Proc_2 matters to `owner`
+                   the result depends on the order of the iterations
 
             The state it ends in:
 
@@ -240,7 +249,7 @@ fn a_refused_model_is_shown_with_the_place_the_run_and_what_to_do() {
               owner is undefined
 
               states       3  (up to symmetry: Proc(3): 6 permutations)
-              order        dependent, as shown above; proved for 3 loops and quantifiers, 1 checked wherever it is reached (2 times)
+              order        dependent, as shown above: 3 loops proved, 1 checked in all orders (2 times, at lock.m:9:5)
               transitions  5
               depth        2
               the search ended at the order dependence; nothing else is decided, and counts are of whole layers up to it
@@ -259,7 +268,7 @@ fn its_record_has_diagnostics_and_the_run_but_no_counts() {
             (&json!(false), &Value::Null)
         );
         let message =
-            "order of Proc_1 and Proc_2 matters to `owner` in rule \"grant\" (p = Proc_1)";
+            "order of Proc_1 and Proc_2 matters to `owner`, in rule \"grant\" (p = Proc_1)";
         let diagnostic = json!({"severity": "error", "message": message, "at": "lock.m:9:5"});
         assert_eq!(record["diagnostics"], json!([diagnostic]));
         let violations = record["violations"].as_array().expect("a list");
@@ -274,7 +283,7 @@ fn its_record_has_diagnostics_and_the_run_but_no_counts() {
         for property in record["properties"].as_array().expect("a list") {
             assert_eq!(property["holds"], Value::Null);
         }
-        let checked = json!([{"at": "lock.m:7:5", "evaluations": 2}]);
+        let checked = json!([{"at": "lock.m:9:5", "evaluations": 2}]);
         assert_eq!(record["order"], json!({"proved": 3, "checked": checked}));
     }
 }
@@ -315,13 +324,16 @@ fn violations_before_it_are_violations() {
               asked[Proc_3] = false
               owner is undefined
 
-            error: order of Proc_1 and Proc_2 matters to `owner` in rule "grant" (p = Proc_1), after 2 steps
+            error: order of Proc_1 and Proc_2 matters to `owner`, in rule "grant" (p = Proc_1), after 2 steps
              --> lock.m:9:5
               |
+            2 | var asked: array [Proc] of boolean; owner: Proc;
+              |                                     ----- why it is not proved
+            ...
             9 |     error "order of Proc_1 and Proc_2 matters to `owner`"
               |     ^^^^^
               |
-              = help: use a ruleset in place of the loop so that every choice is explored, or keep a set (array of boolean) in place of the last element; or run with --symmetry off
+              = help: the elements of a scalarset have no order, so the model must not depend on one: let a ruleset choose the element, with the loop's condition in its guard, so that every choice is explored; or keep a set (an array of boolean) in place of one element. With --symmetry off the loop runs in one fixed order, and nothing else is checked
 
             The shortest run that reaches it, 2 steps from a startstate; what each step changes:
 
@@ -335,7 +347,7 @@ fn violations_before_it_are_violations() {
               2  rule "ask"  p = Proc_2
                    asked[Proc_2]: false → true
               !  rule "grant"  p = Proc_1
-                   order of Proc_1 and Proc_2 matters to `owner`
+                   the result depends on the order of the iterations
 
             The state it ends in:
 
@@ -346,7 +358,7 @@ fn violations_before_it_are_violations() {
 
               checked      1 invariant, 1 cover property, deadlock, run-time errors
               states       3  (up to symmetry: Proc(3): 6 permutations)
-              order        dependent, as shown above; proved for 3 loops and quantifiers, 1 checked wherever it is reached (2 times)
+              order        dependent, as shown above: 3 loops proved, 1 checked in all orders (2 times, at lock.m:9:5)
               transitions  5
               depth        2
               the search ended at the order dependence; nothing else is decided, and counts are of whole layers up to it
@@ -376,8 +388,8 @@ invariant \"odd\" bad();";
     check(
         &told,
         expect![[r#"
-        lock.m: refused: the result of a loop depends on the order of its passes, in a startstate
-    "#]],
+            lock.m: rejected: the result of the loop at lock.m:3:7 depends on the order of its iterations, in a startstate
+        "#]],
     );
 }
 
@@ -387,17 +399,16 @@ fn flags_do_to_it_what_they_do_to_violations() {
     let quiet = tell(&model, &["-q"]).text;
     assert_eq!(quiet.lines().count(), 1);
     let without = tell(&model, &["--trace", "none"]).text;
-    assert!(without.contains("= help: use a ruleset"), "{without}");
+    assert!(without.contains("= help: the elements"), "{without}");
     assert!(!without.contains("The shortest run"), "{without}");
     let full = tell(&model, &["--trace", "full"]).text;
     assert!(full.contains("the whole state after each step"), "{full}");
     let coloured = tell(&model, &["--color", "always"]).text;
-    let plain = format!("lock.m: refused: {REFUSAL}, after 2 steps");
-    assert!(!coloured.contains(&plain), "{coloured}");
-    assert!(coloured.contains("\x1b[1;31mrefused\x1b[0m"), "{coloured}");
+    assert!(!coloured.contains("lock.m: rejected: the"), "{coloured}");
+    assert!(coloured.contains("\x1b[1;31mrejected\x1b[0m"), "{coloured}");
     let verbose = tell(&model, &["-v"]).text;
     let checks =
-        "Checks that the order of passes does not matter:\n                2  lock.m:7:5\n";
+        "Checks that the order of iterations does not matter:\n                2  lock.m:9:5\n";
     assert!(verbose.contains(checks), "{verbose}");
     assert!(verbose.contains("not decided  cover"), "{verbose}");
 }
@@ -406,32 +417,114 @@ fn flags_do_to_it_what_they_do_to_violations() {
 fn what_was_proved_and_checked_is_one_line() {
     let check = |proved, checked: &[(&str, u64)], now: Option<&str>, ahead: Option<&str>| {
         let report = report(proved, checked);
-        assert_eq!(report.describe().as_deref(), now);
-        assert_eq!(report.describe_ahead().as_deref(), ahead);
+        assert_eq!(report.describe(Extent::Everything).as_deref(), now);
+        assert_eq!(report.describe_ahead(false).as_deref(), ahead);
     };
     check(0, &[], None, None);
     check(
         1,
         &[],
-        Some("proved for 1 loop or quantifier"),
-        Some("proved for 1 loop or quantifier"),
+        Some("independent: 1 loop proved"),
+        Some("1 loop proved independent"),
     );
     check(
         11,
         &[("a.m:3:4", 5210)],
-        Some("proved for 11 loops and quantifiers, 1 checked wherever it is reached (5,210 times)"),
-        Some("proved for 11 loops and quantifiers, 1 to be checked wherever it is reached"),
+        Some("independent: 11 loops proved, 1 checked in all orders (5,210 times, at a.m:3:4)"),
+        Some(
+            "11 loops proved independent, 1 to be checked in all orders during the search (at \
+             a.m:3:4)",
+        ),
     );
     check(
         0,
         &[("a.m:3:4", 1)],
-        Some("1 loop or quantifier checked wherever it is reached (1 time)"),
-        Some("1 loop or quantifier to be checked wherever it is reached"),
+        Some("independent: 1 loop checked in all orders (1 time, at a.m:3:4)"),
+        Some("1 loop to be checked in all orders during the search (at a.m:3:4)"),
     );
     check(
         0,
         &[("a.m:3:4", 1000), ("a.m:9:4", 0)],
-        Some("2 loops and quantifiers checked wherever they are reached (1,000 times)"),
-        Some("2 loops and quantifiers to be checked wherever they are reached"),
+        Some("independent: 2 loops checked in all orders (1,000 times, at a.m:3:4 and a.m:9:4)"),
+        Some("2 loops to be checked in all orders during the search (at a.m:3:4 and a.m:9:4)"),
     );
+    let many = [("a.m:3:4", 2), ("a.m:5:4", 3), ("a.m:9:4", 4)];
+    check(
+        1,
+        &many,
+        Some("independent: 1 loop proved, 3 checked in all orders (9 times)"),
+        Some("1 loop proved independent, 3 to be checked in all orders during the search"),
+    );
+    assert_eq!(
+        report(1, &many).describe_ahead(true).as_deref(),
+        Some(
+            "1 loop proved independent, 3 to be checked in all orders during the search (at \
+             a.m:3:4, a.m:5:4 and a.m:9:4)"
+        ),
+    );
+}
+
+#[test]
+fn nothing_is_claimed_of_states_that_were_not_visited() {
+    let check = |checked: &[(&str, u64)], extent: Extent, expected: &str| {
+        let line = report(3, checked).describe(extent);
+        assert_eq!(line.as_deref(), Some(expected));
+    };
+    let checked = [("a.m:3:4", 8)];
+    check(
+        &checked,
+        Extent::Part,
+        "no dependence found so far: 3 loops proved, 1 checked in all orders (8 times, at a.m:3:4)",
+    );
+    check(
+        &checked,
+        Extent::Signatures,
+        "no dependence found: 3 loops proved, 1 checked in all orders (8 times, at a.m:3:4)",
+    );
+    // A proof holds in all states, visited or not.
+    check(&[], Extent::Part, "independent: 3 loops proved");
+}
+
+/// The line of the summary about order.
+fn order_line(told: &Told) -> &str {
+    let mut lines = told.text.lines().map(str::trim_start);
+    let line = lines.find_map(|line| line.strip_prefix("order "));
+    line.expect("there is a line about order").trim_start()
+}
+
+#[test]
+fn only_a_whole_search_makes_loops_independent() {
+    let model = lock("asked[p] := false", "invariant \"few\" true;");
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "independent: "),
+        (&["--bound", "1"], "no dependence found so far: "),
+        (&["--store", "hash64"], "no dependence found: "),
+    ];
+    for (flags, begins) in cases {
+        let told = tell(&model, flags);
+        assert!(order_line(&told).starts_with(begins), "{}", told.text);
+    }
+    // A violation ends the search, but not one that only the whole state space shows.
+    let violated = lock(
+        "asked[p] := false",
+        "ruleset p: Proc do invariant \"i\" !both(p) end;",
+    );
+    let uncovered = lock("asked[p] := false", "cover \"never\" false;");
+    for (model, begins) in [(violated, cases[1].1), (uncovered, cases[0].1)] {
+        let told = tell(&model, &[]);
+        assert_eq!(told.exit, Exit::Violated);
+        assert!(order_line(&told).starts_with(begins), "{}", told.text);
+    }
+}
+
+#[test]
+fn a_fault_in_a_property_names_its_kind() {
+    let text = "var x: 0..1; startstate x := 0 end; rule x := 1 - x end;
+function bad(): boolean; begin assert x = 0 \"low\"; return true end;";
+    for kind in ["invariant", "cover", "liveness"] {
+        let told = tell(&format!("{text}\n{kind} \"odd\" bad();"), &["-q"]);
+        let expected =
+            format!("lock.m: violated: assertion \"low\" fails in {kind} \"odd\", after 1 step\n");
+        assert_eq!(told.text, expected);
+    }
 }
