@@ -1,12 +1,12 @@
-//! The examples of the language reference are true.
+//! The examples of the language reference, and of the page about symmetry, are true.
 //!
-//! Every block fenced as `murphi` in `docs/murphi.md` is compiled.
+//! Every block fenced as `murphi` in `docs/murphi.md` and `docs/symmetry.md` is compiled.
 //! The words after it say how, and what must come of it:
 //!
 //! - `hadal`, `cmurphi`, `rumur`: the dialect; `hadal` where none is named;
-//! - `error`: the model is refused, by the front-end or because it breaks a symmetry it declares;
+//! - `error`: the model is rejected, by the front-end or because it breaks a symmetry it declares;
 //! - `fragment`: a piece of a model, which is not compiled;
-//! - `verified`, `violated`, `incomplete`: the model is checked, with this verdict;
+//! - `verified`, `violated`, `incomplete`, `rejected`: the model is checked, with this verdict;
 //! - `states=N`, `transitions=N`, `kind=K`: and the run record says so, `kind` being that of the
 //!   first violation.
 
@@ -15,20 +15,17 @@ mod common;
 use hadal_murphi::{Compiled, Dialect, Options, compile};
 use hadal_syntax::{Diagnostic, Renderer, Source};
 
-/// With fewer blocks than this, something is wrong with the way they are found.
-const BLOCKS_MIN: usize = 20;
-
-/// A fenced block of the reference.
+/// A fenced block of a document.
 struct Block<'a> {
-    /// Where it begins in the document.
-    line: usize,
+    /// The document, and the line where it begins there.
+    at: String,
     /// What follows `murphi`.
     words: Vec<&'a str>,
     text: String,
 }
 
 /// The blocks fenced as `murphi`.
-fn blocks(document: &str) -> Vec<Block<'_>> {
+fn blocks<'a>(name: &str, document: &'a str) -> Vec<Block<'a>> {
     let mut found = Vec::new();
     let mut lines = document.lines().zip(1..);
     while let Some((opening, line)) = lines.next() {
@@ -39,7 +36,7 @@ fn blocks(document: &str) -> Vec<Block<'_>> {
         loop {
             let (content, _) = lines
                 .next()
-                .unwrap_or_else(|| panic!("line {line}: this block is never closed"));
+                .unwrap_or_else(|| panic!("{name}:{line}: this block is never closed"));
             if content == "```" {
                 break;
             }
@@ -49,7 +46,8 @@ fn blocks(document: &str) -> Vec<Block<'_>> {
         let mut words = info.split_whitespace();
         if words.next() == Some("murphi") {
             let words = words.collect();
-            found.push(Block { line, words, text });
+            let at = format!("{name}:{line}");
+            found.push(Block { at, words, text });
         }
     }
     found
@@ -67,13 +65,15 @@ impl Block<'_> {
         for &word in &self.words {
             match word {
                 "error" | "fragment" => {}
-                "verified" | "violated" | "incomplete" => expected.push(("verdict", word)),
+                "verified" | "violated" | "incomplete" | "rejected" => {
+                    expected.push(("verdict", word))
+                }
                 _ => match (word.parse(), word.split_once('=')) {
                     (Ok(named), _) => dialect = named,
                     (_, Some((key @ ("states" | "transitions" | "kind"), value))) => {
                         expected.push((key, value));
                     }
-                    _ => panic!("line {}: unknown word `{word}`", self.line),
+                    _ => panic!("{}: unknown word `{word}`", self.at),
                 },
             }
         }
@@ -82,8 +82,7 @@ impl Block<'_> {
 
     /// Everything that would keep `hadal check` from searching.
     fn errors(&self, dialect: Dialect) -> String {
-        let source = Source::new(format!("docs/murphi.md:{}", self.line), self.text.as_str())
-            .expect("a block is small");
+        let source = Source::new(self.at.as_str(), self.text.as_str()).expect("a block is small");
         let options = Options {
             dialect,
             ..Options::default()
@@ -100,15 +99,15 @@ impl Block<'_> {
 
     /// Holds the block to what its words say.
     fn check(&self) {
-        let line = self.line;
+        let at = &self.at;
         let (dialect, expected) = self.read_words();
         let errors = self.errors(dialect);
         if self.has("error") {
-            assert!(!errors.is_empty(), "line {line}: there is no error");
-            assert!(expected.is_empty(), "line {line}: an error is no run");
+            assert!(!errors.is_empty(), "{at}: there is no error");
+            assert!(expected.is_empty(), "{at}: an error is no run");
             return;
         }
-        assert!(errors.is_empty(), "line {line}:\n{errors}");
+        assert!(errors.is_empty(), "{at}:\n{errors}");
         if expected.is_empty() {
             return;
         }
@@ -123,23 +122,33 @@ impl Block<'_> {
                 serde_json::Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            assert_eq!(found, value, "line {line}: {key}");
+            assert_eq!(found, value, "{at}: {key}");
         }
     }
 }
 
-#[test]
-fn the_examples_of_the_reference_are_true() {
-    let document = std::fs::read_to_string(common::root().join("docs/murphi.md"))
-        .expect("the reference is there");
-    let blocks = blocks(&document);
+/// Checks the blocks of a document. With fewer than `n_min` of them, something is wrong with the
+/// way they are found.
+fn check_document(name: &str, n_min: usize) {
+    let document = std::fs::read_to_string(common::root().join(name)).expect("it is there");
+    let blocks = blocks(name, &document);
     let checked = blocks.iter().filter(|block| !block.has("fragment"));
     assert!(
-        checked.clone().count() >= BLOCKS_MIN,
-        "only {} blocks are checked",
+        checked.clone().count() >= n_min,
+        "{name}: only {} blocks are checked",
         checked.count()
     );
     for block in checked {
         block.check();
     }
+}
+
+#[test]
+fn the_examples_of_the_reference_are_true() {
+    check_document("docs/murphi.md", 20);
+}
+
+#[test]
+fn the_examples_about_symmetry_are_true() {
+    check_document("docs/symmetry.md", 2);
 }
