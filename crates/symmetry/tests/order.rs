@@ -99,12 +99,12 @@ fn writes_to_places_of_other_elements_are_not() {
         "rule for p: Proc do flag[next[p]] := any; end; end;",
     );
     doubts(
-        "reads `flag[q]`",
+        "reads `flag[..]`",
         "rule for p: Proc do flag[p] := exists q: Proc do flag[q] end; end; end;",
     );
-    doubts("the last pass", "rule for p: Proc do owner := p; end; end;");
+    doubts("the last one", "rule for p: Proc do owner := p; end; end;");
     doubts(
-        "the last pass",
+        "the last one",
         "rule for p: Proc do if flag[p] then node := p; end; end; end;",
     );
     doubts("`list[..]`", "rule for p: Proc do list[i] := p; end; end;");
@@ -237,6 +237,63 @@ fn what_an_adversary_found_is_not_proved() {
 }
 
 #[test]
+fn passes_are_singled_out_by_values_not_by_words() {
+    doubts(
+        "`owner`",
+        "ruleset a: Proc; b: Proc do rule var x: Proc; begin
+           for p: Proc do x := a; if p = x then owner := p; end;
+                          x := b; if p = x then owner := p; end; end; end; end;",
+    );
+    doubts(
+        "`owner`",
+        "procedure set(q: Proc; c: Proc); begin if q = c then owner := q; end; end;
+         ruleset a: Proc; b: Proc do rule for p: Proc do set(p, a); set(p, b); end; end; end;",
+    );
+    proves(
+        1,
+        "procedure set(q: Proc; c: Proc); begin if q = c then owner := q; end; end;
+         ruleset a: Proc do rule for p: Proc do set(p, a); set(p, a); end; end; end;",
+    );
+}
+
+#[test]
+fn functions_are_looked_at_however_deep_they_are_called() {
+    let mut model =
+        "function f0(var a: multiset [4] of Message; var b: multiset [4] of Message): 0..4;
+         begin return multisetcount(k: a, b[k].n = 1); end;"
+            .replace("multiset [4] of Message", "Bag");
+    for depth in 1..30 {
+        model += &format!(
+            "function f{depth}(var a: Bag; var b: Bag): 0..4; begin return f{}(a, b); end;",
+            depth - 1
+        );
+    }
+    let bag = "type Bag: multiset [4] of Message; var left, right: Bag;";
+    refuses(
+        "on another multiset",
+        &format!("{bag} {model} rule n := f29(left, right); end;"),
+    );
+}
+
+#[test]
+fn deeply_nested_loops_take_no_time() {
+    let open: String = (0..20).map(|n| format!("exists p{n}: Proc do ")).collect();
+    let close = "end ".repeat(20);
+    let begun = std::time::Instant::now();
+    proves(
+        20,
+        &format!("rule {open} flag[p0] & flag[p19] {close} ==> any := true; end;"),
+    );
+    let open: String = (0..7).map(|n| format!("for p{n}: Proc do ")).collect();
+    let close = "end; ".repeat(7);
+    proves(
+        7,
+        &format!("rule {open} alias f: flag[p0] do f := true; end; {close} end;"),
+    );
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+}
+
+#[test]
 fn one_pass_at_most_can_act_where_its_element_is_a_given_one() {
     proves(
         1,
@@ -324,7 +381,7 @@ fn calls_are_followed() {
          rule for p: Proc do set(flag[p]); end; end;",
     );
     doubts(
-        "the last pass",
+        "the last one",
         "procedure set(var o: Proc; p: Proc); begin o := p; end;
          rule for p: Proc do set(owner, p); end; end;",
     );
@@ -552,6 +609,8 @@ fn expressions_are_the_same_in_all_states_of_an_orbit_or_not() {
           for p: Proc do if flag[p] then k := k + 1; end; end; return k; end;
         function first(): 0..3; begin for p: Proc do if flag[p] then return age[p]; end; end; return 0; end;
         function who(): Proc; begin return owner; end;
+        type Flags: array [Proc] of boolean;
+        function all(f: Flags): boolean; begin return forall p: Proc do f[p] end; end;
         rule any := true; end;
         invariant forall p: Proc do !flag[p] end;
         ruleset p: Proc do cover flag[p]; end;";
@@ -561,6 +620,8 @@ fn expressions_are_the_same_in_all_states_of_an_orbit_or_not() {
     assert!(function(0).is_ok());
     assert!(function(1).is_err());
     assert!(function(2).is_err());
+    // It is about the elements of its parameter.
+    assert!(function(3).is_err());
     assert!(of(Item::Property(0)).is_ok());
     assert!(of(Item::Property(1)).is_err());
 }

@@ -147,19 +147,18 @@ impl<'p> Walk<'p> {
                 _ => false,
             };
             if is_used {
-                used.extend(loops.iter().map(|number| (*number, path.local)));
+                used.extend(loops.iter().map(|key| (*key, path.local)));
             }
         }
-        for (number, local) in used {
+        for (key, local) in used {
             let name = self.name(spot);
-            let key = self.keys[number as usize];
             let facts = self.loops.entry(key).or_default();
             facts.not_private.insert(local);
             if let Some(site) = facts.site {
                 facts.reasons.insert(Reason {
                     site,
                     text: format!(
-                        "sets `{name}`, which is read after the loop: the last pass wins"
+                        "sets `{name}`, which is read after the loop: the last iteration wins"
                     ),
                 });
             }

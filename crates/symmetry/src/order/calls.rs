@@ -49,12 +49,10 @@ impl<'p> Walk<'p> {
             }
         }
         if is_unknown || !self.follows_calls {
-            match self.follows_calls {
-                true => self.call_unknown(id, site),
-                false => {
-                    self.not_inlined.insert(id);
-                    self.lose_slots();
-                }
+            self.not_inlined.insert(id);
+            self.lose_slots();
+            if self.follows_calls {
+                self.call_unknown(id, site);
             }
             return match callee.result {
                 Some(ty) => self.any(ty),
@@ -92,9 +90,19 @@ impl<'p> Walk<'p> {
             Symbol::Element(number) => open.iter().any(|it| it.number == *number),
             _ => true,
         });
+        // The element of a loop that is over is some value.
+        let is_over = |symbol: Symbol| match symbol {
+            Symbol::Element(number) => !open.iter().any(|it| it.number == number),
+            _ => false,
+        };
+        self.env.values.retain(|_, value| !is_over(value.symbol));
         match (callee.result, activation.returned) {
             (Some(ty), Some(value)) => Value {
                 label: Label::of_type(self.types(), ty),
+                symbol: match is_over(value.symbol) {
+                    true => Symbol::Any,
+                    false => value.symbol,
+                },
                 ..value
             },
             (Some(ty), None) => self.any(ty),
@@ -129,7 +137,6 @@ impl<'p> Walk<'p> {
         self.use_referred_to();
         self.forget_value(&Spot::anywhere(TypeId::new(0)));
         self.env.facts.clear();
-        self.lose_slots();
     }
 
     /// Whatever was called may read locals that something refers to, and no others.
@@ -167,6 +174,17 @@ impl<'p> Walk<'p> {
             self.breaks(
                 site,
                 "this takes elements of a scalarset for something else, and so tells them apart",
+            );
+        }
+    }
+
+    /// A variable must take the values of its domain for what they are.
+    pub(super) fn same_values(&mut self, domain: TypeId, ty: TypeId, site: SiteId) {
+        let types = self.types();
+        if !Label::of_type(types, domain).agrees(&Label::of_type(types, ty)) {
+            self.breaks(
+                site,
+                "this takes elements of a scalarset for something else",
             );
         }
     }

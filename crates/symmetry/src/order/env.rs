@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use hadal_ir::interp::Item;
 use hadal_ir::{LocalId, Place};
 
 use super::label::Label;
-use super::spot::{FrameNo, LocalPath, LoopNo, Spot, Symbol};
+use super::spot::{FrameNo, LocalPath, Spot, Symbol};
 
 /// An abstract value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub(super) struct Env {
     /// For each enclosing loop, outermost first, the locals that the pass has definitely assigned.
     pub(super) assigned: Vec<HashSet<LocalPath>>,
     /// Locals whose value is that of the last pass of some loops.
-    pub(super) last_values: BTreeMap<LocalPath, BTreeSet<LoopNo>>,
+    pub(super) last_values: BTreeMap<LocalPath, BTreeSet<(Item, LocalId)>>,
     /// Slots of multisets whose numbers are held by parameters or loop variables.
     pub(super) slots: HashMap<Symbol, HeldSlot>,
     /// Places that conditions have shown to be defined.

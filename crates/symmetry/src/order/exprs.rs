@@ -1,7 +1,5 @@
 //! Expressions: what they read, whether they can fault, and their abstract values.
 
-use std::collections::BTreeSet;
-
 use hadal_ir::{
     BinaryOp, By, Domain, Expr, ExprId, LocalId, Place, Quantifier, Root, SiteId, UnaryOp,
 };
@@ -9,7 +7,7 @@ use hadal_ir::{
 use super::env::Value;
 
 use super::label::{Label, same_meaning};
-use super::mentions::same_place;
+use super::mentions::{Changed, same_place};
 use super::passes::Kind;
 use super::spot::{Base, Spot, Symbol};
 use super::walk::{Walk, either};
@@ -152,7 +150,8 @@ impl<'p> Walk<'p> {
                     symbol: match (value.symbol, range) {
                         (Symbol::Const(_), Some((image, _))) => Symbol::Const(image as i64),
                         (Symbol::Const(_), None) => Symbol::Any,
-                        (symbol, _) if is_injective(map) => symbol,
+                        // Elements keep their identity; other values become other integers.
+                        (symbol, _) if label.is_elements() && is_injective(map) => symbol,
                         _ => Symbol::Any,
                     },
                     label,
@@ -397,7 +396,7 @@ impl<'p> Walk<'p> {
             quantifier,
             hides_faults,
         };
-        self.each_pass(var, domain, kind, site, &BTreeSet::new(), |walk| {
+        self.each_pass(var, domain, kind, site, &Changed::default(), |walk| {
             walk.truth(body, inner);
         });
         let n_passes = match domain {

@@ -98,6 +98,12 @@ impl Label {
         self.pieces.iter().all(|piece| piece.of == Of::Fixed)
     }
 
+    /// Whether all values are elements.
+    pub(super) fn is_elements(&self) -> bool {
+        let is_element = |piece: &Piece| matches!(piece.of, Of::Elements(_));
+        self.pieces.iter().all(is_element)
+    }
+
     /// Whether an integer means the same on both sides, wherever both can have it.
     pub(super) fn agrees(&self, other: &Label) -> bool {
         self.pieces.iter().all(|a| {
@@ -152,6 +158,18 @@ impl Label {
     pub(super) fn is_element(&self, value: i64) -> bool {
         let holds = |piece: &Piece| piece.lo <= value && value <= piece.hi;
         (self.pieces.iter()).any(|piece| piece.of != Of::Fixed && holds(piece))
+    }
+}
+
+/// Whether a renaming can change what is in a place of a type.
+pub(super) fn has_elements(types: &Types, ty: TypeId) -> bool {
+    match types.get(ty) {
+        Type::Simple(_) => !Label::of_type(types, ty).is_plain(),
+        Type::Array { index, element } => {
+            has_elements(types, *index) || has_elements(types, *element)
+        }
+        Type::Record { fields } => fields.iter().any(|field| has_elements(types, field.ty)),
+        Type::Multiset { element, .. } => has_elements(types, *element),
     }
 }
 

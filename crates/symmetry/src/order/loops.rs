@@ -1,14 +1,16 @@
 //! Loops: a body is walked to a fixpoint of the facts at its head, then the loop is decided.
 
-use std::collections::BTreeSet;
-
 use hadal_ir::{Domain, LocalId, LocalKind, SiteId};
 
 use super::env::{HeldSlot, Value};
 use super::label::Label;
+use super::mentions::Changed;
 use super::passes::{Decision, Kind, Passes};
 use super::spot::{LoopNo, Spot, Step, Symbol, Update};
 use super::walk::Walk;
+
+/// Walks of a loop's body after which nothing new can reach its head.
+pub(super) const MAX_ROUNDS: usize = 4;
 
 impl<'p> Walk<'p> {
     /// Walks a loop and decides it. `changed` are the locals that the body assigns by name.
@@ -18,7 +20,7 @@ impl<'p> Walk<'p> {
         domain: &'p Domain,
         kind: Kind,
         site: SiteId,
-        changed: &BTreeSet<LocalId>,
+        changed: &Changed,
         mut body: impl FnMut(&mut Self),
     ) {
         let LocalKind::Value(var_ty) = self.current().frame.local(var).kind else {
@@ -26,6 +28,9 @@ impl<'p> Walk<'p> {
         };
         let (is_plain, n_passes) = match domain {
             Domain::Type(ty) => {
+                if !self.mentions.is_slot(self.current().item, var) {
+                    self.same_values(*ty, var_ty, site);
+                }
                 let label = Label::of_type(self.types(), *ty);
                 let simple = self.types().simple(*ty);
                 (label.is_plain(), simple.map_or(0, |simple| simple.len()))
@@ -61,10 +66,10 @@ impl<'p> Walk<'p> {
         let frame = self.frame();
         self.havoc(changed);
         let mut head = self.env.clone();
-        // Values that reach the head from an earlier pass need a second walk. Held slots need a
-        // third: freed in one pass, filled in the next, used in the third.
-        let rounds = if head.slots.is_empty() { 2 } else { 3 };
-        for _ in 0..rounds {
+        // Values that reach the head from an earlier pass need a second walk, held slots a third:
+        // freed in one pass, filled in the next, used in the third.
+        for _ in 0..MAX_ROUNDS {
+            let before = head.clone();
             self.env = head.clone();
             let own_variable = self.whole(var).local_path();
             self.env.assigned.push(own_variable.into_iter().collect());
@@ -73,6 +78,12 @@ impl<'p> Walk<'p> {
             self.env.assigned.pop();
             self.env.values.remove(&(frame, var));
             head.join(&self.env);
+            self.env = head;
+            self.havoc(changed);
+            head = std::mem::take(&mut self.env);
+            if head == before {
+                break;
+            }
         }
         self.env = head;
         self.env.slots.remove(&own);
@@ -127,13 +138,12 @@ impl<'p> Walk<'p> {
         facts.has_effects |= has_effects;
         facts.not_private.extend(shared);
         facts.around.extend(around);
-        facts.is_quantifier |= passes.kind != Kind::For;
         for path in last_values {
             if path.frame == passes.frame {
                 facts.private.insert(path.local);
             }
             let loops = self.env.last_values.entry(path).or_default();
-            loops.insert(passes.number);
+            loops.insert(passes.key);
         }
     }
 
@@ -155,7 +165,7 @@ impl<'p> Walk<'p> {
     }
 
     /// Drops the facts that the body of a loop may invalidate.
-    pub(super) fn havoc(&mut self, changed: &BTreeSet<LocalId>) {
+    pub(super) fn havoc(&mut self, changed: &Changed) {
         let current = self.frame();
         let frames = &self.frames;
         let mentions = self.mentions;
@@ -163,11 +173,11 @@ impl<'p> Walk<'p> {
             let activation = frames.iter().find(|it| it.number == *frame);
             let is_referred_to =
                 activation.is_none_or(|it| mentions.is_referred_to(it.item, *local));
-            let is_changed = *frame == current && changed.contains(local);
+            let is_changed = *frame == current && changed.assigned.contains(local);
             !is_referred_to && !is_changed
         });
         for ((frame, local), spots) in &mut self.env.references {
-            if *frame == current && changed.contains(local) {
+            if *frame == current && changed.bound.contains(local) {
                 let ty = spots[0].ty;
                 *spots = vec![Spot::anywhere(ty)];
             }

@@ -247,9 +247,13 @@ impl Mentions {
         site: SiteId,
         quantifier: Option<Quantifier>,
     ) {
-        let Domain::Type(ty) = domain else { return };
-        let is_plain = Label::of_type(&program.types, *ty).is_plain();
-        let n_passes = program.types.simple(*ty).map_or(0, |simple| simple.len());
+        let (is_plain, n_passes) = match domain {
+            Domain::Type(ty) => {
+                let n_passes = program.types.simple(*ty).map_or(0, |simple| simple.len());
+                (Label::of_type(&program.types, *ty).is_plain(), n_passes)
+            }
+            Domain::Span { .. } => (true, u64::MAX),
+        };
         if (!is_plain || self.slots.contains(&key)) && n_passes > 1 {
             self.loops.push(NamedLoop {
                 key,
@@ -286,32 +290,43 @@ pub(super) fn place_mentions(program: &Program, place: &Place, local: LocalId) -
 }
 
 /// The locals that statements change by name.
-pub(super) fn changed_locals(block: &[Stmt]) -> BTreeSet<LocalId> {
-    let mut changed = BTreeSet::new();
-    for_each_stmt(block, &mut |stmt| match &stmt.kind {
-        StmtKind::Assign { place, .. }
-        | StmtKind::Copy { to: place, .. }
-        | StmtKind::Clear(place)
-        | StmtKind::Undefine(place)
-        | StmtKind::MultisetAdd {
-            multiset: place, ..
-        }
-        | StmtKind::MultisetRemove {
-            multiset: place, ..
-        } => {
-            if let Root::Local(local) = place.root {
-                changed.insert(local);
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    /// Values that are assigned, and what references refer to.
+    pub(super) assigned: BTreeSet<LocalId>,
+    /// References that are bound.
+    pub(super) bound: BTreeSet<LocalId>,
+}
+
+impl Changed {
+    /// The locals that a block changes.
+    pub(super) fn by(block: &[Stmt]) -> Self {
+        let mut changed = Changed::default();
+        for_each_stmt(block, &mut |stmt| match &stmt.kind {
+            StmtKind::Assign { place, .. }
+            | StmtKind::Copy { to: place, .. }
+            | StmtKind::Clear(place)
+            | StmtKind::Undefine(place)
+            | StmtKind::MultisetAdd {
+                multiset: place, ..
             }
-        }
-        StmtKind::Bind { local, .. } => {
-            changed.insert(*local);
-        }
-        StmtKind::For { var, .. } => {
-            changed.insert(*var);
-        }
-        _ => {}
-    });
-    changed
+            | StmtKind::MultisetRemove {
+                multiset: place, ..
+            } => {
+                if let Root::Local(local) = place.root {
+                    changed.assigned.insert(local);
+                }
+            }
+            StmtKind::Bind { local, .. } => {
+                changed.bound.insert(*local);
+            }
+            StmtKind::For { var, .. } => {
+                changed.assigned.insert(*var);
+            }
+            _ => {}
+        });
+        changed
+    }
 }
 
 /// Whether two expressions are written alike, and so have the same value at one point.

@@ -56,7 +56,7 @@ use hadal_ir::defined::Definedness;
 use hadal_ir::interp::{CheckedLoop, Interpreter, Item, MAX_PASSES, OrderChecks};
 use hadal_ir::{LocalId, Program, SiteId};
 
-use label::Label;
+use label::has_elements;
 use mentions::Mentions;
 use passes::Reason;
 use walk::{LoopFacts, Walk};
@@ -136,8 +136,8 @@ impl Order {
             }
             Item::Rule(_) | Item::Start(_) => (Vec::new(), SiteId::new(0)),
         };
-        let is_plain = |ty: &hadal_ir::TypeId| Label::of_type(&program.types, *ty).is_plain();
-        if !types.iter().all(is_plain) {
+        let types: Vec<hadal_ir::TypeId> = types;
+        if types.iter().any(|ty| has_elements(&program.types, *ty)) {
             order.refusals.push(Refusal {
                 site,
                 message: "this is about single elements, which have other names at other states \
@@ -174,6 +174,13 @@ impl Order {
             unknown.extend((0..program.functions.len()).map(hadal_ir::FunctionId::new));
             let mut walk = Walk::new(program, &definedness, &mentions, limits, false);
             walk.items(items);
+            if walk.gave_up() {
+                let message = "the model is too large to show that it treats elements alike";
+                breaks.insert(walk::Break {
+                    site: SiteId::new(0),
+                    message: message.to_owned(),
+                });
+            }
             breaks.append(&mut walk.breaks);
             for named in &mentions.loops {
                 if items.contains(&named.key.0) {
@@ -216,7 +223,7 @@ impl Order {
             }
             let note = |reason: &Reason| Note {
                 site: reason.site,
-                text: format!("a pass {}", reason.text),
+                text: format!("an iteration {}", reason.text),
             };
             let notes: Vec<Note> = facts.reasons.iter().map(note).collect();
             let cost = |facts: &LoopFacts| match facts.has_effects {

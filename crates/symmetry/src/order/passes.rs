@@ -10,7 +10,7 @@ use hadal_ir::SiteId;
 use hadal_ir::interp::Item;
 use hadal_ir::{LocalId, Quantifier};
 
-use super::spot::{Access, Base, FrameNo, LocalPath, LoopNo, Spot, Step, Symbol, Update};
+use super::spot::{Access, Base, FrameNo, LocalPath, LoopNo, Selector, Spot, Step, Symbol, Update};
 
 /// A loop that is being walked.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub(super) struct Exit {
     pub(super) value: Symbol,
     pub(super) site: SiteId,
     /// As of an [`Access`].
-    pub(super) selector: Option<usize>,
+    pub(super) selector: Option<Selector>,
 }
 
 /// Why passes may depend on their order.
@@ -89,10 +89,27 @@ impl Passes {
         frame >= self.first_inner_frame
     }
 
-    /// Adds an access, unless it is known.
-    pub(super) fn add(&mut self, access: Access) {
+    /// Adds an access, unless it is known. Values that differ between passes, other than the own
+    /// element, are not told apart, so that repeated walks find nothing new.
+    pub(super) fn add(&mut self, mut access: Access) {
+        for step in &mut access.spot.path {
+            if let Step::At(index) = step {
+                *index = self.as_seen(*index);
+            }
+        }
+        if let Some(Update::Set(value)) = &mut access.update {
+            *value = self.as_seen(*value);
+        }
         if !self.accesses.contains(&access) {
             self.accesses.push(access);
+        }
+    }
+
+    fn as_seen(&self, symbol: Symbol) -> Symbol {
+        match symbol {
+            Symbol::Element(of) if of == self.number => symbol,
+            _ if self.is_same_in_all_passes(symbol) => symbol,
+            _ => Symbol::Any,
         }
     }
 
@@ -142,13 +159,16 @@ impl Passes {
             if let Some(read) = is_read {
                 reasons.insert(Reason {
                     site: write.site,
-                    text: format!("changes `{place}`, and a pass reads `{}`", name(&read.spot)),
+                    text: format!(
+                        "changes `{place}`, and another one reads `{}`",
+                        name(&read.spot)
+                    ),
                 });
             } else if let Some(other) = is_overwritten {
                 let theirs = name(&other.spot);
                 let text = match theirs == place {
-                    true => format!("changes `{place}`, and the last pass to do so wins"),
-                    false => format!("changes `{place}`, which may be `{theirs}` of another pass"),
+                    true => format!("changes `{place}`, and the last one to do so wins"),
+                    false => format!("changes `{place}`, which may be `{theirs}` of another one"),
                 };
                 reasons.insert(Reason {
                     site: write.site,
@@ -159,7 +179,7 @@ impl Passes {
         if let Some(site) = self.covers {
             decision.has_effects = true;
             if self.ends_early() {
-                let text = "may count for a `cover` that another pass keeps from being reached";
+                let text = "may count for a `cover` that another one keeps from being reached";
                 reasons.insert(Reason {
                     site,
                     text: text.to_owned(),

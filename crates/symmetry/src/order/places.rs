@@ -131,11 +131,11 @@ impl<'p> Walk<'p> {
         }
         let (program, frame) = (self.program, self.frame());
         let is_own = match self.env.slots.get(&index.symbol) {
+            Some(HeldSlot { bag: Some(bag), .. }) if bag.spot.is_certain() => bag.spot == *spot,
+            // Where the multiset is found by computed indices, the same text finds it again until
+            // what the indices read has changed.
             Some(HeldSlot { bag: Some(bag), .. }) => {
-                bag.spot == *spot && spot.is_certain()
-                    || bag.place.0 == frame
-                        && same_place(program, &bag.place.1, place)
-                        && !bag.has_changed
+                bag.place.0 == frame && same_place(program, &bag.place.1, place) && !bag.has_changed
             }
             Some(HeldSlot { bag: None, .. }) => {
                 let bag = self.bag(spot.clone(), place.clone());

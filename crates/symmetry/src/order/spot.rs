@@ -1,6 +1,6 @@
 //! Abstract places, and whether two passes of a loop can access the same one.
 
-use hadal_ir::{LocalId, SiteId, TypeId, VarId};
+use hadal_ir::{ExprId, LocalId, SiteId, TypeId, VarId};
 
 /// A loop, numbered in the order in which the walk enters loops.
 pub(super) type LoopNo = u32;
@@ -143,7 +143,16 @@ pub(super) struct Access {
     pub(super) site: SiteId,
     /// What the loop's element is compared with around it: all accesses with the same one happen in
     /// one pass at most.
-    pub(super) selector: Option<usize>,
+    pub(super) selector: Option<Selector>,
+}
+
+/// A value that is the same in all passes of a loop. Passes whose element equals it are one pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Selector {
+    /// By what is known of it.
+    Symbol(Symbol),
+    /// An expression over state variables, the first of those written alike.
+    Text(ExprId),
 }
 
 /// How a place is changed.

@@ -8,9 +8,10 @@ use hadal_ir::{
 use super::env::Value;
 use super::exprs::Truth;
 use super::label::Label;
-use super::mentions::{changed_locals, same_expr, same_place};
-use super::passes::{Kind, Passes};
-use super::spot::{Base, Spot, Symbol, Update};
+use super::loops::MAX_ROUNDS;
+use super::mentions::{Changed, same_expr, same_place};
+use super::passes::Kind;
+use super::spot::{Base, LoopNo, Selector, Spot, Symbol, Update};
 use super::walk::Walk;
 
 impl<'p> Walk<'p> {
@@ -64,7 +65,7 @@ impl<'p> Walk<'p> {
             }
             StmtKind::For { var, domain, body } => {
                 self.domain(domain, site);
-                let changed = changed_locals(body);
+                let changed = Changed::by(body);
                 self.each_pass(*var, domain, Kind::For, site, &changed, |walk| {
                     walk.block(body);
                 });
@@ -219,11 +220,7 @@ impl<'p> Walk<'p> {
         let value = self.value(term);
         self.must_be_plain(&value, site);
         let spots = self.resolve(place, site);
-        let types = self.types();
-        let is_plain = |spot: &Spot| Label::of_type(types, spot.ty).is_plain();
-        if !spots.iter().all(is_plain) {
-            self.breaks(site, "this computes with elements of a scalarset");
-        }
+        self.must_be_numbers(&spots, site);
         self.fault(site);
         self.write(&spots, update, site);
         true
@@ -345,8 +342,18 @@ impl<'p> Walk<'p> {
         let value = self.value(value);
         self.must_be_plain(&value, site);
         let spots = self.resolve(place, site);
+        self.must_be_numbers(&spots, site);
         self.fault(site);
         self.write(&spots, update, site);
+    }
+
+    /// Places that are computed with must not hold elements.
+    fn must_be_numbers(&mut self, spots: &[Spot], site: SiteId) {
+        let types = self.types();
+        let is_plain = |spot: &Spot| Label::of_type(types, spot.ty).is_plain();
+        if !spots.iter().all(is_plain) {
+            self.breaks(site, "this computes with elements of a scalarset");
+        }
     }
 
     fn choice(&mut self, arms: &'p [(ExprId, Vec<Stmt>)], otherwise: &'p [Stmt]) {
@@ -387,50 +394,62 @@ impl<'p> Walk<'p> {
                     let Symbol::Element(number) = self.dry(|walk| walk.value(own)).symbol else {
                         continue;
                     };
-                    let passes = self.open.iter().find(|passes| passes.number == number);
-                    if !passes.is_some_and(|passes| self.is_same_in_all_passes(other, passes)) {
-                        continue;
+                    if let Some(selector) = self.selector(number, other) {
+                        self.singled_out.push((number, selector));
                     }
-                    let known = &self.selectors;
-                    let class = known.iter().position(|it| same_expr(program, *it, other));
-                    let class = class.unwrap_or_else(|| {
-                        self.selectors.push(other);
-                        self.selectors.len() - 1
-                    });
-                    self.singled_out.push((number, class));
                 }
             }
             _ => {}
         }
     }
 
-    /// Whether an expression has the same value in all passes of a loop, as long as no pass writes
-    /// a variable that it reads, which is decided with all other reads.
-    fn is_same_in_all_passes(&self, id: ExprId, passes: &Passes) -> bool {
-        let frame = self.frame();
-        let mut is_same = !self.mentions.has_call(id);
-        let mut reach = Reach::new(self.program);
-        reach.visit(Mention::Expr(id), &mut |mention| {
-            if let Mention::Local(local) = mention {
-                let value = self.env.values.get(&(frame, local));
-                is_same &= value.is_some_and(|value| passes.is_same_in_all_passes(value.symbol));
-            }
+    /// A value that is the same in all passes of a loop: by its symbol; or, for an expression over
+    /// state variables alone, by its text, as long as no pass writes these variables, which is
+    /// decided with all other reads.
+    fn selector(&mut self, number: LoopNo, id: ExprId) -> Option<Selector> {
+        if self.mentions.has_call(id) {
+            return None;
+        }
+        let symbol = self.dry(|walk| walk.value(id)).symbol;
+        let passes = self.open.iter().find(|passes| passes.number == number)?;
+        if passes.is_same_in_all_passes(symbol) {
+            return Some(Selector::Symbol(symbol));
+        }
+        let program = self.program;
+        let mut has_local = false;
+        Reach::new(program).visit(Mention::Expr(id), &mut |mention| {
+            has_local |= matches!(mention, Mention::Local(_));
         });
-        is_same
+        if has_local {
+            return None;
+        }
+        let known = self.selectors.iter();
+        let known = known.copied().find(|it| same_expr(program, *it, id));
+        Some(Selector::Text(known.unwrap_or_else(|| {
+            self.selectors.push(id);
+            id
+        })))
     }
 
     fn repeat(&mut self, condition: ExprId, body: &'p [Stmt], site: SiteId) {
         // Too many rounds are a fault.
         self.fault(site);
-        self.havoc(&changed_locals(body));
+        let changed = Changed::by(body);
+        self.havoc(&changed);
         self.env.facts.clear();
         let mut head = self.env.clone();
-        let rounds = if head.slots.is_empty() { 2 } else { 3 };
-        for _ in 0..rounds {
+        for _ in 0..MAX_ROUNDS {
+            let before = head.clone();
             self.env = head.clone();
             self.value(condition);
             self.block(body);
             head.join(&self.env);
+            self.env = head;
+            self.havoc(&changed);
+            head = std::mem::take(&mut self.env);
+            if head == before {
+                break;
+            }
         }
         self.env = head;
         self.value(condition);

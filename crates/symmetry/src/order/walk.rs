@@ -15,7 +15,7 @@ use super::exprs::Truth;
 use super::label::Label;
 use super::mentions::Mentions;
 use super::passes::{Exit, Passes, Reason};
-use super::spot::{FrameNo, LoopNo, Spot, Symbol};
+use super::spot::{FrameNo, LoopNo, Selector, Spot, Symbol};
 
 /// Expressions and statements walked, repetitions included, before the analysis gives up and leaves
 /// all loops to the check at run time.
@@ -42,7 +42,6 @@ pub(crate) struct LoopFacts {
     pub(crate) not_private: BTreeSet<LocalId>,
     /// Enclosing loops in the order of names.
     pub(crate) around: BTreeSet<(Item, LocalId)>,
-    pub(crate) is_quantifier: bool,
 }
 
 pub(super) struct Walk<'p> {
@@ -63,8 +62,9 @@ pub(super) struct Walk<'p> {
     pub(super) loops: BTreeMap<(Item, LocalId), LoopFacts>,
     pub(super) breaks: BTreeSet<Break>,
     /// Enclosing conditions that hold in one pass of a loop at most: the loop, and what its element is
-    /// compared with, by position in `selectors`.
-    pub(super) singled_out: Vec<(LoopNo, usize)>,
+    /// compared with.
+    pub(super) singled_out: Vec<(LoopNo, Selector)>,
+    /// Expressions that single out passes.
     pub(super) selectors: Vec<ExprId>,
     /// Functions that were called without being inlined, where only their labels matter.
     pub(super) not_inlined: BTreeSet<FunctionId>,
@@ -208,6 +208,9 @@ impl<'p> Walk<'p> {
             };
             let mut value = self.fresh(ty);
             value.is_defined = true;
+            if let ParamDomain::Type(domain) = param.domain {
+                self.same_values(domain, ty, SiteId::new(0));
+            }
             if let ParamDomain::Slots { multiset, .. } = &param.domain {
                 value.label = Label::slots();
                 let spots = self.resolve(multiset, SiteId::new(0));
@@ -348,7 +351,7 @@ impl<'p> Walk<'p> {
 }
 
 /// What singles out a pass of a loop, if an enclosing condition does.
-pub(super) fn selector(singled_out: &[(LoopNo, usize)], of: LoopNo) -> Option<usize> {
+pub(super) fn selector(singled_out: &[(LoopNo, Selector)], of: LoopNo) -> Option<Selector> {
     let found = singled_out.iter().find(|(number, _)| *number == of);
     found.map(|(_, selector)| *selector)
 }
