@@ -52,14 +52,14 @@ pub(crate) struct CheckedLoopReport {
     pub(crate) at: String,
     /// Why it is not proved.
     pub(crate) doubts: Vec<Label>,
-    /// How often it was checked by now.
-    pub(crate) evaluations: Arc<AtomicU64>,
+    /// In how many states it was checked by now.
+    pub(crate) states: Arc<AtomicU64>,
 }
 
 impl CheckedLoopReport {
-    /// How often it was checked by now.
-    pub(crate) fn n_evaluations(&self) -> u64 {
-        self.evaluations.load(Ordering::Relaxed)
+    /// In how many states it was checked by now.
+    pub(crate) fn n_states(&self) -> u64 {
+        self.states.load(Ordering::Relaxed)
     }
 }
 
@@ -83,7 +83,7 @@ impl OrderReport {
         let checked = doubted.map(|(checked, doubts)| CheckedLoopReport {
             at: program.position(checked.site),
             doubts: labels(source, program, doubts),
-            evaluations: Arc::default(),
+            states: Arc::default(),
         });
         OrderReport {
             proved: order.proved.len(),
@@ -92,9 +92,9 @@ impl OrderReport {
     }
 
     /// The same report with what counts the checks of each loop.
-    pub(crate) fn counting(mut self, evaluations: &[Arc<AtomicU64>]) -> Self {
-        for (checked, evaluations) in self.checked.iter_mut().zip(evaluations) {
-            checked.evaluations = Arc::clone(evaluations);
+    pub(crate) fn counting(mut self, states: &[Arc<AtomicU64>]) -> Self {
+        for (checked, states) in self.checked.iter_mut().zip(states) {
+            checked.states = Arc::clone(states);
         }
         self
     }
@@ -107,13 +107,12 @@ impl OrderReport {
 
     /// What a search established, in one line; `None` where there is no loop to speak of.
     pub(crate) fn describe(&self, extent: Extent) -> Option<String> {
-        let n_times = self.checked.iter().map(CheckedLoopReport::n_evaluations);
-        let times = counted(n_times.sum(), "time");
-        let times = match self.places(NAMED_MAX) {
-            Some(places) => format!("{times}, at {places}"),
-            None => times,
-        };
-        let how = self.describe_with("proved", &format!("checked in all orders ({times})"))?;
+        let n_states = self.checked.iter().map(CheckedLoopReport::n_states);
+        let mut reached = format!("in {}", counted(n_states.sum(), "state"));
+        if let Some(places) = self.places(NAMED_MAX) {
+            let _ = write!(reached, ", at {places}");
+        }
+        let how = self.describe_with("proved", &format!("checked in all orders ({reached})"))?;
         let what = match extent {
             Extent::Dependent => "dependent, as shown above",
             _ if self.checked.is_empty() => "independent",

@@ -251,14 +251,14 @@ pub(crate) struct OrderRecord {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct CheckedLoopRecord {
     at: String,
-    evaluations: u64,
+    states: u64,
 }
 
 impl OrderRecord {
     pub(crate) fn new(report: &OrderReport) -> Self {
         let checked = report.checked.iter().map(|checked| CheckedLoopRecord {
             at: checked.at.clone(),
-            evaluations: checked.n_evaluations(),
+            states: checked.n_states(),
         });
         OrderRecord {
             proved: report.proved,

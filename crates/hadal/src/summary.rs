@@ -627,11 +627,11 @@ impl Summary<'_> {
         let checked = self.loaded.order.iter().flat_map(|order| &order.checked);
         for (number, checked) in checked.enumerate() {
             if number == 0 {
-                let title = "Checks that the order of iterations does not matter:";
+                let title = "States in which the order of iterations was checked:";
                 let _ = writeln!(out, "\n{}", style.bold(title));
             }
-            let n_evaluations = count(checked.n_evaluations());
-            let _ = writeln!(out, "  {n_evaluations:>15}  {}", checked.at);
+            let n_states = count(checked.n_states());
+            let _ = writeln!(out, "  {n_states:>15}  {}", checked.at);
         }
         let _ = writeln!(out, "\n{}", style.bold("Rules, by firings:"));
         for (rule, fired) in shape.rules.iter().zip(&outcome.fired_by_rule) {

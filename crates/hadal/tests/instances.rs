@@ -232,7 +232,7 @@ fn what_fails_is_told_in_the_names_of_the_run_shown() {
                 with_block(&plain, state, |block| {
                     expander.expand(block, hadal_model::Cursor::default(), &mut out)
                 });
-                let fault = out.sources()[0].fault.clone();
+                let fault = out.sources()[0].faults.first().cloned();
                 let fault = fault.unwrap_or_else(|| panic!("seed {seed}: no fault"));
                 assert_eq!(
                     (fault.kind, &fault.name),

@@ -232,7 +232,9 @@ fn wrong_proof(text: &str) -> Option<String> {
     let mut checker = model.order_checker(&proved, &stop);
     for state in &oracle::search(&model, &options).states {
         let rules = checker.check_rules(state).expect("nobody stops it");
-        let properties = checker.check_properties(state).expect("nobody stops it");
+        let properties = checker
+            .check_properties(state, |_| true)
+            .expect("nobody stops it");
         let mut found = rules
             .into_iter()
             .chain(properties.into_iter().map(|it| it.1));

@@ -548,7 +548,7 @@ fn start_states(interpreter: &Interpreter) -> Option<Vec<u8>> {
     let mut out = Successors::new(runner.shape(), n_starts as usize + 1);
     out.reset(1);
     let flow = runner.expander(&stop).starts(Cursor::default(), &mut out);
-    if flow != Flow::Done || out.sources()[0].fault.is_some() {
+    if flow != Flow::Done || !out.sources()[0].faults.is_empty() {
         return None;
     }
     let mut states = Vec::new();

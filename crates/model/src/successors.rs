@@ -54,8 +54,9 @@ pub struct Source {
     pub written: u32,
     /// Whether some firing led to a state other than the source itself.
     pub progress: bool,
-    /// The first fault of a guard, a body or an assumption.
-    pub fault: Option<Box<Fault>>,
+    /// Faults of guards, bodies and assumptions in the order of instances, the first one of each
+    /// rule and kind.
+    pub faults: Vec<Fault>,
 }
 
 /// Where an interrupted expansion goes on.
@@ -197,15 +198,18 @@ impl Successors {
         self.goal_hits[goal as usize] += 1;
     }
 
-    /// Records a fault at `source`; the first one stays.
+    /// Records a fault at `source`, unless there is one of the same rule and kind.
     pub fn add_fault(&mut self, source: u32, fault: Fault) {
-        let entry = &mut self.sources[source as usize];
-        entry.fault.get_or_insert_with(|| Box::new(fault));
+        let faults = &mut self.sources[source as usize].faults;
+        let is_same = |it: &Fault| (it.kind, &it.name) == (fault.kind, &fault.name);
+        if !faults.iter().any(is_same) {
+            faults.push(fault);
+        }
     }
 
     /// Records a fault at `source` in place of what was recorded before.
-    pub fn replace_fault(&mut self, source: u32, fault: Fault) {
-        self.sources[source as usize].fault = Some(Box::new(fault));
+    pub fn replace_faults(&mut self, source: u32, fault: Fault) {
+        self.sources[source as usize].faults = vec![fault];
     }
 
     /// The states held, in order.

@@ -341,7 +341,7 @@ impl Search<'_> {
                 add_failures(findings, task, 0);
                 if !task.is_full() {
                     totals.add_goal_hits(task);
-                    fault = task.kernel.successors.sources()[0].fault.clone();
+                    fault = task.kernel.successors.sources()[0].faults.first().cloned();
                 }
                 true
             },

@@ -155,22 +155,22 @@ impl<'a> Findings<'a> {
     /// Takes what is known about the state `ordinal` at `depth` after its expansion. States come
     /// in order.
     pub(crate) fn add_source(&mut self, ordinal: u64, depth: u32, source: &Source) {
-        let (kind, subject) = match &source.fault {
-            Some(fault) => {
-                self.faulted = true;
-                let subject = Subject::Rule(fault.name.clone());
-                (ViolationKind::Fault(fault.kind), subject)
-            }
-            None if self.is_deadlock(source) => (ViolationKind::Deadlock, Subject::State),
-            None => return,
-        };
-        self.accept_waiting(ordinal);
-        if self.is_full() || !self.known.insert((kind, subject)) {
+        let is_deadlock = source.faults.is_empty() && self.is_deadlock(source);
+        if source.faults.is_empty() && !is_deadlock {
             return;
         }
-        self.accepted.push(match &source.fault {
-            Some(fault) => of_fault(fault, ordinal, depth),
-            None => Violation {
+        self.accept_waiting(ordinal);
+        for fault in &source.faults {
+            self.faulted = true;
+            let subject = Subject::Rule(fault.name.clone());
+            let kind = ViolationKind::Fault(fault.kind);
+            if !self.is_full() && self.known.insert((kind, subject)) {
+                self.accepted.push(of_fault(fault, ordinal, depth));
+            }
+        }
+        let kind = ViolationKind::Deadlock;
+        if is_deadlock && !self.is_full() && self.known.insert((kind, Subject::State)) {
+            self.accepted.push(Violation {
                 kind,
                 phase: None,
                 name: kind.name().to_owned(),
@@ -185,8 +185,8 @@ impl<'a> Findings<'a> {
                 property: None,
                 parameters: Vec::new(),
                 path: None,
-            },
-        });
+            });
+        }
     }
 
     /// Takes the rest of the layer.

@@ -13,7 +13,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::Builder;
 
-use hadal_model::{Expander, FaultKind, Flow, Model, PAD_BYTES, Remark, States, Stop};
+use hadal_model::{Expander, Fault, FaultKind, Flow, Model, PAD_BYTES, Remark, States, Stop};
 use hadal_store::hash_state;
 
 use crate::bfs::{Limits, watch};
@@ -256,12 +256,15 @@ impl<'a> Walk<'a> {
             }
         }
         let sources = self.kernel.successors.sources().iter();
-        for fault in sources.filter_map(|source| source.fault.as_ref()) {
+        for source in sources {
+            let is_dependence = |fault: &&Fault| fault.kind == FaultKind::OrderDependence;
             // From here on, states would not be those of the model.
-            if fault.kind == FaultKind::OrderDependence {
-                return Err(Halt::Failed(Error::OrderDependence(fault.clone())));
+            if let Some(fault) = source.faults.iter().find(is_dependence) {
+                return Err(Halt::Failed(Error::OrderDependence(Box::new(
+                    fault.clone(),
+                ))));
             }
-            self.faults += 1;
+            self.faults += u64::from(!source.faults.is_empty());
         }
         if let Some(states) = states {
             (source..states.len()).for_each(|_| self.tally.end_source());

@@ -91,10 +91,12 @@ fn tell(
     state.resize(shape.state_len + PAD_BYTES, 0);
     let block = States::new(&state, shape.state_len, 1);
     let Some(property) = violation.property else {
-        let fault = expand(model, expander, block)?;
-        let is_same = ViolationKind::Fault(fault.kind) == violation.kind
-            && (Some(fault.phase), &fault.name) == (violation.phase, &violation.name);
-        return is_same.then(|| (fault.parameters.clone(), Some(fault)));
+        let is_same = |fault: &Fault| {
+            ViolationKind::Fault(fault.kind) == violation.kind
+                && (Some(fault.phase), &fault.name) == (violation.phase, &violation.name)
+        };
+        let fault = expand(model, expander, block)?.into_iter().find(is_same)?;
+        return Some((fault.parameters.clone(), Some(fault)));
     };
     let mut failures = Vec::new();
     let mut flow = expander.check(block, &mut failures);
@@ -114,14 +116,14 @@ fn tell(
     (flow == Flow::Done).then_some((failure.parameters, fault))
 }
 
-/// The fault that ends the expansion of a state.
-fn expand(model: &dyn Model, expander: &mut dyn Expander, block: States<'_>) -> Option<Fault> {
+/// The faults of a state's expansion.
+fn expand(model: &dyn Model, expander: &mut dyn Expander, block: States<'_>) -> Option<Vec<Fault>> {
     let mut out = Successors::new(model.shape(), BUFFER_LEN);
     let go_on = |_: &mut dyn Expander, _: &mut Successors| ControlFlow::<()>::Continue(());
     if for_each_filling(expander, Some(block), &mut out, go_on) == Err(Stopped) {
         return None;
     }
-    out.sources()[0].fault.as_deref().cloned()
+    Some(out.sources()[0].faults.clone())
 }
 
 const BUFFER_LEN: usize = 256;

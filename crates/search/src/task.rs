@@ -414,7 +414,7 @@ impl Happened {
         let mut happened = Happened::default();
         for source in sources {
             happened.fired += u64::from(source.fired);
-            happened.has_fault |= source.fault.is_some();
+            happened.has_fault |= !source.faults.is_empty();
             happened.has_stuck |= source.fired == 0;
             happened.has_stutter |= !source.progress;
         }

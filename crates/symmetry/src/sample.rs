@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ops::ControlFlow;
 
 use hadal_model::{
-    Expander, Failure, Flow, PAD_BYTES, Remark, Shape, Source, States, Stopped, Successors,
+    Expander, Failure, Fault, Flow, PAD_BYTES, Remark, Shape, Source, States, Stopped, Successors,
     for_each_filling,
 };
 use rapidhash::v3::rapidhash_v3;
@@ -448,16 +448,18 @@ impl<'a> Sampler<'a> {
     /// The first thing that differs between the state and its image: who, and how in words.
     fn difference(&self) -> Option<(String, String)> {
         let (here, there) = (&self.here, &self.there);
-        match (&here.source.fault, &there.source.fault) {
-            // A fault cuts the expansion short, and which of several faults comes first may depend
-            // on the names, so there is nothing more to compare.
-            (Some(_), Some(_)) => return None,
-            (None, None) => {}
-            (Some(fault), None) | (None, Some(fault)) => {
-                let when = match here.source.fault.is_some() {
-                    true => "before but not after the exchange",
-                    false => "after the exchange but not before",
-                };
+        // Which of several faults of an instance comes first may depend on names, and so its kind;
+        // whether a rule fails does not.
+        let sides = [
+            (here, there, "before but not after the exchange"),
+            (there, here, "after the exchange but not before"),
+        ];
+        for (side, other, when) in sides {
+            let fails_here_only = |fault: &&Fault| {
+                let mut others = other.source.faults.iter();
+                !others.any(|it| it.name == fault.name)
+            };
+            if let Some(fault) = side.source.faults.iter().find(fails_here_only) {
                 let text = format!("\"{}\" fails {when} ({})", fault.name, fault.message);
                 return Some((fault.name.clone(), text));
             }

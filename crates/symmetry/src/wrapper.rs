@@ -179,20 +179,20 @@ impl Watcher<'_> {
         state: &[u8],
         invariants: bool,
     ) -> Result<Vec<(u32, Fault)>, Stopped> {
-        let mut found = self.checker.check_properties(state)?;
-        found.retain(|(property, _)| {
-            let kind = self.shape.properties[*property as usize].kind;
+        let shape = self.shape;
+        let found = self.checker.check_properties(state, |property| {
+            let kind = shape.properties[property as usize].kind;
             (kind == PropertyKind::Invariant) == invariants
         });
         self.count();
-        Ok(found)
+        found
     }
 
     /// Whether anything depends on the order of elements at a state; also where that was not found
     /// out.
     pub(crate) fn is_dependent(&mut self, state: &[u8]) -> bool {
         let rules = self.checker.check_rules(state);
-        let properties = self.checker.check_properties(state);
+        let properties = self.checker.check_properties(state, |_| true);
         // The sample is not to be counted.
         self.checker.take_evaluations();
         !matches!(rules, Ok(None)) || !properties.is_ok_and(|found| found.is_empty())
@@ -201,7 +201,8 @@ impl Watcher<'_> {
     fn count(&mut self) {
         let new = self.checker.take_evaluations();
         for (sum, new) in self.evaluations.iter().zip(new) {
-            sum.fetch_add(new, Ordering::Relaxed);
+            // States are counted, however often one reaches the loop.
+            sum.fetch_add(u64::from(new > 0), Ordering::Relaxed);
         }
     }
 
@@ -266,16 +267,16 @@ impl SymmetricExpander<'_> {
         // A fault that the order of elements decides is not to be reported as one of the model,
         // also where the block was begun by another expander.
         for position in from.state..block.len() as u32 {
-            let fault = &out.sources()[position as usize].fault;
+            let faults = &out.sources()[position as usize].faults;
             let is_other = |fault: &Fault| fault.kind != FaultKind::OrderDependence;
-            if fault.as_deref().is_some_and(is_other)
+            if faults.iter().any(is_other)
                 && let Some(fault) = watcher.check_rules(block.get(position as usize))?
             {
                 found.push((position, fault));
             }
         }
         for (position, fault) in found {
-            out.replace_fault(position, fault);
+            out.replace_faults(position, fault);
         }
         Ok(flow)
     }

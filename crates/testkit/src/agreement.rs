@@ -100,7 +100,7 @@ pub fn compare(
 
     let mut told = by_reference.expand(None)?;
     differ("startstates", len, &told, &by_tested.expand(None)?)?;
-    compared.start_faults = told.sources[0].fault.is_some();
+    compared.start_faults = !told.sources[0].faults.is_empty();
     visited.add(&mut told, &mut reducer);
     while visited.n_frontier > 0 {
         let mut layer = std::mem::take(&mut visited.frontier);
@@ -124,7 +124,10 @@ pub fn compare(
             }
             compared.n_states += n;
             compared.n_successors += told.facts.len();
-            let faulty = told.sources.iter().filter(|source| source.fault.is_some());
+            let faulty = told
+                .sources
+                .iter()
+                .filter(|source| !source.faults.is_empty());
             compared.n_faults += faulty.count();
             compared.n_failures += judged.failures.len();
             visited.add(&mut told, &mut reducer);

@@ -117,7 +117,7 @@ impl Behaviour {
             fired_by_rule: out.fired_by_rule().to_vec(),
             enabled: source.enabled,
             progress: source.progress,
-            faults: source.fault.is_some(),
+            faults: !source.faults.is_empty(),
             failing: failures.iter().map(|failure| failure.property).collect(),
             goals,
         }

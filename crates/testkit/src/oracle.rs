@@ -306,7 +306,7 @@ impl<'a> Search<'a> {
         expansion.fired = u64::from(source.fired);
         expansion.enabled = u64::from(source.enabled);
         expansion.progress = source.progress;
-        expansion.fault = source.fault.clone();
+        expansion.fault = source.faults.first().cloned().map(Box::new);
         expansion.fired_by_rule = out.fired_by_rule().to_vec();
         expansion.goal_hits = out.goal_hits().to_vec();
         assert!(expansion.fired <= expansion.enabled || state.is_none());

@@ -33,8 +33,7 @@ fn convert(fault: &mut Fault) {
 
 fn convert_sources(out: &mut Successors) {
     let sources = out.columns().sources.iter_mut();
-    let faults = sources.filter_map(|source| source.fault.as_deref_mut());
-    faults.for_each(convert);
+    sources.for_each(|source| source.faults.iter_mut().for_each(convert));
 }
 
 fn convert_failures(failures: &mut [Failure]) {
@@ -178,7 +177,7 @@ fn report(proved: usize, checked: &[(&str, u64)]) -> OrderReport {
     let checked = checked.iter().map(|&(at, n)| CheckedLoopReport {
         at: at.to_owned(),
         doubts: Vec::new(),
-        evaluations: Arc::new(AtomicU64::new(n)),
+        states: Arc::new(AtomicU64::new(n)),
     });
     OrderReport {
         proved,
@@ -249,7 +248,7 @@ fn a_rejected_model_is_shown_with_the_place_the_run_and_what_to_do() {
               owner is undefined
 
               states       3  (up to symmetry: Proc(3): 6 permutations)
-              order        dependent, as shown above: 3 loops proved, 1 checked in all orders (2 times, at lock.m:9:5)
+              order        dependent, as shown above: 3 loops proved, 1 checked in all orders (in 2 states, at lock.m:9:5)
               transitions  5
               depth        2
               the search ended at the order dependence; nothing else is decided, and counts are of whole layers up to it
@@ -283,7 +282,7 @@ fn its_record_has_diagnostics_and_the_run_but_no_counts() {
         for property in record["properties"].as_array().expect("a list") {
             assert_eq!(property["holds"], Value::Null);
         }
-        let checked = json!([{"at": "lock.m:9:5", "evaluations": 2}]);
+        let checked = json!([{"at": "lock.m:9:5", "states": 2}]);
         assert_eq!(record["order"], json!({"proved": 3, "checked": checked}));
     }
 }
@@ -358,7 +357,7 @@ fn violations_before_it_are_violations() {
 
               checked      1 invariant, 1 cover property, deadlock, run-time errors
               states       3  (up to symmetry: Proc(3): 6 permutations)
-              order        dependent, as shown above: 3 loops proved, 1 checked in all orders (2 times, at lock.m:9:5)
+              order        dependent, as shown above: 3 loops proved, 1 checked in all orders (in 2 states, at lock.m:9:5)
               transitions  5
               depth        2
               the search ended at the order dependence; nothing else is decided, and counts are of whole layers up to it
@@ -430,7 +429,7 @@ fn what_was_proved_and_checked_is_one_line() {
     check(
         11,
         &[("a.m:3:4", 5210)],
-        Some("independent: 11 loops proved, 1 checked in all orders (5,210 times, at a.m:3:4)"),
+        Some("independent: 11 loops proved, 1 checked in all orders (in 5,210 states, at a.m:3:4)"),
         Some(
             "11 loops proved independent, 1 to be checked in all orders during the search (at \
              a.m:3:4)",
@@ -439,20 +438,22 @@ fn what_was_proved_and_checked_is_one_line() {
     check(
         0,
         &[("a.m:3:4", 1)],
-        Some("independent: 1 loop checked in all orders (1 time, at a.m:3:4)"),
+        Some("independent: 1 loop checked in all orders (in 1 state, at a.m:3:4)"),
         Some("1 loop to be checked in all orders during the search (at a.m:3:4)"),
     );
     check(
         0,
         &[("a.m:3:4", 1000), ("a.m:9:4", 0)],
-        Some("independent: 2 loops checked in all orders (1,000 times, at a.m:3:4 and a.m:9:4)"),
+        Some(
+            "independent: 2 loops checked in all orders (in 1,000 states, at a.m:3:4 and a.m:9:4)",
+        ),
         Some("2 loops to be checked in all orders during the search (at a.m:3:4 and a.m:9:4)"),
     );
     let many = [("a.m:3:4", 2), ("a.m:5:4", 3), ("a.m:9:4", 4)];
     check(
         1,
         &many,
-        Some("independent: 1 loop proved, 3 checked in all orders (9 times)"),
+        Some("independent: 1 loop proved, 3 checked in all orders (in 9 states)"),
         Some("1 loop proved independent, 3 to be checked in all orders during the search"),
     );
     assert_eq!(
@@ -474,12 +475,12 @@ fn nothing_is_claimed_of_states_that_were_not_visited() {
     check(
         &checked,
         Extent::Part,
-        "no dependence found so far: 3 loops proved, 1 checked in all orders (8 times, at a.m:3:4)",
+        "no dependence found so far: 3 loops proved, 1 checked in all orders (in 8 states, at a.m:3:4)",
     );
     check(
         &checked,
         Extent::Signatures,
-        "no dependence found: 3 loops proved, 1 checked in all orders (8 times, at a.m:3:4)",
+        "no dependence found: 3 loops proved, 1 checked in all orders (in 8 states, at a.m:3:4)",
     );
     // A proof holds in all states, visited or not.
     check(&[], Extent::Part, "independent: 3 loops proved");

@@ -22,11 +22,13 @@ use super::Interpreter;
 use super::generate::{Ended, Generator, Subject};
 use super::machine::{Halt, OrderState};
 use crate::ids::{FunctionId, LocalId, SiteId};
-use crate::program::{Param, ParamDomain};
 use plan::{Plan, Task};
 pub(super) use table::{LoopMemory, LoopTable};
 
 /// The loops whose independence of order is checked while they run.
+///
+/// Bags are compared by content, so a slot that a parameter stands for must not be used again once it
+/// was freed and may have been filled. Whoever sets up checks has to rule that out.
 #[derive(Clone, Debug, Default)]
 pub struct OrderChecks {
     /// At most one for each item and variable; further ones count for nothing but their private
@@ -112,14 +114,21 @@ impl OrderChecker<'_> {
 
     /// Checks the loops that invariants, covers and liveness properties reach in a state. Returns
     /// the first dependence of each property, with the property's number in the shape.
-    pub fn check_properties(&mut self, state: &[u8]) -> Result<Vec<(u32, Fault)>, Stopped> {
+    ///
+    /// Only properties that are `wanted`, by that number, are checked.
+    pub fn check_properties(
+        &mut self,
+        state: &[u8],
+        wanted: impl Fn(u32) -> bool,
+    ) -> Result<Vec<(u32, Fault)>, Stopped> {
         let mut found = Vec::new();
         if self.plan.properties.is_empty() {
             return Ok(found);
         }
         self.generator.machine.enter();
         self.generator.machine.load_state(state);
-        for &(property, in_shape) in &self.plan.properties {
+        let properties = self.plan.properties.iter();
+        for &(property, in_shape) in properties.filter(|(_, in_shape)| wanted(*in_shape)) {
             match check_property(&mut self.generator, property) {
                 Ok(()) => {}
                 Err(Ended::Stopped) => return Err(Stopped),
@@ -185,7 +194,7 @@ fn check_rule(
             return Err(Ended::Stopped);
         }
         generator.machine.open_frame(frame, &rule.frame);
-        choose_slots(generator, &rule.params);
+        begin_instance(generator);
         let holds = match generator.bind(&rule.params, subject) {
             Ok(true) => generator.condition(&rule.guard, subject),
             other => other,
@@ -233,7 +242,7 @@ fn check_property(generator: &mut Generator<'_>, number: u32) -> Result<(), Ende
             return Err(Ended::Stopped);
         }
         generator.machine.open_frame(frame, &property.frame);
-        choose_slots(generator, &property.params);
+        begin_instance(generator);
         let holds = match generator.bind(&property.params, subject) {
             Ok(true) => generator.condition(&property.condition, subject),
             other => other,
@@ -244,15 +253,10 @@ fn check_property(generator: &mut Generator<'_>, number: u32) -> Result<(), Ende
     Ok(())
 }
 
-/// Tells the machine which slots the parameters of the current instance stand for.
-fn choose_slots(generator: &mut Generator<'_>, params: &[Param]) {
-    let digits = params.iter().zip(&generator.odometer.digits);
-    let slots = digits.filter_map(|(param, &digit)| match param.domain {
-        ParamDomain::Slots { .. } => Some(digit as usize),
-        _ => None,
-    });
+/// Starts the count of iterations that one instance may take.
+fn begin_instance(generator: &mut Generator<'_>) {
     if let Some(order) = &mut generator.machine.order {
-        order.choose_slots(slots);
+        order.begin_instance();
     }
 }
 

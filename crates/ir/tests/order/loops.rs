@@ -287,30 +287,6 @@ fn removal_from_a_bag_is_independent() {
 }
 
 #[test]
-fn a_chosen_slot_that_the_loop_fills_anew() {
-    // The bag is the same in all orders, but not what lies in the slot that was chosen.
-    check(
-        &format!(
-            "{SENDING}
-             var last: Proc;
-             ruleset p: Proc do rule \"send\" multisetcount(i: net, true) < 1 ==> multisetadd(p, net); end; end;
-             choose i: net do
-               rule \"receive\"
-                 multisetremove(i, net);
-                 for p: Proc do multisetadd(p, net); end;
-                 last := net[i];
-                 undefine net;
-               end;
-             end;"
-        ),
-        expect![[r#"
-            test.m:11:22: order-dependence in Body of "receive" i={0}
-            the result depends on the order of the iterations: `net{0}` ends as Proc_1 if Proc_1 comes before Proc_2, and as Proc_2 the other way round
-        "#]],
-    );
-}
-
-#[test]
 fn a_chosen_slot_that_the_loop_keeps() {
     check(
         &format!(

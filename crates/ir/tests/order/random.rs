@@ -131,7 +131,7 @@ fn outcome(
     out.reset(1);
     let block = States::new(&bytes, start.len(), 1);
     assert_eq!(expander.expand(block, Cursor::default(), out), Flow::Done);
-    if out.sources()[0].fault.is_some() {
+    if !out.sources()[0].faults.is_empty() {
         return Outcome::Fault;
     }
     if out.is_empty() {

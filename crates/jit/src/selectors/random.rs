@@ -134,13 +134,13 @@ pub(super) fn check(program: Program, seen: &mut Seen) -> Result<(), String> {
             let told = &runner.run(Some(state)).sources()[0];
             selectors.select(state, &mut worth);
             let is_left = worth[position / 64] >> (position % 64) & 1 == 1;
-            if !is_left && (told.enabled > 0 || told.fault.is_some()) {
+            if !is_left && (told.enabled > 0 || !told.faults.is_empty()) {
                 let name = &interpreter.program().rules[rule].name;
                 return Err(format!("{name} is ruled out at {state:02x?}: {told:?}"));
             }
             seen.n_asked += 1;
             seen.n_enabled += usize::from(told.enabled > 0);
-            seen.n_faults += usize::from(told.fault.is_some());
+            seen.n_faults += usize::from(!told.faults.is_empty());
             seen.n_ruled_out += usize::from(!is_left);
         }
     }

@@ -249,7 +249,7 @@ impl<'a> Judge<'a> {
         n_states: u64,
     ) -> Result<(), Halt> {
         let source = &explorer.successors().sources()[0];
-        match &source.fault {
+        match source.faults.first() {
             Some(fault) => self.findings.add_start_fault(n_states, fault),
             None if source.written == 0 => return Err(Halt::Failed(Error::NoStartstate)),
             None => {}

@@ -230,6 +230,15 @@ pub(super) struct Values {
 }
 
 impl Values {
+    /// The values from `lo` to `hi`, one after the other.
+    pub(super) fn between(lo: i64, hi: i64) -> Self {
+        Values {
+            next: Some(lo),
+            to: hi,
+            by: 1,
+        }
+    }
+
     pub(super) fn next(&mut self) -> Option<i64> {
         let value = self.next?;
         let inside = if self.by > 0 {

@@ -20,6 +20,10 @@ use super::{Activation, Ended, Halt, Machine};
 use crate::expr::Quantifier;
 use crate::ids::{ExprId, LocalId, SiteId};
 use crate::stmt::Block;
+use crate::types::{SimpleKind, UnionPart};
+
+/// Passes that the check of all loops of one instance may run to try sets of them.
+const MAX_PASSES_OF_INSTANCE: u64 = 1 << 18;
 
 /// What the machine keeps while it checks loops.
 pub(in crate::interp) struct OrderState {
@@ -28,8 +32,8 @@ pub(in crate::interp) struct OrderState {
     evaluations: Vec<u64>,
     /// Inside a loop that was checked from here on already.
     is_suspended: bool,
-    /// Slots that the parameters of the rule or property stand for.
-    chosen_slots: Vec<usize>,
+    /// Passes run since the instance began, to try sets of them.
+    n_passes: u64,
     /// Loops over slots of multisets that are running.
     n_slot_loops: u32,
     /// Buffers of outcomes that are done with.
@@ -42,7 +46,7 @@ impl OrderState {
             evaluations: vec![0; table.n_loops()],
             table,
             is_suspended: false,
-            chosen_slots: Vec::new(),
+            n_passes: 0,
             n_slot_loops: 0,
             spare: Vec::new(),
         }
@@ -53,10 +57,9 @@ impl OrderState {
         std::mem::replace(&mut self.evaluations, vec![0; n_loops])
     }
 
-    /// Notes the slots that the parameters of an instance stand for.
-    pub(in crate::interp) fn choose_slots(&mut self, slots: impl Iterator<Item = usize>) {
-        self.chosen_slots.clear();
-        self.chosen_slots.extend(slots);
+    /// An instance of a rule or property is about to be run.
+    pub(in crate::interp) fn begin_instance(&mut self) {
+        self.n_passes = 0;
     }
 }
 
@@ -221,12 +224,45 @@ impl<'p> Machine<'p> {
             passes,
             ending: None,
         };
-        self.check_from(&mut check, &start, values)?;
+        let mut groups = self.groups(passes.var, values).into_iter().peekable();
+        let mut reached = start.clone();
+        while let Some(mut group) = groups.next() {
+            self.check_from(&mut check, &reached, group.clone())?;
+            if check.ending.is_some() || groups.peek().is_none() {
+                break;
+            }
+            // All orders of this group lead to the same memory, so one of them will do.
+            while let Some(value) = group.next() {
+                let next = self.pass(&check, &reached, value)?;
+                self.recycle(std::mem::replace(&mut reached, next));
+            }
+        }
         self.restore(&entry, &start.memory);
-        for outcome in check.ending.into_iter().chain([start]) {
+        for outcome in check.ending.into_iter().chain([start, reached]) {
             self.recycle(outcome);
         }
         Ok(())
+    }
+
+    /// The values of a loop in groups whose order is fixed. A union runs over its members in
+    /// order: only within a scalarset do values change places.
+    fn groups(&self, var: LocalId, values: Values) -> Vec<Values> {
+        let types = &self.code.program.types;
+        let ty = self.current.frame.slot(var).kind.ty();
+        let Some(SimpleKind::Union(parts)) = types.simple(ty).map(|simple| &simple.kind) else {
+            return vec![values];
+        };
+        let mut groups = Vec::new();
+        let mut lo = 0;
+        for part in parts {
+            let hi = lo + types.union_part_len(part) - 1;
+            match part {
+                UnionPart::Scalarset(_) => groups.push(Values::between(lo, hi)),
+                UnionPart::Enum(_) => groups.extend((lo..=hi).map(|it| Values::between(it, it))),
+            }
+            lo = hi + 1;
+        }
+        groups
     }
 
     fn check_from(
@@ -310,6 +346,7 @@ impl<'p> Machine<'p> {
                     if with == done {
                         continue;
                     }
+                    self.count_pass(check)?;
                     let outcome = self.pass(check, &before, value)?;
                     let Some(outcome) = self.unless_ending(check, outcome)? else {
                         continue;
@@ -334,6 +371,23 @@ impl<'p> Machine<'p> {
             self.recycle(end);
         }
         Ok(())
+    }
+
+    /// Loops inside loops, and in functions that call themselves, multiply their orders; at some
+    /// point a model is better rejected than waited for.
+    fn count_pass(&mut self, check: &Check<'p>) -> Result<(), Halt> {
+        let Some(order) = &mut self.order else {
+            return Ok(());
+        };
+        order.n_passes += 1;
+        if order.n_passes <= MAX_PASSES_OF_INSTANCE {
+            return Ok(());
+        }
+        let message = format!(
+            "the orders of this loop and of those inside it take more than \
+             {MAX_PASSES_OF_INSTANCE} iterations to compare"
+        );
+        self.fault(FaultKind::OrderDependence, message, check.passes.site)
     }
 
     /// Runs one pass on the memory that others have left.

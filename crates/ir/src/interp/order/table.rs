@@ -8,7 +8,6 @@ use super::super::prepare::{FrameLayout, Prepared};
 use super::{Item, OrderChecks, slots};
 use crate::ids::{LocalId, TypeId};
 use crate::program::LocalKind;
-use crate::types::{Type, Types};
 
 /// What is known about the loops of a program.
 #[derive(Debug)]
@@ -17,8 +16,6 @@ pub(in crate::interp) struct LoopTable {
     frames: Vec<Vec<Variable>>,
     /// By position in [`OrderChecks::loops`].
     loops: Vec<LoopMemory>,
-    /// The multisets of the state, those inside elements of multisets left out.
-    pub(in crate::interp) bags: Vec<Bag>,
 }
 
 /// What is known about a local as the variable of loops.
@@ -39,15 +36,6 @@ pub(in crate::interp) struct LoopMemory {
     pub(in crate::interp) ranges: Vec<Range<usize>>,
     /// Those that hold multisets, with their first bits in the frame.
     pub(in crate::interp) bags: Vec<(TypeId, usize)>,
-}
-
-/// A multiset of the state.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::interp) struct Bag {
-    pub(in crate::interp) first_bit: usize,
-    pub(in crate::interp) capacity: usize,
-    /// Bits of an element.
-    pub(in crate::interp) stride: usize,
 }
 
 impl LoopTable {
@@ -77,15 +65,7 @@ impl LoopTable {
             }
             loops.push(LoopMemory::new(code, layout, checked.var, &private));
         }
-        let mut bags = Vec::new();
-        for &(ty, first_bit) in &code.bags {
-            for_each_bag(&code.program.types, ty, first_bit, &mut bags);
-        }
-        LoopTable {
-            frames,
-            loops,
-            bags,
-        }
+        LoopTable { frames, loops }
     }
 
     pub(in crate::interp) fn n_loops(&self) -> usize {
@@ -161,33 +141,5 @@ fn layout(code: &Prepared, item: Item) -> &FrameLayout {
         Item::Rule(number) => &code.rule_frames[number as usize],
         Item::Start(number) => &code.start_frames[number as usize],
         Item::Property(number) => &code.property_frames[number as usize],
-    }
-}
-
-fn for_each_bag(types: &Types, ty: TypeId, first_bit: usize, bags: &mut Vec<Bag>) {
-    if !types.has_multiset(ty) {
-        return;
-    }
-    match types.get(ty) {
-        Type::Simple(_) => {}
-        Type::Array { index, element } => {
-            let n = types.simple(*index).map_or(0, |simple| simple.len()) as usize;
-            let stride = types.bits(*element) as usize;
-            for position in 0..n {
-                for_each_bag(types, *element, first_bit + position * stride, bags);
-            }
-        }
-        Type::Record { fields } => {
-            let mut at = first_bit;
-            for field in fields {
-                for_each_bag(types, field.ty, at, bags);
-                at += types.bits(field.ty) as usize;
-            }
-        }
-        Type::Multiset { capacity, element } => bags.push(Bag {
-            first_bit,
-            capacity: *capacity as usize,
-            stride: types.bits(*element) as usize,
-        }),
     }
 }

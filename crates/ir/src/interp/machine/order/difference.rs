@@ -55,8 +55,7 @@ impl<'p> Machine<'p> {
         let Some(pair) = self.with_normal_bags(check, a, b) else {
             return false;
         };
-        let same = self.same_parts(check, a, &pair.a, &pair.b)
-            && (leaves_item(check, a) || self.same_chosen_slots(&a.memory, &b.memory));
+        let same = self.same_parts(check, a, &pair.a, &pair.b);
         if let Some(order) = &mut self.order {
             order.spare.extend([pair.a, pair.b]);
         }
@@ -131,20 +130,6 @@ impl<'p> Machine<'p> {
             copy
         });
         Some(Pair { a, b })
-    }
-
-    /// Whether the slots that the rule's parameters stand for hold the same elements.
-    fn same_chosen_slots(&self, a: &[u8], b: &[u8]) -> bool {
-        let Some(order) = &self.order else {
-            return true;
-        };
-        order.chosen_slots.iter().all(|&slot| {
-            let mut bags = order.table.bags.iter().filter(|bag| slot < bag.capacity);
-            bags.all(|bag| {
-                let element = bag.first_bit + bag.capacity + slot * bag.stride;
-                same_bits(a, b, bag.first_bit + slot, 1) && same_bits(a, b, element, bag.stride)
-            })
-        })
     }
 
     /// What differs, and after which passes it is what. People read of iterations.
@@ -339,11 +324,6 @@ impl<'p> Machine<'p> {
         let contents = || ["one bag", "another"].map(str::to_owned);
         found.or_else(|| Some((name.to_owned(), contents())))
     }
-}
-
-/// Whether an outcome ends the rule or property, so that its parameters are done with.
-fn leaves_item(check: &Check<'_>, outcome: &Outcome) -> bool {
-    matches!(outcome.end, End::Returns(_)) && check.entry.current.function.is_none()
 }
 
 fn same_bits(a: &[u8], b: &[u8], first_bit: usize, n_bits: usize) -> bool {
