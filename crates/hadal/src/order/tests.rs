@@ -407,7 +407,7 @@ fn flags_do_to_it_what_they_do_to_violations() {
     assert!(coloured.contains("\x1b[1;31mrejected\x1b[0m"), "{coloured}");
     let verbose = tell(&model, &["-v"]).text;
     let checks =
-        "Checks that the order of iterations does not matter:\n                2  lock.m:9:5\n";
+        "States in which the order of iterations was checked:\n                2  lock.m:9:5\n";
     assert!(verbose.contains(checks), "{verbose}");
     assert!(verbose.contains("not decided  cover"), "{verbose}");
 }

@@ -22,6 +22,8 @@ use super::Interpreter;
 use super::generate::{Ended, Generator, Subject};
 use super::machine::{Halt, OrderState};
 use crate::ids::{FunctionId, LocalId, SiteId};
+use crate::program::{Frame, Program};
+use parts::Parts;
 use plan::{Plan, Task};
 pub(super) use table::{LoopMemory, LoopTable};
 
@@ -61,6 +63,13 @@ pub enum Item {
     Start(u32),
     /// A property, assumptions included.
     Property(u32),
+}
+
+impl Item {
+    /// Its locals.
+    pub fn frame(self, program: &Program) -> &Frame {
+        Parts::of(program, self).frame
+    }
 }
 
 /// Passes of a loop with effects beyond which its orders are not tried.

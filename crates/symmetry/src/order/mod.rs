@@ -31,8 +31,9 @@
 //! - `spot`: abstract places, and when two passes can access the same one.
 //! - `env`: the facts at a point of an item.
 //! - `mentions`: facts about locals that need no walk.
-//! - `walk`, `stmts`, `exprs`, `places`, `calls`, `accesses`, `loops`: an abstract interpretation of
-//!   rules and properties that records, for each loop, what one pass reads and writes.
+//! - `walk`, `stmts`, `updates`, `selectors`, `exprs`, `places`, `calls`, `accesses`, `loops`: an
+//!   abstract interpretation of rules and properties that records, for each loop, what one pass
+//!   reads and writes.
 //! - `passes`: the decision about one loop.
 //! - `names`: places in words.
 
@@ -46,8 +47,10 @@ mod mentions;
 mod names;
 mod passes;
 mod places;
+mod selectors;
 mod spot;
 mod stmts;
+mod updates;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -237,7 +240,7 @@ impl Order {
                 product.saturating_mul(cost(outer))
             });
             if total > MAX_CHECKED_PASSES && facts.has_effects {
-                let name = &names::frame_of(program, item).local(var).name;
+                let name = &item.frame(program).local(var).name;
                 let n = facts.n_passes;
                 let message = match n > MAX_PASSES as u64 {
                     true => format!(

@@ -1,14 +1,13 @@
-//! How people call places.
+//! Display names of places.
 
-use hadal_ir::interp::Item;
-use hadal_ir::{Frame, LocalId, Program, Type};
+use hadal_ir::{LocalId, Type};
 
 use super::env::Value;
 use super::spot::{Base, FrameNo, Spot, Step, Symbol};
 use super::walk::Walk;
 
 impl<'p> Walk<'p> {
-    /// How people call a place.
+    /// The display name of a place.
     pub(super) fn name(&self, spot: &Spot) -> String {
         let program = self.program;
         let (mut name, mut ty) = match spot.base {
@@ -45,7 +44,7 @@ impl<'p> Walk<'p> {
             Symbol::Const(value) => value.to_string(),
             Symbol::Element(number) => {
                 let (item, var) = self.keys[number as usize];
-                let frame = frame_of(self.program, item);
+                let frame = item.frame(self.program);
                 frame.local(var).name.clone()
             }
             Symbol::Fixed(_) | Symbol::Undefined | Symbol::Any => {
@@ -58,15 +57,5 @@ impl<'p> Walk<'p> {
                 }
             }
         }
-    }
-}
-
-/// The frame of an item.
-pub(super) fn frame_of(program: &Program, item: Item) -> &Frame {
-    match item {
-        Item::Function(id) => &program.function(id).frame,
-        Item::Rule(number) => &program.rules[number as usize].frame,
-        Item::Start(number) => &program.starts[number as usize].frame,
-        Item::Property(number) => &program.properties[number as usize].frame,
     }
 }
