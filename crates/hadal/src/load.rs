@@ -99,16 +99,20 @@ pub(crate) fn load(request: Request, style: Style) -> anyhow::Result<Loading> {
 
     let begun = Instant::now();
     let reduces = request.symmetry && program.types.scalarsets.iter().any(|set| set.size > 1);
-    let reference = reduces.then(|| Interpreter::new(program.clone(), request.limits));
-    let order = reference.as_ref().map(Order::of).unwrap_or_default();
+    let kept = reduces.then(|| program.clone());
+    let interpreter = Interpreter::new(program, request.limits);
+    let order = match reduces {
+        true => Order::of(&interpreter),
+        false => Order::default(),
+    };
     if !order.refusals.is_empty() {
-        let diagnostics = order::diagnostics(&source, &program, &order.refusals);
+        let diagnostics = order::diagnostics(&source, interpreter.program(), &order.refusals);
         return Ok(Err(refuse(&source, &diagnostics, style)?));
     }
-    let report = OrderReport::of(&order, &program, &source);
+    let report = OrderReport::of(&order, interpreter.program(), &source);
     let inner: Box<dyn Model> = match request.engine {
-        EngineName::Native => Box::new(Native::new(program, request.limits)?),
-        EngineName::Interpreter => Box::new(Interpreter::new(program, request.limits)),
+        EngineName::Native => Box::new(Native::of(interpreter)?),
+        EngineName::Interpreter => Box::new(interpreter),
     };
     let mut loaded = Loaded {
         source,
@@ -120,8 +124,8 @@ pub(crate) fn load(request: Request, style: Style) -> anyhow::Result<Loading> {
         load_seconds,
         compile_seconds: 0.0,
     };
-    if let Some(reference) = reference {
-        let symmetric = Symmetric::new(loaded.model, reference, &order);
+    if let Some(program) = kept {
+        let symmetric = Symmetric::new(loaded.model, &program, request.limits, &order);
         let symmetric = symmetric.expect("models that are refused are not wrapped");
         loaded.symmetry = Some(symmetric.canonicaliser().describe().to_string());
         loaded.order = Some(report.counting(symmetric.evaluations()));

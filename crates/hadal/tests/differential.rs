@@ -162,7 +162,7 @@ fn symmetry_changes_no_verdict() {
             ..Options::default()
         };
         let order = Order::of(&plain);
-        let symmetric = match Symmetric::new(&plain, interpreter(&program), &order) {
+        let symmetric = match Symmetric::new(&plain, &program, Limits::default(), &order) {
             Ok(symmetric) => symmetric,
             // These programs use slots by their numbers, which the analysis does not accept.
             Err(_) => continue,

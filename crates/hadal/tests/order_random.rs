@@ -63,8 +63,7 @@ fn judge(text: &str, symmetric: bool) -> Judged {
         ..Options::default()
     };
     let order = Order::of(&model);
-    let reference = Interpreter::new(program, Limits::default());
-    let symmetric = match Symmetric::new(&model, reference, &order) {
+    let symmetric = match Symmetric::new(&model, &program, Limits::default(), &order) {
         Ok(symmetric) => symmetric,
         Err(refusals) => {
             return judged(Judgement::Refused(refusals[0].message.clone()), "none");

@@ -76,7 +76,11 @@ pub(crate) struct Facts {
 impl Native {
     /// Compiles a verified program.
     pub fn new(program: Program, limits: Limits) -> Result<Self, Error> {
-        let interpreter = Interpreter::new(program, limits);
+        Native::of(Interpreter::new(program, limits))
+    }
+
+    /// Compiles a program that is ready to be interpreted.
+    pub fn of(interpreter: Interpreter) -> Result<Self, Error> {
         let program = interpreter.program();
         let n_items = program.functions.len()
             + program.rules.len()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hadal_ir::Program;
-use hadal_ir::interp::{Interpreter, OrderChecker, OrderChecks};
+use hadal_ir::interp::{Interpreter, Limits, OrderChecker, OrderChecks};
 use hadal_model::{
     Cursor, Expander, Failure, Fault, FaultKind, Flow, Model, PropertyKind, Remark, Shape, States,
     Step, Stop, Stopped, Successors,
@@ -45,17 +45,23 @@ struct Watch {
 }
 
 impl<P> Symmetric<P> {
-    /// Wraps `inner`, whose states and goals are those of the interpreted program.
+    /// Wraps `inner`, whose states and goals are those of `program`.
     ///
     /// That it treats elements alike is established by `order`, which must be [`Order::of`] the
     /// same program: what is not proved is checked while states are expanded, and ends as a fault
     /// of the kind [`FaultKind::OrderDependence`]. A model that is refused is not wrapped.
-    pub fn new(inner: P, interpreter: Interpreter, order: &Order) -> Result<Self, Vec<Refusal>> {
+    pub fn new(
+        inner: P,
+        program: &Program,
+        limits: Limits,
+        order: &Order,
+    ) -> Result<Self, Vec<Refusal>> {
         if !order.refusals.is_empty() {
             return Err(order.refusals.clone());
         }
-        let mut symmetric = Symmetric::trusting(inner, interpreter.program());
+        let mut symmetric = Symmetric::trusting(inner, program);
         if !order.checks.loops.is_empty() {
+            let interpreter = Interpreter::new(program.clone(), limits);
             let checks = order.checks.clone();
             let evaluations = checks.loops.iter().map(|_| Arc::default()).collect();
             symmetric.watch = Some(Watch {
@@ -433,9 +439,9 @@ rule \"greatest\" n := 0; for p: Proc do if asked[p] & age[p] > n then n := age[
         let program = compile(&source, &Options::default()).program;
         let program = program.expect("the model is right");
         let model = Interpreter::new(program.clone(), Limits::default());
-        let interpreter = Interpreter::new(program, Limits::default());
-        let order = Order::of(&interpreter);
-        let symmetric = Symmetric::new(&model, interpreter, &order).expect("nothing is refused");
+        let order = Order::of(&model);
+        let symmetric = Symmetric::new(&model, &program, Limits::default(), &order);
+        let symmetric = symmetric.expect("nothing is refused");
         let evaluations = || -> Vec<u64> {
             let counts = symmetric.evaluations().iter();
             counts.map(|n| n.load(Ordering::Relaxed)).collect()
