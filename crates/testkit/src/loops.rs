@@ -11,11 +11,15 @@
 //! A model is a function of its seed. It is text, so that one that fails can be read. It has some
 //! thousand states at most, as a rule.
 
+mod calls;
 mod conditions;
 mod innocent;
+mod locals;
 mod properties;
 mod soup;
+mod unions;
 mod wild;
+mod winners;
 mod world;
 
 use std::fmt::Write;
@@ -167,6 +171,8 @@ impl Maker {
     /// A rule with loops, in a ruleset or outside.
     fn act(&mut self, is_wild: bool) {
         let parameters: Vec<String> = match self.dice.between(0, 9) {
+            // Two elements that vie with each other.
+            0 | 1 if self.world.contest.is_some() => vec![self.name("q"), self.name("q")],
             _ if self.world.contest.is_some() => Vec::new(),
             0..=5 => Vec::new(),
             6..=8 => vec![self.name("q")],

@@ -8,8 +8,19 @@ use super::{Maker, Scope};
 impl Maker {
     /// Statements with loops whose passes may come in any order.
     pub(super) fn innocent_block(&mut self, scope: &Scope) -> String {
+        if scope.others.len() > 1
+            && self.dice.chance(20)
+            && let Some(block) = self.two_own_winners(scope)
+        {
+            return block;
+        }
         for _ in 0..20 {
-            let found = match self.dice.between(0, 22) {
+            // Few models have a union at all.
+            let kind = match self.world.has(Var::At) && self.dice.chance(20) {
+                true => *self.dice.one(&[14, 32]),
+                false => self.dice.between(0, 33),
+            };
+            let found = match kind {
                 0..=4 => Some(self.own_loop(scope)),
                 5 => self.counting(scope),
                 6 => self.flag_rises(scope),
@@ -28,6 +39,16 @@ impl Maker {
                 19 => self.sum_of_signs(scope),
                 20 => self.count_in_state(scope),
                 21 => self.counted_by_function(scope),
+                22 => self.scratch_record(scope),
+                23 => self.scratch_array(scope),
+                24 => self.result_by_reference(scope),
+                25 => self.own_wiped(scope),
+                26 => self.recursion(scope),
+                27 => self.unique_winner(scope),
+                28 => self.two_own_winners(scope),
+                29 | 30 => self.filtered_extreme(scope),
+                31 => self.three_operands(scope),
+                32 => self.union_sum(scope),
                 _ => self.writes_foreign_cells(scope),
             };
             if let Some(block) = found {
@@ -178,7 +199,7 @@ impl Maker {
     }
 
     /// A change of the state outside of loops, which is as good for one element as for another.
-    fn global_change(&mut self, scope: &Scope) -> String {
+    pub(super) fn global_change(&mut self, scope: &Scope) -> String {
         let mut changes = Vec::new();
         if self.world.has(Var::Flag) {
             changes.push("f := !f;".to_owned());
@@ -363,26 +384,6 @@ impl Maker {
         };
         let then = self.global_change(scope);
         format!("for {p}: Proc do {statement} end; {then}")
-    }
-
-    fn union_loop(&mut self, scope: &Scope) -> Option<String> {
-        if !self.world.has(Var::At) {
-            return None;
-        }
-        let y = self.name("y");
-        let outside = self.condition(scope, &[Var::At], 1);
-        Some(match self.dice.between(0, 2) {
-            0 => format!("for {y}: Node do at[{y}] := {}; end;", self.dice.chance(50)),
-            1 => format!("for {y}: Node do if {outside} then at[{y}] := !at[{y}]; end; end;"),
-            _ => {
-                let k = self.local(&format!("0..{}", self.world.n + 1));
-                let then = self.global_change(scope);
-                format!(
-                    "{k} := 0; for {y}: Node do if at[{y}] then {k} := {k} + 1; end; end; \
-                     if {k} > 1 then {then} end;"
-                )
-            }
-        })
     }
 
     /// Each pass counts others into its own cell.

@@ -38,6 +38,12 @@ fn every_construct_comes_up() {
         "put ",
         "chosen := p",
         "ruleset ",
+        ".now := ",
+        ": array [Proc]",
+        "procedure assign",
+        "function wipe",
+        "k - 1)",
+        " ? ",
     ];
     let wild = [
         "return p",
@@ -46,19 +52,33 @@ fn every_construct_comes_up() {
         "error ",
         "list[len] := ",
         "owner := p",
+        ".kept := ",
+        "(var out: Proc): boolean",
+        "procedure win",
+        "procedure deep",
+        "function claim",
+        ".first := ",
+        "ismember",
+    ];
+    let innocent_only = [
+        "= Memory then",
+        "procedure tell",
+        "function again",
+        ".any | ",
     ];
     for (innocent, words) in [
         (true, &common[..]),
         (false, &common[..]),
         (false, &wild[..]),
+        (true, &innocent_only[..]),
     ] {
-        let models = (0..600).map(model_from_seed);
+        let models = (0..2000).map(model_from_seed);
         let texts: Vec<String> = models
             .filter(|model| model.innocent == innocent)
             .map(|model| model.text)
             .collect();
         assert!(
-            texts.len() > 150,
+            texts.len() > 600,
             "{} of innocent = {innocent}",
             texts.len()
         );

@@ -8,11 +8,22 @@ use super::{Maker, Scope};
 impl Maker {
     /// Statements with loops whose passes had better not be exchanged.
     pub(super) fn wild_block(&mut self, scope: &Scope) -> String {
+        if scope.others.len() > 1
+            && self.dice.chance(35)
+            && let Some(block) = self.two_winners(scope)
+        {
+            return block;
+        }
         if self.world.contest.is_some() {
             return self.choice(scope);
         }
         for _ in 0..30 {
-            let found = match self.dice.between(0, 27) {
+            // Few models have a union at all.
+            let kind = match self.world.has(Var::At) && self.dice.chance(25) {
+                true => *self.dice.one(&[21, 35]),
+                false => self.dice.between(0, 40),
+            };
+            let found = match kind {
                 0..=2 => self.last_stays(scope),
                 3 | 4 => self.first_match(scope),
                 5 => Some(self.procedure_returns(scope)),
@@ -23,7 +34,7 @@ impl Maker {
                 10 => self.counter_wavers(scope),
                 11 => self.noted_by_reference(scope),
                 12 | 13 => self.faults_and_returns(scope),
-                14 => self.removal_counts(scope),
+                14 | 36 => self.removal_counts(scope),
                 15 => self.stale_slots(),
                 16 => self.writing_quantifier(scope),
                 17 => self.last_local(scope),
@@ -32,6 +43,17 @@ impl Maker {
                 20 => self.picked_colour(scope),
                 21 => self.union_last(scope),
                 22 => self.judged_by_function(scope),
+                23 | 24 => self.kept_field(scope),
+                25 => self.kept_data(scope),
+                26 => self.shared_array(scope),
+                27 | 28 => self.first_by_reference(scope),
+                29 => self.wiped_and_read(scope),
+                30 => self.claimed_in_condition(scope),
+                31 => self.recursion_in_loop(scope),
+                32 => self.two_winners(scope),
+                33 => self.extreme_element(scope),
+                34 => self.mixed_operands(scope),
+                35 => self.union_first(scope),
                 _ => Some(self.soup_loop(scope)),
             };
             if let Some(block) = found {
@@ -44,19 +66,31 @@ impl Maker {
     /// Chooses elements for what the model is about.
     fn choice(&mut self, scope: &Scope) -> String {
         for _ in 0..30 {
-            let found = match self.dice.between(0, 9) {
+            let found = match self.dice.between(0, 18) {
                 0 | 1 => self.last_stays(scope),
                 2 => self.first_match(scope),
                 3 => self.noted_by_reference(scope),
                 4 => self.best_so_far(scope),
                 5 | 6 => self.list_is_filled(scope),
                 7 | 8 => self.bag_with_bound(scope),
+                9 | 10 => self.kept_field(scope),
+                11 => self.shared_array(scope),
+                12 | 13 => self.first_by_reference(scope),
+                14 => self.claimed_in_condition(scope),
+                15 => self.recursion_in_loop(scope),
+                16 => self.extreme_element(scope),
+                17 => self.two_winners(scope),
                 _ => Some(self.soup_loop(scope)),
             };
             // What does not write the target chooses nothing.
             let is_choice = |block: &String| {
                 let writes = ["owner :=", "owner,", "o :=", "list[len] :=", "multisetadd"];
-                writes.iter().any(|write| block.contains(write))
+                // Procedures that write the owner where there is one.
+                let calls = ["(owner)", "win", "deep"];
+                writes
+                    .iter()
+                    .chain(&calls)
+                    .any(|write| block.contains(write))
             };
             if let Some(block) = found.filter(is_choice) {
                 return block;
@@ -471,23 +505,6 @@ impl Maker {
         ))
     }
 
-    fn union_last(&mut self, scope: &Scope) -> Option<String> {
-        if !self.world.has(Var::At) {
-            return None;
-        }
-        let (y, t) = (self.name("y"), self.local("Node"));
-        let condition = self.condition(scope, &[], 1);
-        Some(match self.dice.chance(50) {
-            true => format!(
-                "for {y}: Node do if at[{y}] | {condition} then {t} := {y}; end; end; \
-                 if !isundefined({t}) then at[{t}] := !at[{t}]; end;"
-            ),
-            false => {
-                format!("for {y}: Node do at[{y}] := exists z: Node do z != {y} & at[z] end; end;")
-            }
-        })
-    }
-
     /// A pure function with a loop decides what happens.
     fn judged_by_function(&mut self, scope: &Scope) -> Option<String> {
         let name = self.wild_function();
@@ -519,7 +536,7 @@ impl Maker {
 }
 
 /// The text with one name in place of another.
-fn replace_word(text: &str, name: &str, by: &str) -> String {
+pub(super) fn replace_word(text: &str, name: &str, by: &str) -> String {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut found = String::new();
     let mut rest = text;
