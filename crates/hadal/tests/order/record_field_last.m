@@ -1,0 +1,36 @@
+-- The last process is kept in a field of a local record, under a condition that is always true but
+-- reads what earlier iterations wrote.
+--
+-- order: dependent
+-- off: violated
+const N: 4; MAX: 3; BOOT: 200;
+type Proc: scalarset(N);
+var
+  boot: 0..BOOT;
+  asked: array [Proc] of boolean;
+  age: array [Proc] of 0..MAX;
+  owner: Proc;
+startstate
+  boot := 0;
+  for p: Proc do asked[p] := false; age[p] := 0; end;
+  undefine owner;
+end;
+rule "boot" boot < BOOT ==> boot := boot + 1; end;
+ruleset p: Proc do
+  rule "ask" boot = BOOT & !asked[p] ==> asked[p] := true; end;
+  rule "wait" asked[p] & age[p] < MAX & isundefined(owner) ==> age[p] := age[p] + 1; end;
+  rule "leave" !isundefined(owner) & owner = p ==>
+    asked[p] := false; age[p] := 0; undefine owner;
+  end;
+end;
+rule "grant" isundefined(owner) & forall p: Proc do asked[p] end ==>
+  var scan: record current: Proc; last: Proc; end;
+begin
+  for p: Proc do
+    scan.current := p;
+    if isundefined(scan.last) | scan.last != scan.current then scan.last := scan.current; end;
+  end;
+  owner := scan.last;
+end;
+invariant "the owner has waited longest"
+  !isundefined(owner) -> forall p: Proc do age[p] <= age[owner] end;
