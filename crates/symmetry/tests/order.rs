@@ -237,6 +237,69 @@ fn what_an_adversary_found_is_not_proved() {
 }
 
 #[test]
+fn constants_keep_their_value_in_a_union() {
+    let enums =
+        "type E: enum { ea, eb }; U: union { E, Proc }; var u: U; count: array [U] of 0..3;";
+    doubts(
+        "`u`",
+        &format!(
+            "{enums} procedure set(e: E); begin u := e; end;
+             rule for p: Proc do if flag[p] then set(ea); else set(eb); end; end; end;"
+        ),
+    );
+    proves(
+        1,
+        &format!(
+            "{enums} procedure set(e: E); begin u := e; end;
+             rule for p: Proc do if flag[p] then set(eb); end; end; end;"
+        ),
+    );
+    doubts(
+        "`count",
+        &format!(
+            "{enums} rule var e: E; v: U; begin e := eb; v := eb;
+             for p: Proc do flag[p] := count[e] = 1; count[v] := count[v] + 1; end; end;"
+        ),
+    );
+}
+
+/// A call that is not inlined may read and write whatever it is handed.
+#[test]
+fn nothing_is_private_where_a_call_is_not_inlined() {
+    let order = order(
+        "procedure rec(var u: Proc; var w: Proc; k: 0..1); begin
+           if k = 1 then rec(w, u, 0); else if !isundefined(u) then owner := u; end; end; end;
+         rule var v: Proc; d: Proc; begin undefine v; undefine d;
+           for p: Proc do rec(d, v, 1); v := p; end; end;",
+    );
+    assert!(!order.checks.loops.is_empty());
+    assert!(order.checks.loops.iter().all(|it| it.private.is_empty()));
+    // Also in the functions that are only reached through such calls.
+    let mut model = "procedure h(var w: Proc); begin if !isundefined(w) then owner := w; end; end;
+         procedure c0(); var v: Proc; begin undefine v; for p: Proc do h(v); v := p; end; end;"
+        .to_owned();
+    for depth in 1..30 {
+        model += &format!("procedure c{depth}(); begin c{}(); end;", depth - 1);
+    }
+    let deep = Order::of(&interpreter(&format!(
+        "{DECLARATIONS}{model} rule c29(); end;"
+    )));
+    assert_eq!(deep.checks.loops.len(), 1);
+    assert!(deep.checks.loops[0].private.is_empty());
+    // A local that is handed to a function in a `return` is used there.
+    doubts(
+        "read after the loop",
+        "type R: record f: boolean; end;
+         function rec(var u: Proc; var w: Proc; k: 0..1): R; var z: R; begin
+           if k = 1 then return rec(w, u, 0); end;
+           if !isundefined(u) then owner := u; end; z.f := true; return z; end;
+         function wrap(): R; var v: Proc; d: Proc; begin
+           undefine v; undefine d; for p: Proc do v := p; end; return rec(d, v, 1); end;
+         var r: R; rule r := wrap(); end;",
+    );
+}
+
+#[test]
 fn passes_are_singled_out_by_values_not_by_words() {
     doubts(
         "`owner`",

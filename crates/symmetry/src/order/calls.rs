@@ -207,7 +207,10 @@ impl<'p> Walk<'p> {
         }
         Value {
             label: own.label,
-            range: own.range,
+            range: match value.symbol {
+                Symbol::Const(_) => value.range,
+                _ => own.range,
+            },
             ..value
         }
     }

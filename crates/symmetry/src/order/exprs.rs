@@ -147,11 +147,11 @@ impl<'p> Walk<'p> {
                     .map(|it| i128::from(it.to) + i128::from(it.hi) - i128::from(it.lo))
                     .max();
                 Value {
-                    symbol: match (value.symbol, range) {
-                        (Symbol::Const(_), Some((image, _))) => Symbol::Const(image as i64),
-                        (Symbol::Const(_), None) => Symbol::Any,
+                    symbol: match value.symbol {
+                        Symbol::Const(value) => image_of(map, value),
+                        Symbol::Undefined => Symbol::Undefined,
                         // Elements keep their identity; other values become other integers.
-                        (symbol, _) if label.is_elements() && is_injective(map) => symbol,
+                        symbol if label.is_elements() && is_injective(map) => symbol,
                         _ => Symbol::Any,
                     },
                     label,
@@ -438,6 +438,16 @@ fn covers(map: &hadal_ir::ValueMap, range: Option<(i128, i128)>) -> bool {
         }
     }
     next > hi
+}
+
+/// What a map makes of a constant.
+fn image_of(map: &hadal_ir::ValueMap, value: i64) -> Symbol {
+    let mut segments = map.segments.iter();
+    let segment = segments.find(|segment| segment.lo <= value && value <= segment.hi);
+    match segment {
+        Some(segment) => Symbol::Const(value - segment.lo + segment.to),
+        None => Symbol::Any,
+    }
 }
 
 /// Whether different values have different images.

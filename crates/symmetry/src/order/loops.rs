@@ -138,6 +138,11 @@ impl<'p> Walk<'p> {
         facts.has_effects |= has_effects;
         facts.not_private.extend(shared);
         facts.around.extend(around);
+        // A call that is not inlined may read what looks private.
+        let sees_all = passes.unknown.is_none() && self.follows_calls;
+        if !sees_all {
+            facts.is_blind = true;
+        }
         for path in last_values {
             if path.frame == passes.frame {
                 facts.private.insert(path.local);

@@ -6,7 +6,7 @@ use hadal_ir::interp::Item;
 use hadal_ir::walk::{Mention, Reach, for_each_mention, for_each_stmt};
 use hadal_ir::{
     Arg, Domain, Expr, ExprId, FunctionId, Guard, LocalId, Param, ParamDomain, Place, Program,
-    Projection, Quantifier, Root, SiteId, Stmt, StmtKind,
+    Projection, PutItem, Quantifier, ReturnValue, Root, SiteId, Stmt, StmtKind,
 };
 
 use super::label::Label;
@@ -206,11 +206,26 @@ impl Mentions {
                 self.place(item, to);
                 self.place(item, from);
             }
-            StmtKind::MultisetAdd {
-                value: Arg::Copy(place) | Arg::Ref(place),
-                ..
+            StmtKind::MultisetAdd { multiset, value } => {
+                self.place(item, multiset);
+                self.args(item, std::slice::from_ref(value));
+            }
+            StmtKind::Assign { place, .. }
+            | StmtKind::Clear(place)
+            | StmtKind::Undefine(place)
+            | StmtKind::Return(ReturnValue::Copy(place))
+            | StmtKind::Put(PutItem::Place(place, _))
+            | StmtKind::MultisetRemove {
+                multiset: place, ..
             } => self.place(item, place),
-            _ => {}
+            StmtKind::If { .. }
+            | StmtKind::While { .. }
+            | StmtKind::Return(ReturnValue::Nothing | ReturnValue::Value(_))
+            | StmtKind::Assert { .. }
+            | StmtKind::Error { .. }
+            | StmtKind::Assume(_)
+            | StmtKind::Cover { .. }
+            | StmtKind::Put(PutItem::Text(_) | PutItem::Value(..)) => {}
         }
     }
 

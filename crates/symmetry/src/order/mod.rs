@@ -218,7 +218,10 @@ impl Order {
                 item,
                 var,
                 site,
-                private: private.copied().collect(),
+                private: match facts.is_blind {
+                    true => Vec::new(),
+                    false => private.copied().collect(),
+                },
             };
             if facts.reasons.is_empty() {
                 self.proved.push(this);

@@ -293,6 +293,7 @@ impl Passes {
             insertion.update == Some(Update::Insert)
                 && other.update != Some(Update::Remove)
                 && other.spot.base != Base::Anywhere
+                && insertion.spot.base != Base::Anywhere
                 && matches!(
                     other.spot.path.get(insertion.spot.path.len()),
                     Some(Step::At(Symbol::Fixed(number))) if *number < self.first_inner_value

@@ -134,6 +134,7 @@ impl<'p> Walk<'p> {
     pub(super) fn dry(&mut self, evaluate: impl FnOnce(&mut Self) -> Value) -> Value {
         let open = std::mem::take(&mut self.open);
         let env = self.env.clone();
+        self.env.assigned.clear();
         let value = evaluate(self);
         self.open = open;
         self.env = env;

@@ -38,6 +38,8 @@ pub(crate) struct LoopFacts {
     pub(crate) has_effects: bool,
     /// Locals of its frame that each pass assigns before it reads them.
     pub(crate) private: BTreeSet<LocalId>,
+    /// Whether a pass calls what is not inlined, so that nothing is known to be private.
+    pub(crate) is_blind: bool,
     /// Those of them that are read after the loop, or of which some part is not private.
     pub(crate) not_private: BTreeSet<LocalId>,
     /// Enclosing loops in the order of names.
