@@ -139,12 +139,9 @@ impl<'p> Walk<'p> {
         facts.not_private.extend(shared);
         facts.around.extend(around);
         // A call that is not inlined may read what looks private.
-        let sees_all = passes.unknown.is_none() && self.follows_calls;
-        if !sees_all {
-            facts.is_blind = true;
-        }
+        facts.is_blind |= passes.unknown.is_some();
         for path in last_values {
-            if path.frame == passes.frame {
+            if path.frame == passes.frame && self.follows_calls {
                 facts.private.insert(path.local);
             }
             let loops = self.env.last_values.entry(path).or_default();
