@@ -14,7 +14,7 @@ use crate::expr::{Arg, Expr, Place, Projection, Root};
 use crate::ids::{ExprId, FunctionId, LocalId, TypeId, VarId};
 use crate::interp::{Interpreter, Limits};
 use crate::layout::Layout;
-use crate::program::{LocalKind, Param, Program};
+use crate::program::{LocalKind, Param, ParamDomain, Program};
 use crate::stmt::{PutItem, ReturnValue, Stmt, StmtKind};
 use crate::types::Type;
 use crate::walk::{Mention, Reach};
@@ -299,6 +299,12 @@ impl<'p> Walk<'p> {
         self.in_scope = params.iter().map(|param| param.local).collect();
         // Locals mean something else in each frame, so shared expressions are looked at again.
         self.reach = Reach::new(self.program);
+        for param in params {
+            if let ParamDomain::Slots { multiset, .. } = &param.domain {
+                multiset.for_each_mention(&mut |mention| self.mentions(mention));
+                self.place_calls(multiset);
+            }
+        }
         let frame = frame_of(self.program, item);
         for (number, local) in frame.locals.iter().enumerate() {
             let is_param = number < n_params || self.in_scope.contains(&LocalId::new(number));

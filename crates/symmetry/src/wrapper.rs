@@ -411,11 +411,11 @@ mod tests {
 
     use super::*;
 
-    /// The greatest age of those who ask does not depend on the order, but that is not proved.
+    /// Whether an odd number of processes ask does not depend on the order, but that is not proved.
     const MODEL: &str = "type Proc: scalarset(3);
-var asked: array [Proc] of boolean; age: array [Proc] of 0..1; n: 0..1;
-startstate n := 0; for p: Proc do asked[p] := true; age[p] := 1; end; end;
-rule \"greatest\" n := 0; for p: Proc do if asked[p] & age[p] > n then n := age[p]; end; end; end;";
+var asked: array [Proc] of boolean; odd: boolean;
+startstate odd := false; for p: Proc do asked[p] := true; end; end;
+rule \"count\" odd := false; for p: Proc do if asked[p] then odd := !odd; end; end; end;";
 
     fn expand(mut expander: Box<dyn Expander + '_>, shape: &Shape) {
         let mut out = Successors::new(shape, 16);

@@ -4,7 +4,7 @@ use hadal_ir::interp::Item;
 use hadal_ir::{Arg, FunctionId, LocalId, SiteId, TypeId};
 
 use super::env::Value;
-use super::label::{Label, same_meaning};
+use super::label::{Label, same_indices, same_meaning};
 use super::spot::{Base, Spot, Symbol};
 use super::walk::Walk;
 
@@ -43,7 +43,7 @@ impl<'p> Walk<'p> {
                 }
                 Arg::Ref(place) => {
                     let spots = self.resolve(place, site);
-                    self.same_types(&spots, ty, site);
+                    self.same_places(&spots, ty, site);
                     references.push((local, spots));
                 }
             }
@@ -174,6 +174,18 @@ impl<'p> Walk<'p> {
             self.breaks(
                 site,
                 "this takes elements of a scalarset for something else, and so tells them apart",
+            );
+        }
+    }
+
+    /// The targets of a reference must have its meaning, and the same indices.
+    pub(super) fn same_places(&mut self, spots: &[Spot], ty: TypeId, site: SiteId) {
+        self.same_types(spots, ty, site);
+        let types = self.types();
+        if !spots.iter().all(|spot| same_indices(types, spot.ty, ty)) {
+            self.breaks(
+                site,
+                "this refers to an array by other indices than its own",
             );
         }
     }

@@ -283,7 +283,7 @@ impl<'p> Walk<'p> {
         let b = self.value(b);
         match op {
             BinaryOp::Eq | BinaryOp::Ne => {
-                if !a.label.agrees(&b.label) {
+                if !a.label.agrees(&b.label) || a.label.has_slots() || b.label.has_slots() {
                     self.breaks(
                         site,
                         "this compares elements of a scalarset with something else",

@@ -98,6 +98,11 @@ impl Label {
         self.pieces.iter().all(|piece| piece.of == Of::Fixed)
     }
 
+    /// Whether some values are positions in a multiset.
+    pub(super) fn has_slots(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.of == Of::Slots)
+    }
+
     /// Whether all values are elements.
     pub(super) fn is_elements(&self) -> bool {
         let is_element = |piece: &Piece| matches!(piece.of, Of::Elements(_));
@@ -206,6 +211,34 @@ pub(super) fn same_meaning(types: &Types, a: TypeId, b: TypeId) -> bool {
             same_meaning(types, *element, *other)
         }
         _ => false,
+    }
+}
+
+/// Whether the elements of two types of one layout also have the same index values, as they must
+/// where a reference stands for a place.
+pub(super) fn same_indices(types: &Types, a: TypeId, b: TypeId) -> bool {
+    if a == b {
+        return true;
+    }
+    match (types.get(a), types.get(b)) {
+        (
+            Type::Array { index, element },
+            Type::Array {
+                index: other_index,
+                element: other_element,
+            },
+        ) => {
+            first(types, *index) == first(types, *other_index)
+                && same_indices(types, *element, *other_element)
+        }
+        (Type::Record { fields }, Type::Record { fields: other }) => {
+            let mut pairs = fields.iter().zip(other);
+            pairs.all(|(a, b)| same_indices(types, a.ty, b.ty))
+        }
+        (Type::Multiset { element, .. }, Type::Multiset { element: other, .. }) => {
+            same_indices(types, *element, *other)
+        }
+        _ => true,
     }
 }
 

@@ -71,7 +71,7 @@ impl<'p> Walk<'p> {
             StmtKind::Bind { local, place } => {
                 let spots = self.resolve(place, site);
                 let ty = self.current().frame.local(*local).kind.ty();
-                self.same_types(&spots, ty, site);
+                self.same_places(&spots, ty, site);
                 self.bind(*local, spots, site);
             }
             StmtKind::Call { function, args } => {
