@@ -1,4 +1,4 @@
-//! Properties that tell how elements were treated.
+//! Properties that expose how elements were treated.
 
 use std::fmt::Write;
 

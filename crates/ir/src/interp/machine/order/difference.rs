@@ -21,7 +21,7 @@ struct Pair {
 }
 
 impl<'p> Machine<'p> {
-    /// Whether two outcomes are the same. `is_over` tells that no pass is left to run.
+    /// Whether two outcomes are the same. `is_over` where no pass is left to run.
     pub(super) fn same(
         &mut self,
         check: &Check<'p>,
