@@ -56,7 +56,7 @@ impl<'p> Walk<'p> {
             }
             return match callee.result {
                 Some(ty) => self.any(ty),
-                None => self.nothing(),
+                None => Value::undefined(),
             };
         }
         self.push_frame(item, &callee.frame);
@@ -71,7 +71,8 @@ impl<'p> Walk<'p> {
             .extend(locals.filter(|(_, spots)| !spots.is_empty()));
         self.block(&callee.body);
         if callee.result.is_some() {
-            self.fault_at_end(callee.site);
+            // Where the end of the body can be reached.
+            self.fault(callee.site);
         }
         let activation = self.frames.pop().expect("the call is open");
         let mut env = activation.exit;
@@ -85,16 +86,13 @@ impl<'p> Walk<'p> {
         self.env = env;
         self.env.forget_frames_from(frame);
         self.env.assigned.truncate(self.open.len());
-        let open = &self.open;
-        self.env.slots.retain(|holder, _| match holder {
-            Symbol::Element(number) => open.iter().any(|it| it.number == *number),
-            _ => true,
-        });
         // The element of a loop that is over is some value.
+        let open = &self.open;
         let is_over = |symbol: Symbol| match symbol {
             Symbol::Element(number) => !open.iter().any(|it| it.number == number),
             _ => false,
         };
+        self.env.slots.retain(|holder, _| !is_over(*holder));
         self.env.values.retain(|_, value| !is_over(value.symbol));
         match (callee.result, activation.returned) {
             (Some(ty), Some(value)) => Value {
@@ -106,22 +104,7 @@ impl<'p> Walk<'p> {
                 ..value
             },
             (Some(ty), None) => self.any(ty),
-            (None, _) => self.nothing(),
-        }
-    }
-
-    fn fault_at_end(&mut self, site: SiteId) {
-        if !self.env.is_dead {
-            self.fault(site);
-        }
-    }
-
-    fn nothing(&self) -> Value {
-        Value {
-            symbol: Symbol::Undefined,
-            label: Label::none(),
-            is_defined: false,
-            range: None,
+            (None, _) => Value::undefined(),
         }
     }
 

@@ -18,6 +18,18 @@ pub(super) struct Value {
     pub(super) range: Option<(i128, i128)>,
 }
 
+impl Value {
+    /// No value.
+    pub(super) fn undefined() -> Self {
+        Value {
+            symbol: Symbol::Undefined,
+            label: Label::none(),
+            is_defined: false,
+            range: None,
+        }
+    }
+}
+
 /// The facts at the point the walk has reached. A missing entry means that nothing is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Env {

@@ -48,12 +48,7 @@ impl<'p> Walk<'p> {
         match self.program.expr(id) {
             Expr::Int(value) => literal(*value),
             Expr::Bool(value) => literal(i64::from(*value)),
-            Expr::Undefined => Value {
-                symbol: Symbol::Undefined,
-                label: Label::none(),
-                is_defined: false,
-                range: None,
-            },
+            Expr::Undefined => Value::undefined(),
             Expr::Read(place) => self.content(place, site),
             Expr::Defined(operand) => {
                 let value = self.truth(*operand, truth);

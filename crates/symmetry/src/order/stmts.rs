@@ -30,12 +30,8 @@ impl<'p> Walk<'p> {
                 let from = self.resolve(from, site);
                 let to = self.resolve(to, site);
                 self.read_all(&from, site);
-                if let [spot] = &to[..] {
+                for spot in &to {
                     self.same_types(&from, spot.ty, site);
-                } else {
-                    for spot in &to {
-                        self.same_types(&from, spot.ty, site);
-                    }
                 }
                 self.write(&to, Update::Set(Symbol::Any), site);
             }

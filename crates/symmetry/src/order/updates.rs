@@ -2,7 +2,6 @@
 
 use hadal_ir::{BinaryOp, Expr, ExprId, Place, Program, SiteId, Stmt, StmtKind};
 
-use super::env::Value;
 use super::label::Label;
 use super::mentions::{same_expr, same_place};
 use super::spot::{Spot, Update};
@@ -119,26 +118,23 @@ impl<'p> Walk<'p> {
 
     /// Whether evaluating an expression may fail.
     fn can_fail(&mut self, id: ExprId) -> bool {
-        let open = std::mem::take(&mut self.open);
-        let env = self.env.clone();
-        self.env.assigned = vec![Default::default()];
-        self.open.push(self.observer());
-        self.value(id);
-        let can_fail = self.open.iter().any(|passes| passes.may_fault.is_some());
-        self.open = open;
-        self.env = env;
-        can_fail
+        self.dry(|walk| {
+            walk.open.push(walk.observer());
+            walk.env.assigned.push(Default::default());
+            walk.value(id);
+            walk.open.iter().any(|passes| passes.may_fault.is_some())
+        })
     }
 
-    /// Evaluates without recording accesses.
-    pub(super) fn dry(&mut self, evaluate: impl FnOnce(&mut Self) -> Value) -> Value {
+    /// Evaluates without recording anything for the enclosing loops.
+    pub(super) fn dry<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> T) -> T {
         let open = std::mem::take(&mut self.open);
         let env = self.env.clone();
         self.env.assigned.clear();
-        let value = evaluate(self);
+        let result = evaluate(self);
         self.open = open;
         self.env = env;
-        value
+        result
     }
 
     /// `if e > x then x := e end`: the largest (or smallest) of all, in any order. Conditions in
