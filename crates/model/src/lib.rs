@@ -16,6 +16,10 @@
 //! cheap to log, and it gives the one order in which every search discovers states, whatever the
 //! number of threads.
 //!
+//! A step has a cost, 1 unless its expander [sets another](Successors::set_cost). A rule of Murphi
+//! costs 1, a step of Promela will cost the number of statements it executes. A search asks for
+//! costs by [`Successors::with_costs`]; one by depth does not.
+//!
 //! `examples/counters.rs` implements the seam for a plain Rust struct.
 
 mod drain;
@@ -68,6 +72,8 @@ pub trait Expander: Send {
     /// Successors of one state come in one fixed order, and states in the order of the block.
     /// A fault ends its firing only: other instances of rules still fire, so that which successors
     /// a state has does not depend on the order of instances.
+    /// A step that costs more than 1 is followed by [`Successors::set_cost`]; its cost depends on
+    /// nothing but the source and the index.
     /// After [`Flow::Full`] the caller takes what is in `out`, calls [`Successors::drain`] and goes
     /// on from the cursor with the same block.
     fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow;

@@ -17,12 +17,16 @@ pub struct Successors {
     sources_of: Vec<u32>,
     indices: Vec<u32>,
     rules: Vec<u32>,
+    /// Empty unless the column was requested. Entries from `len` on are 1, so that an expander
+    /// that knows nothing of costs leaves correct ones.
+    costs: Vec<u32>,
     sources: Vec<Source>,
     fired_by_rule: Vec<u64>,
     goal_hits: Vec<u64>,
 }
 
-/// The columns of a [`Successors`] buffer over their whole capacity.
+/// The columns of a [`Successors`] buffer over their whole capacity, costs excepted: successors
+/// written in place cost 1.
 #[derive(Debug)]
 pub struct Columns<'a> {
     /// The states one after the other, and [`PAD_BYTES`] bytes that may be read and overwritten.
@@ -98,10 +102,18 @@ impl Successors {
             sources_of: vec![0; capacity],
             indices: vec![0; capacity],
             rules: vec![0; capacity],
+            costs: Vec::new(),
             sources: Vec::new(),
             fired_by_rule: vec![0; shape.rules.len()],
             goal_hits: vec![0; shape.goals.len()],
         }
+    }
+
+    /// A buffer as [`new`](Self::new) makes it, with the column of [costs](Self::set_cost).
+    pub fn with_costs(shape: &Shape, capacity: usize) -> Self {
+        let mut buffer = Successors::new(shape, capacity);
+        buffer.costs = vec![1; buffer.capacity];
+        buffer
     }
 
     /// Empties everything, for a block of `n_sources` states.
@@ -116,7 +128,7 @@ impl Successors {
     /// Empties the columns of successors and keeps what is known about the sources, so that the
     /// same block can go on.
     pub fn drain(&mut self) {
-        self.len = 0;
+        self.set_len(0);
     }
 
     /// Number of successors held.
@@ -155,6 +167,19 @@ impl Successors {
         self.len += 1;
     }
 
+    /// Sets the cost of the step to the successor that was pushed last; 1 unless set.
+    /// Has no effect where the buffer has no column of costs.
+    ///
+    /// # Panics
+    /// Where the cost is 0, or no successor is held.
+    pub fn set_cost(&mut self, cost: u32) {
+        assert!(cost > 0, "a step costs at least 1");
+        assert!(self.len > 0, "a cost belongs to a successor");
+        if let Some(entry) = self.costs.get_mut(self.len - 1) {
+            *entry = cost;
+        }
+    }
+
     /// The columns over their whole capacity, for an expander that writes successors in place.
     /// It says afterwards with [`set_len`](Self::set_len) how many there are.
     pub fn columns(&mut self) -> Columns<'_> {
@@ -176,6 +201,9 @@ impl Successors {
     /// Where that is more than the capacity.
     pub fn set_len(&mut self, len: usize) {
         assert!(len <= self.capacity, "a buffer holds what it has room for");
+        if len < self.len && !self.costs.is_empty() {
+            self.costs[len..self.len].fill(1);
+        }
         self.len = len;
     }
 
@@ -243,6 +271,19 @@ impl Successors {
         self.rules[..self.len][position]
     }
 
+    /// Cost of the step to the successor at `position`; 1 where the buffer has no column of costs.
+    pub fn cost(&self, position: usize) -> u32 {
+        match self.costs() {
+            Some(costs) => costs[position],
+            None => 1,
+        }
+    }
+
+    /// The costs of the successors held, where the buffer has a column of them.
+    pub fn costs(&self) -> Option<&[u32]> {
+        (!self.costs.is_empty()).then(|| &self.costs[..self.len])
+    }
+
     /// What happened at each source.
     pub fn sources(&self) -> &[Source] {
         &self.sources
@@ -258,8 +299,13 @@ impl Successors {
         &self.goal_hits
     }
 
-    /// Memory held by a buffer of this capacity, for the budget.
+    /// Memory of a buffer made by [`new`](Self::new), for the budget.
     pub fn bytes_for(shape: &Shape, capacity: usize) -> usize {
         capacity * (shape.state_len + 12) + PAD_BYTES
+    }
+
+    /// Memory of a buffer made by [`with_costs`](Self::with_costs), for the budget.
+    pub fn bytes_for_costs(shape: &Shape, capacity: usize) -> usize {
+        Self::bytes_for(shape, capacity) + capacity * size_of::<u32>()
     }
 }

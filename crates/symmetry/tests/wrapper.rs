@@ -178,6 +178,7 @@ impl Expander for ToyExpander<'_> {
                         out.count_enabled(source);
                         out.count_firing(source, rule, after != before);
                         out.push(source, rule, &pack(after));
+                        out.set_cost(instance as u32 + 1);
                     }
                 }
                 Err(fault) => out.add_fault(source, fault),
@@ -401,4 +402,25 @@ fn states_far_from_the_start_are_sampled() {
         assert_eq!(expander.take_remarks().len(), n_remarks);
         assert_eq!(expander.take_remarks(), []);
     }
+}
+
+#[test]
+fn costs_pass_through() {
+    let toy = Toy::new(Act::ResetFirst, &[]);
+    let model = Symmetric::trusting(&toy, &Toy::program());
+    let stop = Stop::new();
+    let mut expander = model.expander(&stop);
+    let mut bytes = pack([0; N]);
+    bytes.resize(LEN + PAD_BYTES, 0);
+    let block = States::new(&bytes, LEN, 1);
+    let mut out = Successors::with_costs(model.shape(), 2 * N);
+    out.reset(1);
+    assert_eq!(
+        expander.expand(block, Cursor::default(), &mut out),
+        Flow::Done
+    );
+    expander.canonicalise_successors(block, &mut out);
+    let first = out.state(0).to_vec();
+    assert!(out.states().iter().all(|state| state == first));
+    assert_eq!(out.costs(), Some([1, 2, 3, 4, 5, 6, 7, 8].as_slice()));
 }
