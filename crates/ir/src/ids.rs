@@ -56,5 +56,8 @@ id!(
     /// A mapping between value numberings (unions and their members).
     MapId, "m");
 id!(
-    /// A place in the source text.
+    /// A position in the source text.
     SiteId, "@");
+id!(
+    /// A source file.
+    FileId, "#");

@@ -32,7 +32,7 @@ pub mod verify;
 pub mod walk;
 
 pub use expr::{Arg, BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
-pub use ids::{ExprId, FunctionId, LocalId, MapId, ScalarsetId, SiteId, TypeId, VarId};
+pub use ids::{ExprId, FileId, FunctionId, LocalId, MapId, ScalarsetId, SiteId, TypeId, VarId};
 pub use program::{
     Arithmetic, CoverPoint, Frame, Function, Guard, Local, LocalKind, Param, ParamDomain,
     ParamMode, Program, Property, PropertyKind, Rule, Segment, Site, Start, ValueMap, Var,

@@ -1,15 +1,15 @@
 //! Programs: variables, functions, startstates, rules and properties.
 
 use crate::expr::{Expr, Place};
-use crate::ids::{ExprId, FunctionId, LocalId, MapId, SiteId, TypeId, VarId};
+use crate::ids::{ExprId, FileId, FunctionId, LocalId, MapId, SiteId, TypeId, VarId};
 use crate::stmt::Block;
 use crate::types::Types;
 
 /// A whole model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
-    /// Name of the source, for positions.
-    pub source_name: String,
+    /// Names of the source files, for positions; the one that the user named comes first.
+    pub files: Vec<String>,
     /// All types.
     pub types: Types,
     /// The state variables; the first one in the most significant bits.
@@ -29,7 +29,7 @@ pub struct Program {
     /// All expressions, with where they come from. An expression refers only to earlier ones, so
     /// walks always end.
     pub exprs: Vec<(Expr, SiteId)>,
-    /// Places in the text.
+    /// Positions in the text.
     pub sites: Vec<Site>,
     /// How integers behave.
     pub arithmetic: Arithmetic,
@@ -235,13 +235,28 @@ pub struct Segment {
     pub to: i64,
 }
 
-/// A place in the source text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// A position in the source text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
+    /// The file.
+    pub file: FileId,
     /// Counted from 1; 0 where there is no text.
     pub line: u32,
     /// In characters, counted from 1.
     pub column: u32,
+    /// For text in the body of a macro or inline: where that was used. An earlier site, so that
+    /// chains of uses end.
+    pub used_at: Option<SiteId>,
+}
+
+impl Site {
+    /// The site of what has no text.
+    pub const NOWHERE: Site = Site {
+        file: FileId(0),
+        line: 0,
+        column: 0,
+        used_at: None,
+    };
 }
 
 /// How integer operations behave at the edge of their range.
@@ -268,13 +283,19 @@ impl Default for Arithmetic {
 }
 
 impl Program {
-    /// An empty program. Site 0 is "nowhere".
-    pub fn new(source_name: impl Into<String>) -> Self {
+    /// An empty program whose only file so far is `root_name`. Site 0 is [`Site::NOWHERE`].
+    pub fn new(root_name: impl Into<String>) -> Self {
         Program {
-            source_name: source_name.into(),
-            sites: vec![Site::default()],
+            files: vec![root_name.into()],
+            sites: vec![Site::NOWHERE],
             ..Program::default()
         }
+    }
+
+    /// Adds a source file.
+    pub fn add_file(&mut self, name: impl Into<String>) -> FileId {
+        self.files.push(name.into());
+        FileId::new(self.files.len() - 1)
     }
 
     /// Adds an expression.
@@ -283,9 +304,9 @@ impl Program {
         ExprId::new(self.exprs.len() - 1)
     }
 
-    /// Adds a place in the text.
-    pub fn add_site(&mut self, line: u32, column: u32) -> SiteId {
-        self.sites.push(Site { line, column });
+    /// Adds a position in the text.
+    pub fn add_site(&mut self, site: Site) -> SiteId {
+        self.sites.push(site);
         SiteId::new(self.sites.len() - 1)
     }
 
@@ -316,8 +337,10 @@ impl Program {
 
     /// A site as `file:line:column`.
     pub fn position(&self, site: SiteId) -> String {
-        let Site { line, column } = self.sites[site.index()];
-        format!("{}:{line}:{column}", self.source_name)
+        let Site {
+            file, line, column, ..
+        } = self.sites[site.index()];
+        format!("{}:{line}:{column}", self.files[file.index()])
     }
 }
 

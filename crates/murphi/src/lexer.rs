@@ -28,6 +28,7 @@ pub(crate) fn lex(source: &Source, dialect: Dialect) -> Lexed {
     let text = source.text();
     let mut lexer = Lexer {
         text,
+        base: source.base(),
         rest: text,
         dialect,
         out: Lexed {
@@ -44,6 +45,8 @@ pub(crate) fn lex(source: &Source, dialect: Dialect) -> Lexed {
 
 struct Lexer<'s> {
     text: &'s str,
+    /// Offset of the first byte of the text.
+    base: u32,
     /// What is still to be split, a suffix of the text.
     rest: &'s str,
     dialect: Dialect,
@@ -312,8 +315,8 @@ impl<'s> Lexer<'s> {
     }
 
     fn offset(&self) -> u32 {
-        // A source is smaller than 4 GiB.
-        (self.text.len() - self.rest.len()) as u32
+        // Offsets of a source are smaller than 4 Gi.
+        self.base + (self.text.len() - self.rest.len()) as u32
     }
 
     fn take(&mut self, len: usize) {

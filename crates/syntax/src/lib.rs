@@ -17,9 +17,11 @@
 mod diagnostic;
 mod render;
 mod source;
+mod sources;
 mod suggest;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use render::Renderer;
 pub use source::{Position, Source, SourceError, Span};
+pub use sources::{FileId, Sources};
 pub use suggest::did_you_mean;

@@ -10,6 +10,7 @@ use std::ops::Range;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer as Painter, Snippet};
 
+use crate::sources::idx_at;
 use crate::{Diagnostic, Label, Severity, Source, Span};
 
 /// Makes text of diagnostics.
@@ -32,8 +33,16 @@ impl Renderer {
         Renderer { coloured: true }
     }
 
-    /// One diagnostic, without a newline at the end.
-    pub fn render(&self, source: &Source, diagnostic: &Diagnostic) -> String {
+    /// One diagnostic, without a newline at the end. `sources` is the file or the
+    /// [`Sources`](crate::Sources) that its labels point into.
+    pub fn render<S>(&self, sources: &S, diagnostic: &Diagnostic) -> String
+    where
+        S: AsRef<[Source]> + ?Sized,
+    {
+        self.render_in(sources.as_ref(), diagnostic)
+    }
+
+    fn render_in(&self, files: &[Source], diagnostic: &Diagnostic) -> String {
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
@@ -41,9 +50,9 @@ impl Renderer {
         let title = level.primary_title(cleaned(&diagnostic.message));
         let mut group = Group::with_title(title);
         let mut places = Vec::new();
-        for (idx, excerpt) in excerpts(source, diagnostic).into_iter().enumerate() {
-            let position = source.position(excerpt.origin);
-            places.push(format!("{}:{position}", cleaned(source.name())));
+        for (idx, excerpt) in excerpts(files, diagnostic).into_iter().enumerate() {
+            let position = excerpt.file.position(excerpt.origin);
+            places.push(format!("{}:{position}", cleaned(excerpt.file.name())));
             let annotations = excerpt.marks.into_iter().map(|mark| {
                 let kind = match mark.primary {
                     true => AnnotationKind::Primary,
@@ -75,8 +84,9 @@ impl Renderer {
 
     /// All diagnostics, each followed by an empty line: the first [`Renderer::SHOWN_MAX`] errors
     /// and as many warnings, and a line that says how many more there are.
-    pub fn render_all<'a, I>(&self, source: &Source, diagnostics: I) -> String
+    pub fn render_all<'a, S, I>(&self, sources: &S, diagnostics: I) -> String
     where
+        S: AsRef<[Source]> + ?Sized,
         I: IntoIterator<Item = &'a Diagnostic>,
     {
         let mut out = String::new();
@@ -88,7 +98,7 @@ impl Renderer {
             };
             *count += 1;
             if *count <= Self::SHOWN_MAX {
-                out.push_str(&self.render(source, diagnostic));
+                out.push_str(&self.render(sources, diagnostic));
                 out.push_str("\n\n");
             }
         }
@@ -120,11 +130,12 @@ fn with_places(painted: &str, places: &[String]) -> String {
     out
 }
 
-/// A few neighbouring lines of the source, made fit to be shown.
-struct Excerpt {
+/// A few neighbouring lines of a file, made safe to show.
+struct Excerpt<'a> {
+    file: &'a Source,
     text: String,
     first_line: u32,
-    /// Where the first label stands in the source.
+    /// Offset of the first label.
     origin: u32,
     marks: Vec<Mark>,
 }
@@ -147,26 +158,34 @@ const LINE_CHARS: usize = 160;
 const LEAD_CHARS: usize = 40;
 
 /// The excerpts that show the labels, the one with the place of the diagnostic first.
-fn excerpts(source: &Source, diagnostic: &Diagnostic) -> Vec<Excerpt> {
-    let mut lines: Vec<(u32, &Label)> = diagnostic
-        .labels
-        .iter()
-        .map(|label| (source.position(label.span.start).line, label))
-        .collect();
-    lines.sort_by_key(|(line, label)| (*line, label.span.start));
+fn excerpts<'a>(files: &'a [Source], diagnostic: &Diagnostic) -> Vec<Excerpt<'a>> {
+    let mut labels: Vec<&Label> = diagnostic.labels.iter().collect();
+    labels.sort_by_key(|label| label.span.start);
     let place = diagnostic.span();
-    let mut excerpts: Vec<(bool, Excerpt)> = lines
-        .chunk_by(|(before, _), (after, _)| after - before <= GAP_LINES)
-        .map(|chunk| {
+    let mut excerpts: Vec<(bool, Excerpt)> = Vec::new();
+    for in_file in labels.chunk_by(|a, b| file_idx(files, a) == file_idx(files, b)) {
+        let Some(file) = in_file
+            .first()
+            .and_then(|it| files.get(file_idx(files, it)))
+        else {
+            continue;
+        };
+        let line = |label: &&'_ Label| file.position(label.span.start).line;
+        let lines: Vec<(u32, &Label)> = in_file.iter().map(|it| (line(it), *it)).collect();
+        for chunk in lines.chunk_by(|(before, _), (after, _)| after - before <= GAP_LINES) {
             let holds_place = chunk.iter().any(|(_, label)| label.span == place);
-            (holds_place, excerpt(source, chunk, place))
-        })
-        .collect();
+            excerpts.push((holds_place, excerpt(file, chunk, place)));
+        }
+    }
     excerpts.sort_by_key(|(holds_place, _)| !holds_place);
     excerpts.into_iter().map(|(_, excerpt)| excerpt).collect()
 }
 
-fn excerpt(source: &Source, labels: &[(u32, &Label)], place: Span) -> Excerpt {
+fn file_idx(files: &[Source], label: &Label) -> usize {
+    idx_at(files, label.span.start)
+}
+
+fn excerpt<'a>(source: &'a Source, labels: &[(u32, &Label)], place: Span) -> Excerpt<'a> {
     let (first, last) = match (labels.first(), labels.last()) {
         (Some(first), Some(last)) => (first.0, last.0),
         _ => (1, 1),
@@ -189,6 +208,7 @@ fn excerpt(source: &Source, labels: &[(u32, &Label)], place: Span) -> Excerpt {
         push_line(source, source.line(line), &here, &mut text, &mut marks);
     }
     Excerpt {
+        file: source,
         text,
         first_line: first,
         origin,
@@ -293,6 +313,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
+    use crate::Sources;
 
     /// Renders an error at the first occurrence of a text, with a label.
     fn check(text: &str, at: &str, expected: Expect) {
@@ -460,6 +481,51 @@ mod tests {
                 = note: a fact
                 = help: some advice"#]]
         .assert_eq(&Renderer::plain().render(&source, &diagnostic));
+    }
+
+    #[test]
+    fn labels_in_several_files() {
+        let mut sources =
+            Sources::new(Source::new("a.pml", "#include \"b.h\"\nrun P();\n").unwrap());
+        let header = Source::new("b.h", "byte x;\nproctype P(byte n) { skip }\n").unwrap();
+        let header = sources.add(header).unwrap();
+        let base = sources.file(header).base();
+        let call = Span::new(15, 22);
+        let declared = Span::new(base + 19, base + 25);
+        assert_eq!(
+            (sources.slice(call), sources.slice(declared)),
+            ("run P()", "byte n")
+        );
+        let diagnostic = Diagnostic::error("an argument is missing", call)
+            .label("called here")
+            .context(declared, "declared here");
+        expect![[r#"
+            error: an argument is missing
+             --> a.pml:2:1
+              |
+            2 | run P();
+              | ^^^^^^^ called here
+              |
+             ::: b.h:2:12
+              |
+            2 | proctype P(byte n) { skip }
+              |            ------ declared here"#]]
+        .assert_eq(&Renderer::plain().render(&sources, &diagnostic));
+        let diagnostic = Diagnostic::warning("unused parameter `n`", declared);
+        expect![[r#"
+            warning: unused parameter `n`
+             --> b.h:2:12
+              |
+            2 | proctype P(byte n) { skip }
+              |            ^^^^^^"#]]
+        .assert_eq(&Renderer::plain().render(&sources, &diagnostic));
+    }
+
+    #[test]
+    fn without_a_file_the_message_is_left() {
+        let none: [Source; 0] = [];
+        let diagnostic = Diagnostic::error("bad", Span::new(3, 4));
+        expect!["error: bad"].assert_eq(&Renderer::plain().render(&none, &diagnostic));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::verify::verify;
 /// Three-bit elements: v0 at 0..2, v1 (array of 4) at 2..14, v2 (record of range and array) at
 /// 14..29, v3 (array of 2 multisets) at 29..45, v4 (range) at 45..48.
 const HEAD: &str = r#"
-(program "test"
-  (site @0 0 0)
+(program (file #0 "test")
+  (site @0 #0 0 0)
   (type t0 (boolean 0 1))
   (type t1 (range 0 3))
   (type t2 (array t1 t1))

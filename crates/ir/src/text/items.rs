@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::TextError;
 use super::sexpr::{Kind, Sexpr};
-use crate::ids::{ExprId, FunctionId, LocalId, MapId, ScalarsetId, SiteId, TypeId, VarId};
+use crate::ids::{ExprId, FileId, FunctionId, LocalId, MapId, ScalarsetId, SiteId, TypeId, VarId};
 
 pub(super) type Result<T, E = TextError> = std::result::Result<T, E>;
 
@@ -125,7 +125,7 @@ macro_rules! ids {
 pub(super) struct CoverId(pub(super) u32);
 
 ids!(TypeId "t", ScalarsetId "s", VarId "v", LocalId "l", ExprId "e", FunctionId "f", MapId "m",
-    SiteId "@", CoverId "c");
+    SiteId "@", FileId "#", CoverId "c");
 
 pub(super) fn word(item: &Sexpr) -> Result<&str> {
     match &item.kind {

@@ -4,7 +4,7 @@ use super::items::{CoverId, Items, Result, id, id_word, text, word};
 use super::print::{binary_name, quantifier_name, unary_name};
 use super::sexpr::{self, Kind, Sexpr};
 use crate::expr::{Arg, BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
-use crate::ids::{ExprId, FunctionId, LocalId, MapId, ScalarsetId, SiteId, TypeId, VarId};
+use crate::ids::{ExprId, FileId, FunctionId, LocalId, MapId, ScalarsetId, SiteId, TypeId, VarId};
 use crate::program::{
     Arithmetic, CoverPoint, Frame, Function, Guard, LocalKind, Param, ParamDomain, ParamMode,
     Program, Property, PropertyKind, Rule, Segment, Site, Start, ValueMap, Var,
@@ -29,10 +29,7 @@ pub fn parse(text: &str) -> Result<Program> {
     let whole = sexpr::read(text)?;
     let mut items = Items::of(&whole)?;
     items.keyword("program")?;
-    let mut program = Program {
-        source_name: items.text()?,
-        ..Program::default()
-    };
+    let mut program = Program::default();
     while let Some(item) = items.next_if_any() {
         add_item(&mut program, item)?;
     }
@@ -53,11 +50,17 @@ fn add_item(program: &mut Program, item: &Sexpr) -> Result<()> {
                 },
             };
         }
+        "file" => {
+            items.new_id::<FileId>(program.files.len())?;
+            program.files.push(items.text()?);
+        }
         "site" => {
             items.new_id::<SiteId>(program.sites.len())?;
             program.sites.push(Site {
+                file: items.id()?,
                 line: items.number()?,
                 column: items.number()?,
+                used_at: items.next_if_any().map(id).transpose()?,
             });
         }
         "scalarset" => {

@@ -32,7 +32,10 @@ impl Printer<'_> {
     fn program(&mut self) {
         let program = self.program;
         let arithmetic = &program.arithmetic;
-        self.line(0, format_args!("(program {}", quoted(&program.source_name)));
+        self.line(0, format_args!("(program"));
+        for (id, name) in program.files.iter().enumerate() {
+            self.line(1, format_args!("(file #{id} {})", quoted(name)));
+        }
         self.line(
             1,
             format_args!(
@@ -43,9 +46,12 @@ impl Printer<'_> {
             ),
         );
         for (id, site) in program.sites.iter().enumerate() {
+            let used_at = site.used_at.map(|site| format!(" {site}"));
+            let used_at = used_at.unwrap_or_default();
+            let (file, line, column) = (site.file, site.line, site.column);
             self.line(
                 1,
-                format_args!("(site @{id} {} {})", site.line, site.column),
+                format_args!("(site @{id} {file} {line} {column}{used_at})"),
             );
         }
         for (id, set) in program.types.scalarsets.iter().enumerate() {

@@ -10,40 +10,46 @@ fn check_error(text: &str, expect: Expect) {
 #[test]
 fn errors_have_a_position() {
     check_error("", expect!["1:1: there is no program"]);
-    check_error("(program \"a\"", expect!["1:1: this list is not closed"]);
     check_error(
-        "(program \"a\"))",
-        expect!["1:14: there is more text after the program"],
+        "(program (file #0 \"a\")",
+        expect!["1:1: this list is not closed"],
+    );
+    check_error(
+        "(program (file #0 \"a\")))",
+        expect!["1:24: there is more text after the program"],
     );
     check_error(")", expect!["1:1: nothing to close here"]);
-    check_error("(program \"a)", expect!["1:10: this string is not closed"]);
     check_error(
-        "(program \"\\q\")",
-        expect!["1:10: an unknown escape in this string"],
+        "(program (file #0 \"a))",
+        expect!["1:19: this string is not closed"],
+    );
+    check_error(
+        "(program (file #0 \"\\q\"))",
+        expect!["1:19: an unknown escape in this string"],
     );
     check_error(
         "(programme \"a\")",
         expect!["1:2: `program` is expected here"],
     );
     check_error(
-        "(program \"a\"\n  (site @1 0 0))",
+        "(program (file #0 \"a\")\n  (site @1 #0 0 0))",
         expect!["2:9: @0 comes next here"],
     );
     check_error(
-        "(program \"a\" ; comment )\n  (type t0 (array t0 t0)))",
+        "(program (file #0 \"a\") ; comment )\n  (type t0 (array t0 t0)))",
         expect!["2:19: a type is made of earlier types"],
     );
     check_error(
-        "(program \"é\" (expr e0 @0 (int 99999999999999999999)))",
-        expect!["1:31: a number is expected here, or it is too large"],
+        "(program (file #0 \"é\") (expr e0 @0 (int 99999999999999999999)))",
+        expect!["1:41: a number is expected here, or it is too large"],
     );
     check_error(
-        "(program \"a\" (expr e0 @0 (defined)))",
-        expect!["1:26: something is missing in this list"],
+        "(program (file #0 \"a\") (expr e0 @0 (defined)))",
+        expect!["1:36: something is missing in this list"],
     );
     check_error(
-        "(program \"a\" (expr e0 @0 (read (at v0 x))))",
-        expect!["1:39: a step such as `.0` or `[e0]` is expected here"],
+        "(program (file #0 \"a\") (expr e0 @0 (read (at v0 x))))",
+        expect!["1:49: a step such as `.0` or `[e0]` is expected here"],
     );
 }
 
@@ -55,10 +61,11 @@ fn deep_text_is_an_error_not_a_crash() {
 
 #[test]
 fn a_small_program_as_text() {
-    let text = r#"(program "counter.m"
+    let text = r#"(program
+  (file #0 "counter.m")
   (arithmetic -9223372036854775807 9223372036854775807 checked)
-  (site @0 0 0)
-  (site @1 3 5)
+  (site @0 #0 0 0)
+  (site @1 #0 3 5)
   (type t0 (range 0 2))
   (var v0 "n" t0)
   (expr e0 @1 (read v0))

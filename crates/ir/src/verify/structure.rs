@@ -15,6 +15,7 @@ pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
         errors,
         type_parts: Vec::new(),
     };
+    check.sites();
     check.types();
     check.arithmetic();
     check.vars();
@@ -37,6 +38,20 @@ impl Structure<'_> {
             at: at.to_owned(),
             message: message.into(),
         });
+    }
+
+    fn sites(&mut self) {
+        for (number, site) in self.program.sites.iter().enumerate() {
+            let at = format!("site @{number}");
+            if site.file.index() >= self.program.files.len() {
+                let message = format!("there is no file {}", site.file);
+                self.error(VerifyErrorKind::Reference, &at, message);
+            }
+            if let Some(used_at) = site.used_at.filter(|it| it.index() >= number) {
+                let message = format!("{used_at} is not an earlier site");
+                self.error(VerifyErrorKind::Reference, &at, message);
+            }
+        }
     }
 
     fn types(&mut self) {

@@ -4,9 +4,9 @@ use super::{VerifyErrorKind, verify};
 use crate::text::{self, parse};
 
 const SOUND: &str = r#"
-(program "test"
+(program (file #0 "test")
   (arithmetic -128 127 wraps)
-  (site @0 0 0)
+  (site @0 #0 0 0)
   (scalarset s0 "Pid" 2)
   (type t0 (boolean 0 1))
   (type t1 (range 0 3))
@@ -200,6 +200,15 @@ fn instances_must_be_countable() {
             .iter()
             .any(|error| error.kind == VerifyErrorKind::Limit)
     );
+}
+
+#[test]
+fn sites_must_have_a_file_and_an_earlier_use() {
+    use VerifyErrorKind::Reference;
+    spoil("(site @0 #0 0 0)", "(site @0 #1 0 0)", Reference);
+    spoil("(site @0 #0 0 0)", "(site @0 #0 0 0 @0)", Reference);
+    let used = SOUND.replace("(site @0 #0 0 0)", "(site @0 #0 0 0) (site @1 #0 1 1 @0)");
+    assert_eq!(verify(&parse(&used).unwrap()), Ok(()));
 }
 
 #[test]

@@ -20,7 +20,6 @@ mod functions;
 mod multisets;
 mod operand;
 mod places;
-mod positions;
 mod report;
 mod rules;
 mod scope;
@@ -33,12 +32,13 @@ use std::sync::Arc;
 
 use hadal_ir::verify::MAX_EXPR_DEPTH;
 use hadal_ir::walk::Mention;
-use hadal_ir::{Arithmetic, Expr, ExprId, FunctionId, MapId, Program, SiteId, TypeId};
+use hadal_ir::{
+    Arithmetic, Expr, ExprId, FileId, FunctionId, MapId, Program, Site, SiteId, TypeId,
+};
 use hadal_syntax::{Diagnostic, Diagnostics, Source, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::functions::FunctionInfo;
-use self::positions::Positions;
 use self::scope::Scopes;
 use self::types::{Ty, TypeTable};
 use self::unit::Unit;
@@ -101,7 +101,6 @@ pub fn compile(source: &Source, options: &Options) -> Compiled {
 struct Checker<'a> {
     source: &'a Source,
     dialect: Dialect,
-    positions: Positions<'a>,
     sites: FxHashMap<u32, SiteId>,
     program: Program,
     /// How deep each expression of the program is.
@@ -161,7 +160,6 @@ impl<'a> Checker<'a> {
         Checker {
             source,
             dialect,
-            positions: Positions::new(source.text()),
             sites: FxHashMap::default(),
             program,
             expr_depths: Vec::new(),
@@ -273,8 +271,13 @@ impl<'a> Checker<'a> {
         if let Some(&site) = self.sites.get(&span.start) {
             return site;
         }
-        let place = self.positions.site(span.start);
-        let site = self.program.add_site(place.line, place.column);
+        let position = self.source.position(span.start);
+        let site = self.program.add_site(Site {
+            file: FileId(0),
+            line: position.line,
+            column: position.column,
+            used_at: None,
+        });
         self.sites.insert(span.start, site);
         site
     }

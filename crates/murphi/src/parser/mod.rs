@@ -84,7 +84,7 @@ pub fn parse(source: &Source, dialect: Dialect) -> Parsed {
     Parsed {
         model: ast::Model {
             items,
-            span: Span::new(0, source.text().len() as u32),
+            span: source.span(),
         },
         diagnostics: diagnostics.into_vec(),
     }

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use hadal_murphi::{Dialect, Options, compile};
-use hadal_syntax::{Renderer, Source};
+use hadal_syntax::{Renderer, Source, Sources};
 
 use crate::rendered;
 
@@ -1220,4 +1220,30 @@ end;"#,
 
         "#]],
     );
+}
+
+#[test]
+fn a_file_among_others_has_the_same_messages() {
+    let text = "var x: 0..2; -- é
+        startstate x := 0; end;
+        rule \"up\" y := (x; end;
+        rule z := 1; end;";
+    let alone = Source::new("test.m", text).unwrap();
+    let mut sources = Sources::new(Source::new("first.m", "-- other text").unwrap());
+    let file = sources.add(alone.clone()).unwrap();
+    let options = Options::default();
+    let expected = compile(&alone, &options).diagnostics;
+    let found = compile(sources.file(file), &options).diagnostics;
+    assert!(expected.len() > 1);
+    let renderer = Renderer::plain();
+    assert_eq!(
+        renderer.render_all(&sources, &found),
+        renderer.render_all(&alone, &expected)
+    );
+    let sound = "var x: 0..2; startstate x := 0; end; rule x = 0 ==> x := 1; end;";
+    let alone = Source::new("test.m", sound).unwrap();
+    let file = sources.add(alone.clone()).unwrap();
+    let program = compile(sources.file(file), &options).program;
+    assert!(program.is_some());
+    assert_eq!(program, compile(&alone, &options).program);
 }

@@ -15,7 +15,7 @@ mod places;
 mod stmts;
 mod types;
 
-use hadal_ir::{Arithmetic, FunctionId, Program, ScalarsetId, SiteId, TypeId};
+use hadal_ir::{Arithmetic, FileId, FunctionId, Program, ScalarsetId, Site, SiteId, TypeId};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -75,10 +75,12 @@ pub fn program(rng: &mut impl Rng, config: &Config) -> Program {
 
 /// The program of a seed; a failing test prints the seed.
 pub fn program_from_seed(seed: u64, config: &Config) -> Program {
+    let mut program = Program::new(format!("random-{seed}"));
+    program.add_file(format!("random-{seed} \"quoted\""));
     let mut maker = Maker {
         rng: Pcg64::seed_from_u64(seed),
         config: config.clone(),
-        program: Program::new(format!("random-{seed}")),
+        program,
         pool: Pool::default(),
         functions: Vec::new(),
         nesting: 0,
@@ -182,11 +184,20 @@ impl Maker {
         }
     }
 
-    /// A place in the text; now and then a new one.
+    /// A position in the text; now and then a new one, some of them in another file or made by a
+    /// macro.
     fn site(&mut self) -> SiteId {
         if self.chance(0.3) {
             let (line, column) = (self.int(1, 99) as u32, self.int(1, 80) as u32);
-            self.program.add_site(line, column)
+            // File and use come from these two draws, so that a seed keeps its program.
+            let (file, used_at) = (line as usize % self.program.files.len(), column as usize);
+            let is_macro = used_at.is_multiple_of(4) && used_at < self.program.sites.len();
+            self.program.add_site(Site {
+                file: FileId::new(file),
+                line,
+                column,
+                used_at: is_macro.then(|| SiteId::new(used_at)),
+            })
         } else {
             SiteId::new(self.upto(self.program.sites.len() - 1))
         }
