@@ -3,6 +3,7 @@
 //! - [`agreement`]: two generators of one model, held against each other on every state.
 //! - [`coherence`]: Murphi models of any length.
 //! - [`equivariance`]: whether a program treats interchangeable elements alike, by brute force.
+//! - [`graph`]: an explicit graph as a model, random ones among them.
 //! - [`guards`]: random Murphi models whose guards test fields of the state.
 //! - [`loops`]: random Murphi models rich in loops over interchangeable elements.
 //! - [`random`]: well-typed random programs of the guarded-command language.
@@ -17,6 +18,7 @@ pub mod coherence;
 pub mod corpus;
 pub mod disk;
 pub mod equivariance;
+pub mod graph;
 pub mod guards;
 pub mod loops;
 pub mod oracle;
