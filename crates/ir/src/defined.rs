@@ -1,11 +1,11 @@
 //! Which parts of the state always hold a value.
 //!
 //! Nearly every conjunct of a guard reads the state and would fault on an undefined value, so
-//! without this hardly anything could be moved outward. A leaf of the state (elements of arrays
-//! are taken together) is undefined nowhere if it is defined in every startstate, which is found
-//! out by running them, and nothing that a rule does can make it undefined, which is what the
-//! text says: values that may be undefined flow along assignments, copies, arguments, results and
-//! references, whatever the order of statements.
+//! without this hardly anything could be moved outward. A leaf of the state (the elements of an
+//! array count as one) is always defined if it is defined in every startstate, which is
+//! established by running them, and no rule can make it undefined, which is a flow analysis:
+//! values that may be undefined flow along assignments, copies, arguments, results and references,
+//! whatever the order of statements.
 //!
 //! Native code uses it to decide where parts of guards are evaluated (it still checks what it
 //! reads); the proof that quantifiers do not depend on the order of elements relies on it.
@@ -20,7 +20,7 @@ use crate::types::Type;
 use crate::walk::{Mention, Reach};
 use hadal_model::{Cursor, Flow, Model, PAD_BYTES, Stop, Successors};
 
-/// What may be undefined, by leaf.
+/// What may be undefined, by leaf; see [`Interpreter::definedness`].
 #[derive(Debug)]
 pub struct Definedness {
     nodes: Nodes,
@@ -43,9 +43,8 @@ struct Nodes {
 const MAX_STARTS: u64 = 1000;
 
 impl Definedness {
-    /// Looks at a verified program. `items` are the frames of all items in the order of their
-    /// numbers: functions, rules, startstates, properties.
-    pub fn of(interpreter: &Interpreter) -> Self {
+    /// Analyses a verified program.
+    pub(crate) fn of(interpreter: &Interpreter) -> Self {
         let program = interpreter.program();
         let nodes = Nodes::of(program);
         let mut flow = Walk {
@@ -67,7 +66,8 @@ impl Definedness {
         }
     }
 
-    /// Whether a place of simple type, in the frame of an item, may hold no value.
+    /// Whether a place of simple type, in the frame of an item, may hold no value. Items are
+    /// numbered: functions, rules, startstates, properties.
     pub fn may_be_undefined(&self, program: &Program, item: usize, place: &Place) -> bool {
         let (first, _) = self.nodes.place(program, item, place);
         self.undefined[first]

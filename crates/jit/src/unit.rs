@@ -31,10 +31,10 @@ pub(crate) struct Unit<'p> {
     /// Constant bit patterns that native code copies from.
     images: &'p Mutex<Vec<Box<[u8]>>>,
     /// What may be undefined.
-    pub(crate) definedness: Definedness,
+    pub(crate) definedness: &'p Definedness,
     /// By function, whether it calls itself.
     pub(crate) recursive: Vec<bool>,
-    /// By function, whether a call may come to a `cover` statement.
+    /// By function, whether a call may reach a `cover` statement.
     pub(crate) covers: Vec<bool>,
 }
 
@@ -152,7 +152,7 @@ impl<'p> Unit<'p> {
             first_goals,
             frame_bytes,
             images,
-            definedness: Definedness::of(interpreter),
+            definedness: interpreter.definedness(),
             recursive,
             covers,
         }

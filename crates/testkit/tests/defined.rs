@@ -1,6 +1,5 @@
 //! What is said to be defined always is: on random programs, in every reachable state.
 
-use hadal_ir::defined::Definedness;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::layout::Layout;
 use hadal_ir::{ExprId, Place, Program, Projection, Type, TypeId, VarId};
@@ -53,7 +52,7 @@ fn what_is_said_to_be_defined_is_defined_in_every_state() {
         let program = program_from_seed(seed, &Config::default());
         let interpreter = Interpreter::new(program, Limits::default());
         let program = interpreter.program();
-        let definedness = Definedness::of(&interpreter);
+        let definedness = interpreter.definedness();
         let report = oracle::search(&interpreter, &options);
         let layout = Layout::new(program);
         let any_rule = program.functions.len();

@@ -18,8 +18,11 @@ mod machine;
 mod order;
 mod prepare;
 
+use std::sync::OnceLock;
+
 use hadal_model::{Expander, Model, Shape, Step, Stop};
 
+use crate::defined::Definedness;
 use crate::program::Program;
 use generate::Generator;
 pub use order::{CheckedLoop, Item, MAX_PASSES, OrderChecker, OrderChecks};
@@ -33,6 +36,7 @@ pub struct Interpreter {
     prepared: Prepared,
     shape: Shape,
     limits: Limits,
+    definedness: OnceLock<Definedness>,
 }
 
 /// How far a single evaluation may go.
@@ -67,6 +71,7 @@ impl Interpreter {
             prepared,
             shape,
             limits,
+            definedness: OnceLock::new(),
         }
     }
 
@@ -78,6 +83,11 @@ impl Interpreter {
     /// The limits it runs under.
     pub fn limits(&self) -> Limits {
         self.limits
+    }
+
+    /// Which parts of the state always hold a value. Computed once, on the first call.
+    pub fn definedness(&self) -> &Definedness {
+        self.definedness.get_or_init(|| Definedness::of(self))
     }
 }
 

@@ -55,7 +55,6 @@ mod walk;
 
 use std::collections::BTreeMap;
 
-use hadal_ir::defined::Definedness;
 use hadal_ir::interp::{CheckedLoop, Interpreter, Item, MAX_PASSES, OrderChecks};
 use hadal_ir::{LocalId, Program, SiteId};
 
@@ -161,10 +160,10 @@ impl Order {
         if !moves {
             return Order::default();
         }
-        let definedness = Definedness::of(interpreter);
+        let definedness = interpreter.definedness();
         let mentions = Mentions::of(program);
         let limits = interpreter.limits();
-        let mut walk = Walk::new(program, &definedness, &mentions, limits, true);
+        let mut walk = Walk::new(program, definedness, &mentions, limits, true);
         walk.items(items);
         let mut unknown = walk.unknown.clone();
         let mut loops = std::mem::take(&mut walk.loops);
@@ -175,7 +174,7 @@ impl Order {
             // Too much to follow every call: each item by itself shows what it does to elements,
             // and the order of every loop is left to run time.
             unknown.extend((0..program.functions.len()).map(hadal_ir::FunctionId::new));
-            let mut walk = Walk::new(program, &definedness, &mentions, limits, false);
+            let mut walk = Walk::new(program, definedness, &mentions, limits, false);
             walk.items(items);
             if walk.gave_up() {
                 let message = "the model is too large to show that it treats elements alike";
