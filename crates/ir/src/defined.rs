@@ -297,7 +297,7 @@ impl<'p> Walk<'p> {
     fn begin(&mut self, item: usize, params: &'p [Param], n_params: usize) {
         self.item = item;
         self.in_scope = params.iter().map(|param| param.local).collect();
-        // Locals mean something else in each frame, so shared expressions are looked at again.
+        // Locals differ between frames, so shared expressions are walked again.
         self.reach = Reach::new(self.program);
         for param in params {
             if let ParamDomain::Slots { multiset, .. } = &param.domain {

@@ -2,11 +2,11 @@
 //!
 //! All sets are upper bounds. A constant path gives exact bits, an index that is computed stands
 //! for the whole array, and a reference for everything it is bound to anywhere in its frame.
-//! Functions are summed up once, relative to what their reference parameters refer to, and the
-//! sums are placed at each call.
+//! Functions are summarised once, relative to what their reference parameters refer to, and the
+//! summaries are applied at each call.
 //!
 //! A part of a multiset stands for the whole multiset, and a write to it is a read as well, since
-//! the multiset is brought into its normal form after the step and that may move every slot.
+//! the multiset is normalised after the step, which may move every slot.
 
 use hadal_model::BitRanges;
 
@@ -130,7 +130,7 @@ struct Walk<'a> {
     layout: &'a Layout,
     functions: &'a [FunctionEffects],
     frame: &'a Frame,
-    /// What each local may refer to; nothing for values, which are nobody else's business.
+    /// What each local may refer to; nothing for values, which are private.
     targets: Vec<Vec<Region>>,
     seen: Vec<bool>,
     sum: FunctionEffects,
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Finds what references may refer to, whichever way the statements are run.
+    /// Finds what references may refer to, whatever the order of statements.
     fn bind_all(&mut self, body: &[Stmt], prologue: &[Stmt]) {
         let mut binds: Vec<(LocalId, &Place)> = Vec::new();
         for block in [prologue, body] {

@@ -173,12 +173,12 @@ pub enum Domain {
         from: ExprId,
         /// Bound of the last value.
         to: ExprId,
-        /// How to go on.
+        /// How to step.
         by: By,
     },
 }
 
-/// How a span goes on.
+/// How a span steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// By a constant other than 0; an empty range has no value.

@@ -1,6 +1,6 @@
-//! The goals of a program: how they are numbered, and what the numbers say about parameters.
+//! The goals of a program: how they are numbered, and which parameters a number stands for.
 //!
-//! Whoever generates states tells goals by number only, so everyone must number them alike.
+//! Generators report goals by number only, so all of them must number goals alike.
 //! The instances of the covers and liveness properties come first, properties in source order and
 //! the instances of one with its last parameter fastest; then the cover points.
 //! Invariants and assumptions have no goals.
@@ -33,16 +33,16 @@ pub struct GoalProperty {
     pub first_goal: u32,
     /// Number of instances.
     pub n_goals: u32,
-    /// What the number of an instance says about each parameter.
+    /// How the number of an instance encodes each parameter.
     pub digits: Vec<Digit>,
 }
 
 /// A parameter as a digit of the number of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digit {
-    /// By how much the number grows where the parameter goes on to its next value.
+    /// The difference between the numbers of two successive values of the parameter.
     pub stride: u32,
-    /// How many values the parameter has.
+    /// Number of values of the parameter.
     pub n_values: u32,
     /// The type whose values, least first, the parameter takes; `None` where its values are given
     /// in another way.
@@ -53,7 +53,7 @@ impl Goals {
     /// Numbers the goals of a program.
     ///
     /// # Panics
-    /// Where they cannot be counted with 32 bits, which front-ends refuse.
+    /// Where they cannot be counted with 32 bits, which front-ends reject.
     pub fn new(program: &Program) -> Self {
         let mut goals = Goals::default();
         let mut in_shape = 0;

@@ -129,8 +129,8 @@ impl Types {
         }
     }
 
-    /// Brings every multiset below a place into its normal form: present elements first, in the
-    /// order of their bits, free slots zero. Inner multisets first, for their bits decide.
+    /// Normalises every multiset below a place: present elements first, sorted by their bits, free
+    /// slots zero. Inner multisets come first, since their bits count.
     pub fn normalise_multisets(&self, bytes: &mut [u8], ty: TypeId, first_bit: usize) {
         if !self.has_multiset(ty) {
             return;

@@ -12,7 +12,7 @@
 //! - [`walk`]: who mentions whom.
 //! - [`defined`]: which parts of the state always hold a value.
 //! - [`effects`]: which bits a rule reads and writes.
-//! - [`goals`]: the numbers of covers and liveness properties, for everyone who tells them.
+//! - [`goals`]: the numbers of covers and liveness properties, shared by all generators.
 //! - [`interp`]: the reference interpreter. It is the meaning; other generators must agree with it
 //!   on every state.
 

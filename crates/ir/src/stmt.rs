@@ -81,12 +81,12 @@ pub enum StmtKind {
     Assert {
         /// The condition.
         condition: ExprId,
-        /// What to say.
+        /// The message.
         message: String,
     },
     /// An error fault.
     Error {
-        /// What to say.
+        /// The message.
         message: String,
     },
     /// Abandons the firing where the condition is false, as if the guard had been false.
@@ -117,7 +117,7 @@ pub enum StmtKind {
     },
 }
 
-/// What a `return` hands back.
+/// The value of a `return`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReturnValue {
     /// Nothing: from a rule, a startstate or a procedure.

@@ -82,7 +82,7 @@ pub struct Field {
     pub ty: TypeId,
 }
 
-/// A scalarset: `size` elements that a legal model cannot tell apart.
+/// A scalarset: `size` elements that a legal model cannot distinguish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalarset {
     /// Its name, or one made up for an anonymous one.

@@ -1,21 +1,21 @@
 //! All successors of a block, through a buffer that may be filled several times.
 //!
-//! Whoever wants every successor and has no order of its own to keep (a replay, a sampled check, a
+//! Code that needs every successor and keeps no order of its own (a replay, a sampled check, a
 //! test) need not know about cursors.
 
 use std::ops::ControlFlow;
 
 use crate::{Cursor, Expander, Flow, States, Successors};
 
-/// [`Stop`](crate::Stop) was raised before everything was seen.
+/// [`Stop`](crate::Stop) was raised before the expansion was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
-/// Expands `block` (the startstates, where there is none) to its end and hands each filling of
-/// `out` to `take`, which may break off with a result of its own.
+/// Expands `block` (the startstates if there is none) completely and passes each filling of `out`
+/// to `take`, which may stop early with a result.
 ///
-/// `take` is called at least once, for the last filling may be empty. Afterwards `out` holds that
-/// last filling and, unless `take` broke off, all that is known about the sources.
+/// `take` is called at least once: the last filling may be empty. Afterwards `out` holds that last
+/// filling and, unless `take` stopped early, the complete facts about the sources.
 pub fn for_each_filling<B>(
     expander: &mut dyn Expander,
     block: Option<States<'_>>,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why an evaluation could not go on, and where.
+/// Why an evaluation stopped, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The class of the fault.
@@ -95,7 +95,7 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// What was being evaluated when a fault came up.
+/// What was being evaluated when a fault occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The body of a startstate.

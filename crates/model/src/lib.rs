@@ -43,13 +43,13 @@ pub trait Model: Sync {
 
     /// A generator of successors for one thread; it owns its scratch memory.
     ///
-    /// The generator must come back with [`Flow::Stopped`] soon after `stop` is raised, even from
+    /// The generator must return [`Flow::Stopped`] soon after `stop` is raised, even from
     /// within an endless loop of the model.
     fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a>;
 
     /// A generator that runs what defines the model's meaning, for replaying counterexamples.
     ///
-    /// Where successors are made in a faster way, this is the slow and sure one.
+    /// Where [`expander`](Self::expander) is optimised, this is the slow reference.
     fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
         self.expander(stop)
     }
@@ -74,8 +74,8 @@ pub trait Expander: Send {
     /// a state has does not depend on the order of instances.
     /// A step that costs more than 1 is followed by [`Successors::set_cost`]; its cost depends on
     /// nothing but the source and the index.
-    /// After [`Flow::Full`] the caller takes what is in `out`, calls [`Successors::drain`] and goes
-    /// on from the cursor with the same block.
+    /// After [`Flow::Full`] the caller takes what is in `out`, calls [`Successors::drain`] and
+    /// continues from the cursor with the same block.
     fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow;
 
     /// Replaces each state of `states` (densely packed) by the representative of its class.
@@ -85,30 +85,30 @@ pub trait Expander: Send {
         let _ = states;
     }
 
-    /// Does what [`canonicalise`](Self::canonicalise) does to all of `out`, successors that this
-    /// model gave for `block`, whose states are representatives.
+    /// Does what [`canonicalise`](Self::canonicalise) does to all of `out`, the successors that
+    /// this model generated for `block`, whose states are representatives.
     ///
-    /// A step changes little of a state, and what it leaves alone need not be looked at again.
+    /// A step changes little of a state; parts that it does not change need no second look.
     fn canonicalise_successors(&mut self, block: States<'_>, out: &mut Successors) {
         let _ = block;
         self.canonicalise(out.states_mut());
     }
 
-    /// Does what [`canonicalise`](Self::canonicalise) does, and tells who became whom.
+    /// Does what [`canonicalise`](Self::canonicalise) does, and reports how goals are renamed.
     ///
     /// A representative stands for states that are alike but for the names of interchangeable
-    /// elements. A goal that speaks of one of these elements ("*this* process eats") is therefore
-    /// another goal after the step to the representative, and whoever follows goals along steps
-    /// has to know which. That is what `images` is for: for each state, in order, a number for
-    /// each of [`Shape::goals`], such that the state reaches goal `g`, now or later, if and only
+    /// elements. A goal about one of these elements ("*this* process eats") is therefore another
+    /// goal after the step to the representative, and following goals along steps needs to know
+    /// which. `images` holds it: for each state, in order, a number for each of
+    /// [`Shape::goals`], such that the state reaches goal `g`, now or later, if and only
     /// if its representative reaches goal `images[state * n_goals + g]`. For each state this is a
     /// permutation of the goals that stays within the instances of a property.
     ///
-    /// `images` is emptied first. It is left empty where every goal of every state stays what it
-    /// is, as it does unless a reduction wraps the model.
+    /// `images` is cleared first. It stays empty if every goal of every state keeps its number, as
+    /// is always the case unless a reduction wraps the model.
     ///
-    /// Only liveness needs this, once for every successor of every state; the names need not be
-    /// followed while states are found.
+    /// Only liveness needs this, once for every successor of every state; discovering states does
+    /// not.
     fn canonicalise_with_goals(&mut self, states: &mut [u8], images: &mut Vec<u32>) {
         images.clear();
         self.canonicalise(states);
@@ -120,14 +120,14 @@ pub trait Expander: Send {
 
     /// Evaluates every [`Goal`] of the shape on each state.
     ///
-    /// `reached` holds `shape.goal_words()` words a state, a bit a goal; the caller hands it in
+    /// `reached` holds `shape.goal_words()` words a state, a bit a goal; the caller passes it
     /// zeroed. Called only for models that have goals.
     ///
-    /// Where a reduction wraps the model, a state speaks for its whole class about goals of the
-    /// kind [`GoalKind::CoverState`]: these are reached if any state of the class reaches them,
-    /// for then such a state is reachable too. About those of the kind [`GoalKind::Liveness`] it
-    /// speaks for itself, and [`canonicalise_with_goals`](Self::canonicalise_with_goals) says what
-    /// the others would say.
+    /// Where a reduction wraps the model, a goal of the kind [`GoalKind::CoverState`] is reached by
+    /// a representative if any state of its class reaches it, since that state is reachable too.
+    /// Goals of the kind [`GoalKind::Liveness`] are evaluated on the representative alone;
+    /// [`canonicalise_with_goals`](Self::canonicalise_with_goals) relates them to the rest of the
+    /// class.
     fn reach_goals(
         &mut self,
         block: States<'_>,
@@ -138,7 +138,7 @@ pub trait Expander: Send {
         Flow::Done
     }
 
-    /// Forgets and returns what this expander noticed besides states (for example a symmetry
+    /// Takes what this expander noticed besides states (for example a symmetry
     /// break found by a sampled check, or an expensive canonical form).
     fn take_remarks(&mut self) -> Vec<Remark> {
         Vec::new()
@@ -154,7 +154,7 @@ pub struct Failure {
     pub property: u32,
     /// The parameters of the instance that fails, by name.
     pub parameters: Vec<(String, String)>,
-    /// Why it could not be evaluated; `None` where it is plainly false.
+    /// Why it could not be evaluated; `None` if it is false.
     pub fault: Option<Box<Fault>>,
 }
 
@@ -175,7 +175,7 @@ pub enum Remark {
     /// The model treats elements differently that it declares interchangeable, so a reduction
     /// built on that declaration is not sound and no verdict may be given.
     BrokenSymmetry {
-        /// The rule (or property) that tells the elements apart.
+        /// The rule (or property) that distinguishes the elements.
         rule: String,
         /// What was seen, as a sentence.
         message: String,
@@ -188,7 +188,7 @@ pub enum Remark {
     },
     /// A canonical form was found only by a long search.
     ExpensiveCanonicalForm {
-        /// How many candidate arrangements the worst state needed.
+        /// Number of candidate arrangements that the worst state needed.
         candidates: u64,
     },
 }

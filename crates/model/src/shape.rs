@@ -95,9 +95,9 @@ pub struct Goal {
 /// How a goal is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoalKind {
-    /// By a state; told by [`reach_goals`](crate::Expander::reach_goals).
+    /// By a state; see [`reach_goals`](crate::Expander::reach_goals).
     CoverState,
-    /// By a step; told by [`Successors::goal_hits`](crate::Successors::goal_hits).
+    /// By a step; see [`Successors::goal_hits`](crate::Successors::goal_hits).
     CoverStep,
     /// By a state, from every state.
     Liveness,
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn ranges_agree_with_a_plain_set_of_bits() {
-        // A small deterministic walk; the plain set is the oracle.
+        // A small deterministic generator; the plain set is the oracle.
         let mut seed = 7u32;
         let mut next = |n: u32| {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

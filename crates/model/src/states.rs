@@ -1,4 +1,4 @@
-//! A block of states, as searches hand them to expanders.
+//! A block of states, the unit of work of an expander.
 
 /// Bytes that are readable behind the last state of a block.
 ///

@@ -1,4 +1,4 @@
-//! The request to stop, shared by everyone who works on a run.
+//! The request to stop, shared by all threads of a run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,12 +16,12 @@ impl Stop {
         }
     }
 
-    /// Asks everyone to stop.
+    /// Requests a stop.
     pub fn raise(&self) {
         self.raised.store(true, Ordering::Relaxed);
     }
 
-    /// Whether someone asked.
+    /// Whether a stop was requested.
     pub fn is_raised(&self) -> bool {
         self.raised.load(Ordering::Relaxed)
     }

@@ -10,7 +10,7 @@ use crate::{Fault, PAD_BYTES, Shape, States};
 pub struct Successors {
     state_len: usize,
     capacity: usize,
-    /// Number of successors held; in every column only so many entries are meaningful.
+    /// Number of successors held; entries of the columns behind it are meaningless.
     len: usize,
     /// `capacity` states and padding.
     states: Vec<u8>,
@@ -63,7 +63,7 @@ pub struct Source {
     pub faults: Vec<Fault>,
 }
 
-/// Where an interrupted expansion goes on.
+/// Where an interrupted expansion continues.
 ///
 /// The fields after `state` belong to the expander that made the cursor; a fresh expansion starts
 /// from `Cursor::default()`.
@@ -82,11 +82,11 @@ pub struct Cursor {
 /// How a call across the seam ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Everything asked for was done.
+    /// The request is complete.
     Done,
-    /// The buffer is full; go on from here.
+    /// The buffer is full; continue from here.
     Full(Cursor),
-    /// [`Stop`](crate::Stop) was raised; the results so far are not to be used.
+    /// [`Stop`](crate::Stop) was raised; the results so far must not be used.
     Stopped,
 }
 
@@ -125,8 +125,8 @@ impl Successors {
         self.goal_hits.fill(0);
     }
 
-    /// Empties the columns of successors and keeps what is known about the sources, so that the
-    /// same block can go on.
+    /// Empties the columns of successors and keeps the facts about the sources, so that the same
+    /// block can continue.
     pub fn drain(&mut self) {
         self.set_len(0);
     }
@@ -155,7 +155,7 @@ impl Successors {
     pub fn push(&mut self, source: u32, rule: u32, state: &[u8]) {
         assert!(
             !self.is_full(),
-            "an expander must ask is_full before it pushes"
+            "an expander must check is_full before it pushes"
         );
         let at = self.len * self.state_len;
         self.states[at..at + self.state_len].copy_from_slice(state);
@@ -181,7 +181,7 @@ impl Successors {
     }
 
     /// The columns over their whole capacity, for an expander that writes successors in place.
-    /// It says afterwards with [`set_len`](Self::set_len) how many there are.
+    /// It must call [`set_len`](Self::set_len) afterwards.
     pub fn columns(&mut self) -> Columns<'_> {
         Columns {
             states: &mut self.states,
@@ -200,7 +200,7 @@ impl Successors {
     /// # Panics
     /// Where that is more than the capacity.
     pub fn set_len(&mut self, len: usize) {
-        assert!(len <= self.capacity, "a buffer holds what it has room for");
+        assert!(len <= self.capacity, "the length exceeds the capacity");
         if len < self.len && !self.costs.is_empty() {
             self.costs[len..self.len].fill(1);
         }
@@ -208,7 +208,7 @@ impl Successors {
     }
 
     /// Counts a body of `rule` that ran to its end at `source`; `progress` where it led away from
-    /// the source. To be called whether or not the successor is then pushed.
+    /// the source. Called whether or not the successor is then pushed.
     pub fn count_firing(&mut self, source: u32, rule: u32, progress: bool) {
         let entry = &mut self.sources[source as usize];
         entry.fired += 1;
@@ -235,7 +235,7 @@ impl Successors {
         }
     }
 
-    /// Records a fault at `source` in place of what was recorded before.
+    /// Records a fault at `source` in place of all recorded before.
     pub fn replace_faults(&mut self, source: u32, fault: Fault) {
         self.sources[source as usize].faults = vec![fault];
     }

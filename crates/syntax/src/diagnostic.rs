@@ -1,8 +1,8 @@
-//! What a front-end has to say about a source, as plain data.
+//! Messages of a front-end about a source, as plain data.
 //!
-//! The first primary label is the place of the diagnostic: its line and column stand in the
-//! first line of the rendered text, and lists are sorted by it. Further labels point at what
-//! explains it, such as the construct that was opened and never closed.
+//! The first primary label is the place of the diagnostic: the header of the rendered text shows
+//! its line and column, and lists are sorted by it. Further labels point at context, such as a
+//! construct that was opened and never closed.
 
 use crate::Span;
 
@@ -13,7 +13,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// What is wrong, in one line.
     pub message: String,
-    /// Places in the source; the first primary one is where the diagnostic stands.
+    /// Places in the source; the first primary one is that of the diagnostic.
     pub labels: Vec<Label>,
     /// Facts that help to understand it.
     pub notes: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
-/// How bad it is.
+/// How serious a diagnostic is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The source cannot be used.
@@ -30,14 +30,14 @@ pub enum Severity {
     Warning,
 }
 
-/// A place in the source with something to say about it.
+/// A place in the source with a text about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
     /// The place.
     pub span: Span,
     /// What to write beside it; may be empty.
     pub text: String,
-    /// Whether this is where the fault lies, rather than context.
+    /// Whether this is the place of the error, rather than context.
     pub primary: bool,
 }
 
@@ -74,7 +74,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a place that explains.
+    /// Adds a place as context.
     pub fn context(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label {
             span,
@@ -90,7 +90,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says what to write instead.
+    /// Sets what to write instead.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -113,7 +113,7 @@ impl Diagnostic {
 
 /// Collects diagnostics and counts the errors.
 ///
-/// A hostile file may hold a mistake in every byte, so only so many are kept; the rest are
+/// A hostile file may hold an error in every byte, so a limited number is kept; the rest are
 /// counted.
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
@@ -123,7 +123,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// How many diagnostics of each severity are kept.
+    /// Number of diagnostics of each severity that are kept.
     const KEPT_MAX: usize = 1000;
 
     /// An empty collection.
@@ -143,12 +143,12 @@ impl Diagnostics {
         }
     }
 
-    /// How many errors were pushed, kept or not.
+    /// Number of errors pushed, kept or not.
     pub fn n_errors(&self) -> usize {
         self.n_errors
     }
 
-    /// How many warnings were pushed, kept or not.
+    /// Number of warnings pushed, kept or not.
     pub fn n_warnings(&self) -> usize {
         self.n_warnings
     }
@@ -163,18 +163,17 @@ impl Diagnostics {
         self.kept.is_empty()
     }
 
-    /// Those kept, in the order they came.
+    /// Those kept, in the order of [`push`](Self::push).
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.kept.iter()
     }
 
-    /// Puts them in the order of the source. The sort is stable: two at one place stay in the
-    /// order they came.
+    /// Sorts them by their places. The sort is stable: two at one place keep their order.
     pub fn sort(&mut self) {
         self.kept.sort_by_key(|diagnostic| diagnostic.span().start);
     }
 
-    /// Those kept, in the order they came.
+    /// Those kept, in the order of [`push`](Self::push).
     pub fn into_vec(self) -> Vec<Diagnostic> {
         self.kept
     }

@@ -1,9 +1,11 @@
 //! Source files, spans and diagnostics as data, shared by the front-ends.
 //!
 //! A front-end turns a [`Source`] into a tree and a list of [`Diagnostic`]s. A diagnostic is
-//! plain data: what is wrong, where, and what to do about it. [`Renderer`] makes text of it.
-//! Nothing here prints or knows of terminals; the binary decides where the text goes and
+//! plain data: what is wrong, where, and what to do about it. [`Renderer`] renders it
+//! as text. Nothing here prints or knows terminals; the binary decides where the text goes and
 //! whether it has colours.
+//!
+//! A program may consist of several files: see [`Sources`].
 //!
 //! ```
 //! use hadal_syntax::{Diagnostic, Renderer, Source, Span};

@@ -1,9 +1,9 @@
-//! Diagnostics as text, in the look of rustc.
+//! Diagnostics as text, in the style of rustc.
 //!
-//! The excerpt given to the drawing library is made here, from the lines that labels touch and
-//! nothing else. That keeps the cost independent of the file's size, and the output safe: long
-//! lines are cut around their labels, and control characters, which could drive a terminal, are
-//! replaced by pictures. Lines and columns are those of the source, not of the excerpt.
+//! The excerpt for the drawing library is built here, from the lines that labels touch only. That
+//! keeps the cost independent of the file's size, and the output safe: long lines are cut around
+//! their labels, and control characters, which could control a terminal, are replaced by pictures.
+//! Lines and columns are those of the source, not of the excerpt.
 
 use std::ops::Range;
 
@@ -13,14 +13,14 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer as Painter, Snipp
 use crate::sources::idx_at;
 use crate::{Diagnostic, Label, Severity, Source, Span};
 
-/// Makes text of diagnostics.
+/// Renders diagnostics as text.
 #[derive(Debug, Clone)]
 pub struct Renderer {
     coloured: bool,
 }
 
 impl Renderer {
-    /// How many errors, and how many warnings, [`Renderer::render_all`] shows.
+    /// Number of errors, and of warnings, that [`Renderer::render_all`] shows.
     pub const SHOWN_MAX: usize = 20;
 
     /// Text without colours.
@@ -83,7 +83,7 @@ impl Renderer {
     }
 
     /// All diagnostics, each followed by an empty line: the first [`Renderer::SHOWN_MAX`] errors
-    /// and as many warnings, and a line that says how many more there are.
+    /// and as many warnings, and the number of those left out.
     pub fn render_all<'a, S, I>(&self, sources: &S, diagnostics: I) -> String
     where
         S: AsRef<[Source]> + ?Sized,
@@ -113,12 +113,12 @@ impl Renderer {
     }
 }
 
-/// Stands on both sides of an excerpt's number where its file name should be. No text that is
-/// shown has it, for it is replaced on the way.
+/// Encloses an excerpt's number in place of its file name. No rendered text contains it, since
+/// [`push_visible`] replaces it.
 const PLACE: char = '\u{e000}';
 
-/// Puts the true places into a painted text. The library reckons lines and columns from the
-/// excerpt, in which tabs are wide and long lines are cut.
+/// Inserts the true positions into a rendered text. The library computes lines and columns from
+/// the excerpt, in which tabs are wide and long lines are cut.
 fn with_places(painted: &str, places: &[String]) -> String {
     let mut parts = painted.split(PLACE);
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -281,7 +281,7 @@ fn window(line: &str, focus: usize) -> Range<usize> {
     start..end
 }
 
-/// A text in which nothing can drive a terminal or start a new line.
+/// A text in which nothing can control a terminal or start a new line.
 fn cleaned(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_shown() {
+    fn the_number_of_diagnostics_is_limited() {
         let source = Source::new("a.m", "x").unwrap();
         let many = vec![Diagnostic::error("bad", Span::new(0, 1)); 23];
         let text = Renderer::plain().render_all(&source, &many);

@@ -1,6 +1,6 @@
 //! "Did you mean": the nearest known name to one that is not known.
 
-/// The candidate most like `name`, if one is near enough to be a likely slip.
+/// The candidate most like `name`, if one is near enough to be a likely typo.
 ///
 /// A candidate that differs only in case wins; otherwise the edit distance (insertion, deletion,
 /// change, swap of neighbours) decides, and may be at most a third of the name's length.
@@ -16,7 +16,7 @@ pub fn did_you_mean<'a, I>(name: &str, candidates: I) -> Option<&'a str>
 where
     I: IntoIterator<Item = &'a str>,
 {
-    // Names this long are not typing slips, and the distance is quadratic in the length.
+    // Names this long are not typos, and the distance is quadratic in the length.
     const LEN_MAX: usize = 100;
     let wanted: Vec<char> = name.chars().take(LEN_MAX + 1).collect();
     if wanted.len() > LEN_MAX {

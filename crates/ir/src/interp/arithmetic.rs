@@ -65,7 +65,7 @@ fn shift(a: i64, count: i128) -> i128 {
     }
 }
 
-/// Brings an exact result into the range of integers, or fails to.
+/// Wraps an exact result into the range of integers, or faults.
 fn fit(arithmetic: Arithmetic, exact: i128) -> Option<i64> {
     let (min, max) = (i128::from(arithmetic.min), i128::from(arithmetic.max));
     if (min..=max).contains(&exact) {

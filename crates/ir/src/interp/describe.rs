@@ -1,4 +1,4 @@
-//! States as people read them.
+//! States as text.
 
 use hadal_model::PAD_BYTES;
 

@@ -1,7 +1,7 @@
 //! Successors by interpretation: the [`Expander`] over a [`Machine`].
 //!
 //! All ways to fire rules (filling a buffer, describing one step) go through one loop,
-//! [`Generator::fire_rules`], with a [`Sink`] that says what to do with what happens.
+//! [`Generator::fire_rules`], with a [`Sink`] that receives the results.
 
 use hadal_model::{
     Cursor, Expander, Failure, Fault, Flow, Phase, States, Step, Stop, Stopped, Successors,
@@ -19,13 +19,13 @@ pub(super) struct Generator<'p> {
     pub(super) odometer: Odometer,
 }
 
-/// What is to happen while rules fire.
+/// Receives what happens while rules fire.
 trait Sink {
     /// Whether another successor may be delivered.
     fn has_room(&self) -> bool;
     /// A guard was true.
     fn enabled(&mut self);
-    /// How many guards were true since the expansion of this state began.
+    /// Number of guards that were true since the expansion of this state began.
     fn n_enabled(&self) -> u32;
     /// A body ran to its end; of a startstate, only what it covered counts.
     fn fired(&mut self, rule: u32, progress: bool, covered: &[u32]);
@@ -42,7 +42,7 @@ enum Fired {
     Ended,
 }
 
-/// What became of an instance that did not fail.
+/// The result of an instance that did not fault.
 enum Firing {
     Done,
     NoRoom,
@@ -109,8 +109,8 @@ impl<'p> Generator<'p> {
                         });
                     }
                     Ok(Firing::Ended) => return Ok(Fired::Ended),
-                    // Which instance comes first may be a matter of names, so one that fails must
-                    // not keep others from firing.
+                    // Which instance comes first may depend on names, so one that faults must not
+                    // keep others from firing.
                     Err(Ended::Fault(fault)) => {
                         sink.fault(fault);
                         self.machine.load_state(source);
@@ -223,8 +223,8 @@ impl<'p> Generator<'p> {
         let code = self.code;
         let mut holds = true;
         for &property in &code.assumptions {
-            // Every instance is looked at, for one that cannot be evaluated must not hide behind
-            // one that is false: which comes first may be a matter of names.
+            // Every instance is evaluated, since one that faults must not hide behind
+            // one that is false: which comes first may depend on names.
             self.for_each_instance(property, &mut |_, instance_holds| {
                 holds &= instance_holds;
                 true
@@ -237,7 +237,7 @@ impl<'p> Generator<'p> {
     }
 
     /// Evaluates the instances of a property on the state in memory until `visit`, given the
-    /// number of the instance and whether it holds, returns false. Whether it never did.
+    /// number of the instance and whether it holds, returns false. Returns whether it never did.
     fn for_each_instance(
         &mut self,
         property: u32,
@@ -347,7 +347,7 @@ impl<'p> Generator<'p> {
         Ok(Fired::All)
     }
 
-    /// Runs to the successor of that index and says what made it.
+    /// Expands up to the successor of that index and returns the step that made it.
     pub(super) fn describe_step(mut self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
         self.machine.enter();
         let mut sink = Finder {

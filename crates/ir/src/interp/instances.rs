@@ -51,7 +51,7 @@ impl Odometer {
     }
 }
 
-/// How people call a parameter's value.
+/// The display name of a parameter's value.
 pub(super) fn value_name(program: &Program, frame: &Frame, param: &Param, value: i64) -> String {
     match (&param.domain, frame.local(param.local).kind) {
         (ParamDomain::Slots { .. }, _) => format!("{{{value}}}"),

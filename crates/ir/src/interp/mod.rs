@@ -1,12 +1,12 @@
 //! The reference interpreter, which is the meaning of a program.
 //!
-//! It walks the tree and keeps to one address space: the state in front, frames of locals behind
-//! it, all packed alike, so that a reference is a bit address.
-//! Nothing here is clever; native code is, and is compared with this.
+//! It walks the tree and uses one address space: the state in front, frames of locals behind it,
+//! all packed alike, so that a reference is a bit address.
+//! It favours clarity over speed; native code is compared with it.
 //!
 //! - `machine`: evaluates expressions and runs statements.
 //! - `prepare`: offsets and orders computed once per program.
-//! - `instances`: runs through the parameters of rules.
+//! - `instances`: enumerates the parameters of rules.
 //! - `generate`: the [`Expander`] on top.
 //! - `order`: the [`OrderChecker`] on top, which tries the passes of loops in all orders.
 
@@ -44,7 +44,7 @@ pub struct Interpreter {
 pub struct Limits {
     /// Rounds of one execution of a `while` loop.
     pub loop_rounds: u64,
-    /// Calls inside one another.
+    /// Nesting depth of calls.
     pub call_depth: u32,
     /// Bytes of the thread's stack that evaluation may use. Deeper calls are a call-limit fault,
     /// never a crash.

@@ -1,14 +1,14 @@
-//! Finds out, state by state, whether loops depend on the order of their passes.
+//! Checks, state by state, whether loops depend on the order of their passes.
 //!
 //! A reduction by symmetry stores one state for all that differ only in the names of
 //! interchangeable elements. That is sound only if the names make no difference, but a loop over
 //! such elements takes them in the order of their names.
-//! Loops that an analysis cannot prove independent of that order are handed to an [`OrderChecker`],
-//! which runs what reaches them in the states of a search and, wherever it comes to one, tries its
-//! passes in all orders.
+//! An [`OrderChecker`] checks the loops that an analysis cannot prove independent of that order: it
+//! runs the code that reaches them in the states of a search and tries the passes of each loop
+//! it reaches in all orders.
 //!
 //! - `machine::order`: the check of one loop.
-//! - `plan`: what has to be run to reach the loops.
+//! - `plan`: what must run to reach the loops.
 //! - `table`: what the machine looks up at a loop.
 
 mod parts;
@@ -29,8 +29,8 @@ pub(super) use table::{LoopMemory, LoopTable};
 
 /// The loops whose independence of order is checked while they run.
 ///
-/// Bags are compared by content, so a slot that a parameter stands for must not be used again once it
-/// was freed and may have been filled. Whoever sets up checks has to rule that out.
+/// Bags are compared by content, so a slot that a parameter stands for must not be used again once
+/// it was freed and may have been filled. The caller must rule that out.
 #[derive(Clone, Debug, Default)]
 pub struct OrderChecks {
     /// At most one for each item and variable; further ones count for nothing but their private

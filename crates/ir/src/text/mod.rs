@@ -1,7 +1,7 @@
 //! The text form: S-expressions that print and parse without loss.
 //!
 //! Expressions are lines of one table, by number, exactly as the program holds them, so that ids
-//! and sites survive; comments beside statements and guards say the same in infix form.
+//! and sites survive; comments beside statements and guards show the same in infix form.
 //! The grammar is in `docs/ir.md`.
 
 mod infix;

@@ -262,7 +262,7 @@ impl FrameCheck<'_> {
                 self.operand(*from, Sort::Int, locals);
                 self.operand(*to, Sort::Int, locals);
                 match by {
-                    By::Constant(0) => self.error(VerifyErrorKind::Type, "a span goes on by 0"),
+                    By::Constant(0) => self.error(VerifyErrorKind::Type, "a span has a step of 0"),
                     By::Constant(_) | By::Toward => {}
                     By::Step(step) => {
                         self.operand(*step, Sort::Int, locals);

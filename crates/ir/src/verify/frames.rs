@@ -269,7 +269,7 @@ impl<'a> FrameCheck<'a> {
     /// Checks a span parameter and returns the number of its values.
     fn span_param(&mut self, var: LocalId, from: i64, to: i64, by: i64) -> u64 {
         if by == 0 {
-            self.error(VerifyErrorKind::Type, "a span goes on by 0");
+            self.error(VerifyErrorKind::Type, "a span has a step of 0");
             return 1;
         }
         let distance = (i128::from(to) - i128::from(from)) * i128::from(by.signum());

@@ -2,23 +2,22 @@
 //!
 //! Generators rely on all of it and check nothing again: ids that exist, expressions of the right
 //! sort, places whose path fits their type, references that are bound and not written through when
-//! constant, guards and properties that leave the state alone.
-//! Errors are data; a program with one is a defect of whoever built it, never of the model's
-//! author.
+//! constant, guards and properties that do not write the state.
+//! Errors are data; an error is a defect of the front-end, never of the model.
 //!
-//! It goes in three stages, and a stage runs only if the ones before found nothing, since it
-//! relies on them:
+//! It has three stages, and a stage runs only if the ones before found no error, since it relies
+//! on them:
 //! - `structure`: every id names something that exists and comes earlier where it must, types and
 //!   maps make sense, and nothing is too wide or too deep for walks that recurse.
 //! - `frames`: each rule, startstate, property and function on its own, by sort and by place.
 //! - `purity`: what guards, properties and domains may reach through calls.
 //!
-//! Points that the tree itself leaves open are settled here:
+//! Rules that the tree itself does not imply:
 //! - The sort of an index is that of the array's index type: a truth value for arrays over
 //!   booleans, an integer for all others and for slots.
 //! - Guard and body have nothing in common but the parameters: a reference that both use is bound
 //!   in both.
-//! - Parameters that are references are never bound anew.
+//! - Parameters that are references are never bound again.
 //! - `Copy`, as a statement, argument or returned value, is for aggregates; simple values go
 //!   through expressions.
 //! - A local that holds the result of a call must keep it for as long as the place is in use, so

@@ -1,4 +1,4 @@
-//! The third stage: guards, properties and domains of parameters leave the state alone, also
+//! The third stage: guards, properties and domains of parameters do not write the state, even
 //! through the functions they call, and reach no `assume` or `cover` statement.
 
 use super::{VerifyError, VerifyErrorKind};
@@ -140,7 +140,7 @@ fn each_place(stmt: &Stmt, visit: &mut dyn FnMut(&Place)) {
     }
 }
 
-/// By function, whether a call may come to an `assume` or `cover` statement.
+/// By function, whether a call may reach an `assume` or `cover` statement.
 fn functions_with_assumptions(program: &Program) -> Vec<bool> {
     let mut found: Vec<bool> = Vec::with_capacity(program.functions.len());
     for function in &program.functions {

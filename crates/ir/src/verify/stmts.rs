@@ -200,7 +200,7 @@ impl FrameCheck<'_> {
             LocalKind::ConstRef(_) => {}
         }
         if self.params.contains(&local) {
-            let message = format!("the parameter {local} is bound anew");
+            let message = format!("the parameter {local} is bound again");
             self.error(VerifyErrorKind::Unbound, message);
         }
         if !self.same_layout(kind.ty(), found.ty) {

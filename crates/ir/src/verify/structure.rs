@@ -1,4 +1,4 @@
-//! The first stage: ids, types, maps and limits. Nothing may be taken for granted here.
+//! The first stage: ids, types, maps and limits. Nothing is assumed about the program here.
 
 use super::{
     MAX_EXPR_DEPTH, MAX_STMT_DEPTH, MAX_TYPE_DEPTH, MAX_TYPE_PARTS, VerifyError, VerifyErrorKind,

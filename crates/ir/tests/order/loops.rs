@@ -1,4 +1,4 @@
-//! One kind of loop each: what is independent, what is not, and how that is said.
+//! One kind of loop each: what is independent, what is not, and how that is reported.
 
 use expect_test::{Expect, expect};
 

@@ -55,13 +55,13 @@ pub(super) struct Machine<'p> {
     stop: &'p Stop,
     memory: Vec<u8>,
     current: Activation<'p>,
-    /// What the last `return` handed back, if that was a simple value.
+    /// The value of the last `return`, if it was simple.
     returned: i64,
-    /// Loop rounds since the stop flag was last looked at.
+    /// Loop rounds since the stop flag was last polled.
     rounds: u32,
     /// Address of a variable at the bottom of the stack, to know how deep we are.
     stack_bottom: usize,
-    /// What `put` prints, where someone listens.
+    /// Output of `put`, where it is kept.
     pub(super) output: Option<String>,
     /// Cover points hit since the list was last emptied.
     pub(super) covered: Vec<u32>,
@@ -119,12 +119,12 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Notes where the stack is now; to be called on entry from outside.
+    /// Records the position of the stack; called on entry from outside.
     pub(super) fn enter(&mut self) {
         self.stack_bottom = stack_address();
     }
 
-    /// Forgets what earlier firings printed and covered.
+    /// Clears the output and covers of earlier firings.
     pub(super) fn forget_effects(&mut self) {
         self.covered.clear();
         if let Some(output) = &mut self.output {
@@ -220,7 +220,7 @@ impl<'p> Machine<'p> {
         })))
     }
 
-    /// Counts a round of a loop and, now and then, looks whether to stop.
+    /// Counts a round of a loop and polls the stop flag now and then.
     fn poll(&mut self) -> Result<(), Halt> {
         self.rounds += 1;
         if self.rounds >= 4096 {

@@ -36,7 +36,7 @@ pub(in crate::interp) struct OrderState {
     n_passes: u64,
     /// Loops over slots of multisets that are running.
     n_slot_loops: u32,
-    /// Buffers of outcomes that are done with.
+    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
 
@@ -78,7 +78,7 @@ enum Body<'p> {
     Condition(Quantifier, ExprId),
 }
 
-/// Where the machine was when it came to a loop.
+/// The position of the machine when it reached a loop.
 #[derive(Clone, Copy)]
 struct Entry<'p> {
     current: Activation<'p>,
@@ -88,7 +88,7 @@ struct Entry<'p> {
     number: u32,
 }
 
-/// What some passes, one after the other, lead to.
+/// The result of a sequence of passes.
 #[derive(Clone, Debug, Default)]
 struct Outcome {
     end: End,
@@ -108,7 +108,7 @@ enum End {
     /// The next pass may run.
     #[default]
     Continues,
-    /// With the value that a function hands back, if that is a simple one.
+    /// With the value that the function returns, if it is simple.
     Returns(Option<i64>),
     /// The quantifier is decided.
     Decides,
@@ -303,7 +303,7 @@ impl<'p> Machine<'p> {
         if has_effects {
             return self.check_sets(check, singles, all_values);
         }
-        // Every pass does what it does from the start, whichever passes came before. Only the
+        // The effect of a pass does not depend on the passes before it. Only the
         // cover points of passes before the one that ends the loop can make a difference.
         if let (Some(covering), Some(ending)) = (&covering, &check.ending)
             && matches!(ending.end, End::Returns(_) | End::Decides)
@@ -433,8 +433,8 @@ impl<'p> Machine<'p> {
         Ok(outcome)
     }
 
-    /// Hands back an outcome from which the loop continues. One that ends the loop must be like
-    /// all others that do.
+    /// Returns an outcome from which the loop continues. One that ends the loop must equal all
+    /// others that do.
     fn unless_ending(
         &mut self,
         check: &mut Check<'p>,
@@ -455,7 +455,7 @@ impl<'p> Machine<'p> {
         Ok(None)
     }
 
-    /// What the running function hands back, if that is a simple value.
+    /// The value that the running function returns, if it is simple.
     fn returned_value(&self) -> Option<i64> {
         let program = &self.code.program;
         let result = program.function(self.current.function?).result?;
@@ -471,9 +471,9 @@ impl<'p> Machine<'p> {
         copy
     }
 
-    /// Goes back to where a loop began, with the memory that some of its passes left. What `put`
-    /// prints is not kept where loops are checked, and rounds go on being counted: the stop flag
-    /// must be looked at however short the passes are.
+    /// Restores the beginning of a loop, with the memory that some of its passes left. Output of
+    /// `put` is not kept while loops are checked, and rounds continue to be counted: the stop flag
+    /// must be polled however short the passes are.
     fn restore(&mut self, entry: &Entry<'p>, memory: &[u8]) {
         self.current = entry.current;
         self.covered.truncate(entry.n_covered);
@@ -498,8 +498,8 @@ struct Check<'p> {
 }
 
 impl End {
-    /// How a pass ended that did not come to its end. A dependence found inside it is not an
-    /// outcome but a result.
+    /// How a pass ended that did not complete. A dependence found inside it is not an outcome but
+    /// a result.
     fn of_halt(halt: Halt) -> Result<Self, Halt> {
         match halt {
             Halt::Fault(fault) if fault.kind != FaultKind::OrderDependence => {

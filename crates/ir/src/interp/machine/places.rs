@@ -166,7 +166,7 @@ impl<'p> Machine<'p> {
         name
     }
 
-    /// Evaluates an index once more, for a message. A fault on the way leaves no mess.
+    /// Re-evaluates an index, for a message. A fault during this has no effect.
     fn eval_again(&mut self, index: ExprId) -> Option<i64> {
         let before = self.current;
         let value = self.eval(index).ok();

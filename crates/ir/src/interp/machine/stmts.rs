@@ -87,7 +87,7 @@ impl<'p> Machine<'p> {
                 bits::set(&mut self.memory, at, 64, to as u64);
             }
             StmtKind::Call { function, args } => {
-                // An aggregate result that nobody wants goes to room set aside above this frame.
+                // An unused aggregate result goes to room reserved above this frame.
                 let before = self.current;
                 let result_bit = before.top * 8;
                 if let Some(ty) = code.program.function(*function).result {

@@ -1,4 +1,4 @@
-//! What an item is made of, whichever kind it is.
+//! The parts of an item of any kind.
 
 use super::Item;
 use crate::program::{Frame, Guard, Param, ParamDomain, Program};

@@ -1,6 +1,6 @@
 //! Which locals find slots of multisets.
 //!
-//! Slots have no meaning of their own: equal bags are equal, whichever slot an element lies in.
+//! Slots have no meaning of their own: equal bags are equal, whatever the slots of their elements.
 //! But while a loop runs over the slots of a multiset, it matters which element lies in which.
 
 use rustc_hash::FxHashSet;

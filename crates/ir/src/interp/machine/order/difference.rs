@@ -1,7 +1,7 @@
 //! Whether two orders of the same passes, or two ways in which a loop ended, are the same, and how
-//! to say what differs.
+//! to describe the difference.
 //!
-//! Bags are compared as bags, whichever slots their elements lie in, except for slots that
+//! Bags are compared as bags, whatever the slots of their elements, except for slots that
 //! something still refers to by number.
 
 use hadal_model::{FaultKind, PAD_BYTES};
@@ -62,7 +62,7 @@ impl<'p> Machine<'p> {
         same
     }
 
-    /// The fault that says how two outcomes differ.
+    /// The fault that describes how two outcomes differ.
     pub(super) fn dependence<T>(
         &mut self,
         check: &Check<'p>,
@@ -75,7 +75,7 @@ impl<'p> Machine<'p> {
         self.fault(FaultKind::OrderDependence, message, check.passes.site)
     }
 
-    /// Whether it matters which slot an element lies in: a loop over slots goes on.
+    /// Whether the slot of an element matters: a loop over slots is still running.
     fn slots_count(&self, check: &Check<'p>, is_over: bool) -> bool {
         let own = u32::from(is_over && check.passes.is_over_slots);
         let running = self.order.as_ref().map_or(0, |order| order.n_slot_loops);
@@ -299,7 +299,7 @@ impl<'p> Machine<'p> {
         None
     }
 
-    /// The first leaf below a place that differs. Elements of bags are told from free slots.
+    /// The first leaf below a place that differs; an element of a bag differs from a free slot.
     fn leaf_of(
         &self,
         name: &str,
