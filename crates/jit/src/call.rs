@@ -1,12 +1,12 @@
-//! Where the safe world meets native code: the context native code works on, the helpers it calls
-//! back, and the calls themselves. All unsafe code of the crate is in this file.
+//! The boundary between safe and native code: the context native code works on, the helpers it
+//! calls back, and the calls themselves. All unsafe code of the crate is in this file.
 //!
 //! What keeps it sound: a [`Session`] is made from exclusive borrows of everything that native
 //! code writes to and shared borrows of what it reads, with lengths checked once.
 //! Native code is generated so that every address lies in one of these: fields at constant offsets
 //! lie inside the state or frame by construction, and an index that is not a constant or a loop
-//! variable is compared with its bounds before use, even where the model's types promise that it
-//! fits, so that not even a malformed state leads astray.
+//! variable is compared with its bounds before use, even where the model's types guarantee that it
+//! fits, so that even a malformed state is memory-safe.
 //! Reads and writes of fields touch whole words and may reach up to [`PAD_BYTES`] beyond.
 
 use std::marker::PhantomData;
@@ -24,15 +24,15 @@ use crate::unit::Bag;
 pub(crate) enum Status {
     /// All instances are done; for a property: it is true.
     Done,
-    /// There is no room for the successor of the instance noted.
+    /// There is no room for the successor of the recorded instance.
     NoRoom,
-    /// The interpreter must say what is wrong with the instance noted.
+    /// The recorded instance faults; the interpreter must report how.
     Fault,
     /// The stop flag was raised.
     Stopped,
     /// The property is false, or an assumption of a body was.
     False,
-    /// The memory for locals is too small for the calls of the instance noted.
+    /// The memory for locals is too small for the calls of the recorded instance.
     NoFrames,
 }
 
@@ -51,7 +51,7 @@ impl Status {
             Self::STOPPED => Status::Stopped,
             Self::FALSE => Status::False,
             Self::NO_FRAMES => Status::NoFrames,
-            // Whatever else came back, the interpreter knows better.
+            // Any other value is left to the interpreter.
             _ => Status::Fault,
         }
     }
@@ -70,18 +70,18 @@ struct Context {
     indices: *mut u32,
     rules: *mut u32,
     fired_by_rule: *mut u64,
-    /// Hits of cover points, and those of the firing at hand.
+    /// Hits of cover points, and those of the current firing.
     cover_hits: *mut u64,
     cover_pending: *mut u64,
-    /// Facts about the source at hand.
+    /// Facts about the current source.
     source: u32,
     written: u32,
     fired: u32,
     enabled: u32,
     progress: u64,
-    /// Where an interrupted call is to go on.
+    /// Where an interrupted call continues.
     instance: u64,
-    /// Rounds until the stop flag is looked at again.
+    /// Rounds until the stop flag is polled again.
     fuel: i64,
     stop: *const AtomicBool,
     /// Memory for locals.
@@ -89,7 +89,7 @@ struct Context {
     frames_end: *mut u8,
     /// The stack must not grow below this address.
     stack_limit: u64,
-    /// Goal bits of the state at hand.
+    /// Goal bits of the current state.
     goals: *mut u64,
     runtime: *const Runtime<'static>,
 }
@@ -128,7 +128,7 @@ pub(crate) mod field {
     }
 }
 
-/// Rounds of loops between two looks at the stop flag.
+/// Rounds of loops between two polls of the stop flag.
 pub(crate) const FUEL: i64 = 4096;
 
 /// What helpers need to know about the program.
@@ -157,7 +157,7 @@ impl Scratch {
         }
     }
 
-    /// Makes room for deeper calls. What was there is of no use: the instance is run again.
+    /// Makes room for deeper calls. The old content is dropped: the instance is run again.
     pub(crate) fn grow(&mut self) {
         let n_bytes = self.frames.len() * 2;
         // The old ones go first, so that both are never held at once.
@@ -273,7 +273,7 @@ impl<'a> Session<'a> {
         self.context.progress = u64::from(counts.progress);
     }
 
-    /// The facts about the source at hand.
+    /// The facts about the current source.
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             written: self.context.written,
@@ -283,7 +283,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Number of guards that were true at the source at hand.
+    /// Number of guards that were true at the current source.
     pub(crate) fn n_enabled(&self) -> u32 {
         self.context.enabled
     }
@@ -406,7 +406,7 @@ pub(crate) enum Helper {
     Multiply,
     /// (bit address, number of slots) → the first free one, or -1.
     FirstFree,
-    /// () forgets pending hits of cover points.
+    /// () drops pending hits of cover points.
     ForgetCovers,
     /// () counts pending hits of cover points.
     CountCovers,
@@ -547,7 +547,7 @@ unsafe extern "C" fn zero_bits(at: u64, n_bits: u64) {
     }
 }
 
-/// Brings some of the multisets of a state into their normal form.
+/// Normalises some of the multisets of a state.
 ///
 /// # Safety
 /// `context` must be that of the session and `state` a successor in the making.
@@ -569,7 +569,7 @@ unsafe extern "C" fn normalise(context: *mut Context, state: *mut u8, first: u64
     }
 }
 
-/// Slots of a multiset that is brought into its normal form without calls and recursion.
+/// Slots of a multiset that is normalised without calls and recursion.
 const SMALL_BAG: usize = 56;
 
 /// Present elements first, in the order of their bits; free slots zero.

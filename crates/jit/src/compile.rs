@@ -1,7 +1,7 @@
 //! From a program to executable memory.
 //!
-//! Functions are compiled by as many threads as there are processors, each one by itself, and
-//! linked by one. All that the compiler needed is gone before the first state is expanded.
+//! Functions are compiled by as many threads as there are processors, each one on its own, and
+//! linked by one. The compiler's memory is freed before the first state is expanded.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ pub enum Error {
     /// Cranelift has no code generator for this machine.
     #[error("there is no native code for this machine: {0}")]
     Machine(String),
-    /// The compiler refused a function. That is a mistake of ours.
+    /// Cranelift rejected a function: an internal error.
     #[error("native code could not be made: {0}")]
     Compile(String),
 }
@@ -181,8 +181,8 @@ impl Native {
         })
     }
 
-    /// How many states were left to the interpreter so far: one for each fault, which it has to put
-    /// into words, and none besides.
+    /// Number of states left to the interpreter so far: those with a fault, which it describes, and
+    /// no others.
     pub fn n_interpreted(&self) -> u64 {
         self.n_interpreted.load(Ordering::Relaxed)
     }

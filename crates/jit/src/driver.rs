@@ -1,7 +1,7 @@
 //! Successors by native code: the [`Expander`] over compiled rules.
 //!
-//! Where native code finds a fault, the interpreter goes on from the same rule and instance to the
-//! end of the state, with the same buffer. So faults are told in the same words. Nothing else is
+//! Where native code finds a fault, the interpreter continues from the same rule and instance to
+//! the end of the state, with the same buffer, so faults have the same messages. Nothing else is
 //! left to it: where locals need more memory than there is, they get it, and native code runs the
 //! instance again.
 
@@ -23,7 +23,7 @@ pub(crate) struct Generator<'a> {
     interpreter: Box<dyn Expander + 'a>,
     /// A state of no meaning, for startstates.
     nothing: Vec<u8>,
-    /// The rules to be called at the state at hand, a bit each.
+    /// The rules to call at the current state, a bit each.
     worth: Vec<u64>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// What became of the rules of one state.
+/// The result of the rules of one state.
 enum Fired {
     All,
     NoRoom { rule: u32, instance: u64 },
@@ -140,7 +140,7 @@ impl Generator<'_> {
         for source in from.state..block.len() as u32 {
             let entry = &mut sources[source as usize];
             session.set_source(source, counts_of(entry));
-            // An expansion that goes on does so at the very rule where it was left.
+            // A continued expansion starts at the rule where it was interrupted.
             if (from.rule, from.instance) == (0, 0) {
                 let state = &block.bytes()[source as usize * block.state_len()..];
                 selectors.select(state, &mut worth);

@@ -2,11 +2,11 @@
 //!
 //! [`Native`] is a [`Model`](hadal_model::Model) like the interpreter and must agree with it on
 //! every state: the same successors in the same order, the same counts, the same faults.
-//! It owns an interpreter of the same program, and asks it for everything that is said to people:
+//! It owns an interpreter of the same program, and asks it for everything that people read:
 //! names of states and steps, and what exactly went wrong where native code found that something
 //! did.
 //!
-//! - [`analysis`]: what is found out before lowering.
+//! - [`analysis`]: analyses before lowering.
 //! - [`lower`]: from the tree to Cranelift's code, one function per rule.
 //! - [`compile`]: all functions, in parallel, to executable memory.
 //! - [`selectors`]: which rules need not be called at a state.

@@ -1,9 +1,9 @@
-//! Which rules are worth a call at a state: fields that many guards test are looked at once.
+//! Which rules are worth a call at a state: fields that many guards test are tested once.
 //!
 //! A protocol has a rule for each value of a program counter or of a message's kind, and at a state
 //! few of them can be enabled. A *selector* is a field, or the same field of several elements, and
 //! for each of its values the rules that it does not rule out ([`test`](crate::analysis::test)).
-//! Together they leave the rules that native code is to be asked for, in their order.
+//! Together they leave the rules whose native code is called, in their order.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(crate) struct Selectors {
 struct Selector {
     fields: Vec<Field>,
     mask: u32,
-    /// Rules that do not look at these fields.
+    /// Rules that do not read these fields.
     others: Vec<u64>,
     /// By what is stored in a field, the rules that this value does not rule out.
     rules: Vec<u64>,
@@ -35,24 +35,24 @@ struct Field {
     down: u32,
 }
 
-/// A call of a rule in vain costs about as much as looking at so many fields.
+/// Calling a rule that is not enabled costs about as much as testing this number of fields.
 const FIELDS_FOR_A_CALL: f64 = 4.0;
 /// More than enough; the search for the next one takes time in proportion to the program.
 const MAX_SELECTORS: usize = 64;
 
-/// The tests of several rules that look at the same fields.
+/// The tests of several rules that read the same fields.
 #[derive(Debug)]
 struct Group {
     first_bits: Vec<usize>,
     n_bits: u32,
-    /// Rules, each with its test and how probably it is ruled out, were all values equally
-    /// frequent.
+    /// Rules, each with its test and the probability that it is ruled out, if all values were
+    /// equally frequent.
     rules: Vec<(usize, Vec<bool>, f64)>,
 }
 
 impl Group {
-    /// Fields that need not be looked at thanks to this group, where `left` tells how probably a
-    /// rule has not been ruled out yet.
+    /// Number of field tests that this group saves, where `left` is the probability that a rule
+    /// has not been ruled out yet.
     fn gain(&self, left: &[f64]) -> f64 {
         let rules = self.rules.iter();
         let spared: f64 = rules.map(|(rule, _, out)| left[*rule] * out).sum();
@@ -185,7 +185,7 @@ impl Selector {
         })
     }
 
-    /// Takes the rules away that none of the fields leaves.
+    /// Removes the rules that all of the fields rule out.
     fn restrict(&self, state: &[u8], worth: &mut [u64]) {
         for (word, worth) in worth.iter_mut().enumerate() {
             let mut left = self.others[word];

@@ -94,7 +94,7 @@ fn rulesets_and_parts_of_guards_at_their_own_levels() {
 
 #[test]
 fn a_fault_to_the_left_is_not_hidden_by_a_false_conjunct_further_out() {
-    // `b[j]` is undefined for some j; `a[i] = 1` alone would say no for all of them.
+    // `b[j]` is undefined for some j; `a[i] = 1` alone is false for all of them.
     check(
         "var a: array [1..2] of 0..1; b: array [1..3] of boolean;
          startstate for i: 1..2 do a[i] := 0; end; b[1] := false; b[2] := true; end;

@@ -1,8 +1,8 @@
-//! Random models with guards that test few fields: native code, which leaves out rules that such
-//! fields rule out, and interpreter agree on every state.
+//! Random models with guards that test few fields: native code, which skips rules that such fields
+//! rule out, and interpreter agree on every state.
 //!
 //! `HADAL_RANDOM_PROGRAMS` sets how many models are tried, `HADAL_RANDOM_SEED` where to begin.
-//! That something is ruled out in them is seen where selectors are tested by themselves.
+//! The unit tests of selectors check that something is ruled out in them.
 
 mod common;
 
@@ -27,8 +27,8 @@ fn run(n_models: u64, max_states: usize) {
         let source = Source::new("random.m", text.clone()).expect("a short text");
         let compiled = hadal_murphi::compile(&source, &hadal_murphi::Options::default());
         let program = compiled.program.unwrap_or_else(|| {
-            let told = Renderer::plain().render_all(&source, &compiled.diagnostics);
-            panic!("seed {seed}: not a legal model: {told}\n{text}")
+            let messages = Renderer::plain().render_all(&source, &compiled.diagnostics);
+            panic!("seed {seed}: not a legal model: {messages}\n{text}")
         });
         let capacity = [1, 2, 3, 64, 4096][seed as usize % 5];
         let block_len = [1, 7, 64][seed as usize % 3];

@@ -1,8 +1,8 @@
 //! What a renaming does to a state, straight from the program's types.
 //!
 //! This is the definition that everything faster must agree with: values of a scalarset are
-//! renamed wherever they stand, unions through their parts; elements of arrays indexed by a
-//! scalarset change places; undefined stays; and bags are brought back into their normal form.
+//! renamed wherever they occur, unions through their parts; elements of arrays indexed by a
+//! scalarset change places; undefined stays; and bags are normalised again.
 
 use hadal_ir::layout::Layout;
 use hadal_ir::{Program, Simple, SimpleKind, Type, TypeId, Types, UnionPart, VarId, bits};

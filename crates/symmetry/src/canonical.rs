@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::search::Searcher;
 use crate::sorting::{SortMemory, Sorted, Sorting};
 
-/// For those who do not want to stop.
+/// A flag that is never raised.
 static NEVER: Stop = Stop::new();
 
 /// Finds the representative of a state's orbit, for the states of one program.
@@ -19,7 +19,7 @@ static NEVER: Stop = Stop::new();
 pub struct Canonicaliser {
     action: Action,
     plan: Plan,
-    /// Where a sort will do.
+    /// The fast path, where the layout allows it.
     sorting: Option<Sorting>,
 }
 
@@ -45,7 +45,7 @@ impl Scratch {
         self.worst = self.worst.max(n);
     }
 
-    /// Forgets and returns the most candidates that a state needed.
+    /// Takes the most candidates that a state needed.
     pub fn take_worst(&mut self) -> u64 {
         std::mem::take(&mut self.worst)
     }
@@ -110,12 +110,12 @@ impl Canonicaliser {
         self.find(stop, state, scratch);
     }
 
-    /// Replaces states by the representatives of their orbits. They are padded as a block is, and
-    /// `sources_of` says of which state of `block` each is a successor. Once `stop` is raised,
-    /// what is left may stay as it is.
+    /// Replaces states by the representatives of their orbits. They are padded like a block, and
+    /// each is a successor of the state of `block` at its position in `sources_of`. Once `stop` is
+    /// raised, the rest may stay unchanged.
     ///
-    /// The states of `block` must be representatives, and successors of one state should come one
-    /// after the other: what a step leaves as it was need not be looked at again.
+    /// The states of `block` must be representatives, and successors of one state should be
+    /// adjacent: parts that a step does not change are not examined again.
     pub fn canonicalise_successors(
         &self,
         stop: &Stop,
@@ -161,7 +161,7 @@ impl Canonicaliser {
     }
 
     /// Does what [`canonicalise`](Self::canonicalise) does for a state that has been copied.
-    /// How it was done.
+    /// Returns the path that was taken.
     fn find(&self, stop: &Stop, state: &mut [u8], scratch: &mut Scratch) -> Option<Sorted> {
         let Scratch {
             searcher,
@@ -188,8 +188,8 @@ impl Canonicaliser {
     /// Does what [`canonicalise`](Self::canonicalise) does and returns the renaming that turns the
     /// state into its representative.
     ///
-    /// Several renamings may do that; all of them are equally good to follow elements by, for they
-    /// differ by a renaming that leaves the representative as it is.
+    /// Several renamings may do that; any of them can be used to follow elements, since they
+    /// differ by an automorphism of the representative.
     /// Elements that do not occur in the state are renamed to some that do not occur in the
     /// representative.
     pub fn canonicalise_with_renaming(
@@ -201,9 +201,8 @@ impl Canonicaliser {
         self.canonicalise_with_renaming_of(&all, &NEVER, state, scratch)
     }
 
-    /// The same with a renaming that tells only what becomes of the scalarsets that are wanted: a
-    /// permutation is written out up to the largest element that occurs, and scalarsets of values
-    /// may be huge.
+    /// The same with a renaming of the requested scalarsets only: a permutation is written out up
+    /// to the largest element that occurs, and scalarsets of values may be huge.
     pub(crate) fn canonicalise_with_renaming_of(
         &self,
         is_wanted: &[bool],

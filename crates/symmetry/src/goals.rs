@@ -1,12 +1,12 @@
 //! What a renaming does to the goals of a program.
 //!
 //! The instances of a property with scalarset parameters are renamed like anything else: after the
-//! exchange of `p` and `q`, what was said of `p` is said of `q`.
+//! exchange of `p` and `q`, the instance of `p` is that of `q`.
 //!
 //! Where the startstates are closed under renamings (which is checked where it matters), so are
-//! the reachable states, so instances that a renaming turns into each
-//! other are covered together; but a search sees only one state of each orbit, and may so see
-//! only one of the instances reached. Hence a representative that reaches one covers them all.
+//! the reachable states, so instances that a renaming turns into each other are covered together;
+//! but a search visits only one state of each orbit, and may thus see only one of the instances
+//! reached. Hence a representative that reaches one covers them all.
 //! Instances fall into orbits by which of their parameters are equal: `(p, p)` is never renamed to
 //! `(p, q)`.
 
@@ -24,7 +24,7 @@ pub(crate) struct GoalAction {
     n_goals: u32,
     /// The properties with parameters that a renaming can change.
     moved: Vec<GoalProperty>,
-    /// Whether a liveness property is among them: the images of others are asked by no one.
+    /// Whether a liveness property is among them: images of others are not used.
     moves_liveness: bool,
     /// By scalarset, whether its elements are parameters of goals.
     scalarsets: Vec<bool>,
@@ -72,7 +72,7 @@ impl GoalAction {
         }
     }
 
-    /// Whether goals are said of single elements. They can be judged by representatives only if
+    /// Whether some goals concern single elements. Representatives decide these only if
     /// the startstates, and so the reachable states, are closed under renamings.
     pub(crate) fn needs_symmetric_starts(&self) -> bool {
         !self.moved.is_empty()
@@ -88,7 +88,7 @@ impl GoalAction {
         &self.scalarsets
     }
 
-    /// Appends the image of each goal. Whether one of them moves.
+    /// Appends the image of each goal. Returns whether one of them moves.
     pub(crate) fn append_images(
         &self,
         action: &Action,
@@ -138,7 +138,7 @@ impl GoalAction {
     }
 }
 
-/// What an instance says about a parameter that no renaming changes.
+/// What no renaming changes about a parameter of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Pattern {
     /// A value that stays.

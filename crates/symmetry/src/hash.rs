@@ -1,7 +1,7 @@
 //! The mixing function behind colours and signatures.
 //!
 //! Colours are hashes of facts that no renaming changes. Two elements with different facts and the
-//! same hash only look alike for longer than they need; no representative depends on luck.
+//! same hash are merely distinguished later; no representative depends on luck.
 
 /// Mixes two words into one.
 pub(crate) fn mix(a: u64, b: u64) -> u64 {

@@ -1,11 +1,11 @@
 //! One state seen as a coloured hypergraph over the elements of the scalarsets.
 //!
-//! Each cell of the state says something about the elements it stands below and the element it
-//! holds: an *edge* through their vertices, labelled with the cell's kind and its plain bits.
-//! What concerns a single vertex is summed into that vertex's signature at once; edges through
+//! Each cell of the state relates the elements it stands below and the element it holds: an *edge*
+//! through their vertices, labelled with the cell's kind and its plain bits.
+//! An edge through a single vertex is summed into that vertex's signature at once; edges through
 //! several vertices are kept for refinement.
 //! An element of a bag has no name of its own. It is a *slot*: the edges inside it belong
-//! together, whichever slot of the bag it is.
+//! together, whatever its slot in the bag.
 
 use hadal_ir::bits;
 
@@ -18,7 +18,7 @@ use crate::plan::{Body, Cell, Plan};
 pub(crate) struct Instance {
     /// By vertex, what is known about it alone.
     pub(crate) signatures: Vec<u64>,
-    /// By vertex, how many things said name it, those that stand below it alone left out.
+    /// By vertex, the number of edges through it, except those that stand below it alone.
     pub(crate) n_mentions: Vec<u32>,
     /// The edges outside of bags, then those of each slot.
     pub(crate) edges: Vec<Edge>,
@@ -28,10 +28,10 @@ pub(crate) struct Instance {
     pub(crate) slots: Vec<Slot>,
 }
 
-/// Something the state says about several vertices.
+/// A cell that relates several vertices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
-    /// What it says.
+    /// Its kind and its plain bits.
     pub(crate) label: u64,
     /// The slot it stands in, or [`OUTSIDE`].
     pub(crate) slot: u32,
@@ -47,14 +47,14 @@ pub(crate) struct Slot {
     pub(crate) parent: u32,
     /// Which bag it is in, up to renaming.
     pub(crate) kind: u64,
-    /// What it says that concerns no vertex.
+    /// Its content that concerns no vertex.
     pub(crate) label: u64,
     /// The vertices its bag stands below, as a range.
     pub(crate) first: u32,
     pub(crate) end: u32,
-    /// What it says under the present colours; kept by refinement.
+    /// Its content under the current colours; maintained by refinement.
     pub(crate) content: u64,
-    /// The same with its surroundings; kept by refinement.
+    /// The same with its surroundings; maintained by refinement.
     pub(crate) context: u64,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Slot {
 pub(crate) const OUTSIDE: u32 = u32::MAX;
 
 impl Instance {
-    /// Starts on a new state with what stands below one element and names none.
+    /// Reads a new state, up to the cells below one element that name none.
     pub(crate) fn read_plain(&mut self, plan: &Plan, state: &[u8]) {
         self.signatures.clear();
         self.signatures.extend((0..plan.n_vertices).map(|vertex| {
@@ -73,8 +73,8 @@ impl Instance {
         }));
     }
 
-    /// Starts on a new state with what stands below one element at most. That alone tells most
-    /// elements apart.
+    /// Reads a new state, up to the cells below at most one element. These alone distinguish most
+    /// elements.
     pub(crate) fn read_near(&mut self, plan: &Plan, state: &[u8], names: &mut Names) {
         self.signatures.clear();
         self.signatures.resize(plan.n_vertices, 0);
@@ -115,7 +115,7 @@ impl Instance {
     ) {
         for cell in cells {
             let mut rest = bits::get(state, at + cell.first_bit as usize, cell.n_bits);
-            // What is undefined throughout says nothing, which is as good as anything else.
+            // A wholly undefined cell adds no edge: its absence distinguishes it as well.
             if rest == 0 {
                 continue;
             }
@@ -187,7 +187,7 @@ impl Instance {
         }
     }
 
-    /// Adds what a cell says about the vertices it stands below and the one it holds.
+    /// Adds the edge of a cell: the vertices it stands below and the one it holds.
     fn add_edge(
         &mut self,
         plan: &Plan,

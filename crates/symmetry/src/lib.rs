@@ -33,14 +33,15 @@
 //!
 //! - [`permutation`](Permutation): a renaming of all scalarsets at once.
 //! - `action`: what a renaming does to a state, straight from the types.
-//! - `plan`: the same facts laid out flat once per program, for the millions of states to come.
+//! - `plan`: the same facts as flat tables, built once per program.
 //! - `names`, `relabel`: which elements occur in a state, and writing it out under other names.
 //! - `instance`: one state seen as a coloured hypergraph over the scalarsets' elements.
-//! - `hash`, `refine`, `search`: telling elements apart, and trying what is left.
-//! - `sorting`, `rotation`, `ties`: the short way for states that relate elements by pointers at most.
-//! - `canonical`: the public face of the above.
+//! - `hash`, `refine`, `search`: colour refinement, and a search over what it leaves open.
+//! - `sorting`, `rotation`, `ties`: the fast path for states that relate elements by pointers at
+//!   most.
+//! - `canonical`: the public interface of the above.
 //! - `goals`: what a renaming does to goals that have elements for parameters.
-//! - [`order`]: whether the order of elements makes a difference anywhere.
+//! - [`order`]: the proof that no result depends on the order of elements.
 //! - `sample`, `wrapper`: the model wrapper and its check that a model is as symmetric as declared.
 
 mod action;

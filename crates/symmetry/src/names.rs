@@ -1,9 +1,9 @@
 //! Which vertex stands for which element, in one state.
 //!
 //! For a scalarset that serves as an index they are numbered alike.
-//! For others, vertices are given out in the order in which elements are met, so that elements
-//! that do not occur cost nothing. Which element gets which vertex is then an accident of the
-//! state at hand; the canonical form forgets it.
+//! For others, vertices are assigned in the order in which elements occur, so that elements that do
+//! not occur cost nothing. The assignment then depends on the state's names; the canonical form
+//! does not.
 
 use crate::plan::{Domain, Plan, Segment};
 
@@ -19,7 +19,7 @@ pub(crate) struct Names {
 
 #[derive(Clone, Debug, Default)]
 struct Met {
-    /// The elements met, in order.
+    /// The elements that occurred, in order.
     elements: Vec<u32>,
     /// By element, its position in `elements` plus one, or 0.
     table: Vec<u32>,
@@ -40,7 +40,7 @@ impl Names {
         }
     }
 
-    /// Forgets all elements.
+    /// Clears all elements.
     pub(crate) fn clear(&mut self) {
         for met in &mut self.domains {
             if !met.table.is_empty() {
@@ -52,7 +52,7 @@ impl Names {
         }
     }
 
-    /// The vertex of an element, a fresh one where it is met for the first time.
+    /// The vertex of an element, a fresh one at its first occurrence.
     #[inline]
     pub(crate) fn vertex(&mut self, segment: &Segment, element: u32) -> u32 {
         match segment.is_index {
@@ -69,7 +69,7 @@ impl Names {
         }
     }
 
-    /// How many vertices of a domain are in use.
+    /// Number of vertices of a domain in use.
     pub(crate) fn n_used(&self, plan: &Plan, domain: usize) -> u32 {
         match &plan.domains[domain] {
             Domain {
@@ -83,7 +83,7 @@ impl Names {
 }
 
 impl Met {
-    /// The position of an element among those met, of which it is one from now on.
+    /// The position of an element among those that occurred; adds it if it is new.
     fn position(&mut self, element: u32) -> u32 {
         let known = match self.table.get(element as usize) {
             Some(0) => None,

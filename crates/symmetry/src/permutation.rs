@@ -7,7 +7,7 @@ use hadal_ir::{ScalarsetId, Types};
 /// A renaming of the elements of every scalarset at once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Permutation {
-    /// By scalarset, what each element becomes.
+    /// By scalarset, the image of each element.
     images: Vec<Vec<u32>>,
 }
 
@@ -36,7 +36,7 @@ impl Permutation {
         }
     }
 
-    /// What an element becomes.
+    /// The image of an element.
     pub fn image(&self, scalarset: ScalarsetId, element: u32) -> u32 {
         let list = self.images.get(scalarset.index());
         let image = list.and_then(|list| list.get(element as usize));
@@ -63,12 +63,12 @@ impl Permutation {
         self.images.iter().all(fixed)
     }
 
-    /// What each element becomes, by scalarset.
+    /// The image of each element, by scalarset.
     pub fn images(&self) -> &[Vec<u32>] {
         &self.images
     }
 
-    /// What the renaming does, in words: `exchanging Proc_1 and Proc_2`.
+    /// The renaming as text: `exchanging Proc_1 and Proc_2`.
     pub fn describe(&self, types: &Types) -> String {
         let mut parts = Vec::new();
         for (scalarset, list) in types.scalarsets.iter().zip(&self.images) {
@@ -82,7 +82,7 @@ impl Permutation {
                     next = list[next as usize];
                 }
                 match cycle[..] {
-                    // Met before as part of its cycle, or fixed.
+                    // Already part of a cycle, or fixed.
                     [] | [_] => {}
                     [a, b] => parts.push(format!("exchanging {} and {}", name(a), name(b))),
                     _ => {

@@ -1,19 +1,19 @@
-//! Where a program's states hold anything that a renaming moves, laid out flat.
+//! Where a program's states hold anything that a renaming moves, as flat tables.
 //!
 //! The types are walked once per program.
-//! What comes out are lists of [`Cell`]s: up to 64 adjacent bits that move together, with the
+//! The result is lists of [`Cell`]s: up to 64 adjacent bits that move together, with the
 //! [`Field`]s among them that may hold elements; and bags.
 //! Bits that no renaming moves hardly appear, so a state costs only what symmetry can change; and
-//! where states are mostly undefined, most cells are zero and are done with after one look.
+//! where states are mostly undefined, most cells are zero and are skipped after one test.
 //!
-//! The elements of all scalarsets are numbered through as *vertices*.
+//! The elements of all scalarsets are numbered consecutively as *vertices*.
 //! A cell knows the vertices it stands below and by how many bits each moves it, so its place
 //! after a renaming is a short sum.
 //! A place below the same element twice (`a[p][p]`) is a cell of its own kind with one vertex:
 //! renamings keep the diagonal of a table apart from the rest.
 //!
 //! A scalarset that never serves as an index may be far larger than a state has room for values of
-//! it. Its vertices are then numbered anew in each state, for those elements that occur.
+//! it. Its vertices are then numbered per state, for those elements that occur.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ pub(crate) struct Plan {
     pub(crate) is_indexed: bool,
     /// The state comes first, then the elements of bags.
     pub(crate) bodies: Vec<Body>,
-    /// How simple types spell elements.
+    /// How simple types encode elements.
     codings: Vec<Coding>,
     /// By cell, the vertices it stands below.
     pub(crate) axes: Vec<Axis>,
@@ -68,7 +68,7 @@ pub(crate) struct Domain {
     /// fewer and it is not an index.
     pub(crate) n_vertices: u32,
     /// Whether it serves as an index. Then vertex and element are the same; otherwise vertices are
-    /// given out as elements are met.
+    /// assigned as elements occur.
     pub(crate) is_index: bool,
 }
 
@@ -76,9 +76,9 @@ pub(crate) struct Domain {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Body {
     /// The cells, those below at most one vertex first. Bits that stay where they are and hold no
-    /// elements are listed for elements of bags only, where they tell elements apart.
+    /// elements are listed for elements of bags only, where they distinguish elements.
     pub(crate) cells: Vec<Cell>,
-    /// How many cells stand below at most one vertex.
+    /// Number of cells below at most one vertex.
     pub(crate) n_near: usize,
     /// Bags of elements that may move or be renamed.
     pub(crate) bags: Vec<(Cell, Bag)>,
@@ -114,7 +114,7 @@ pub(crate) struct Field {
     pub(crate) shift: u32,
     /// Ones for its bits, shifted to the right end.
     pub(crate) mask: u64,
-    /// How it spells elements: the first run of raw values, which most often is the only one.
+    /// How it encodes elements: the first run of raw values, which most often is the only one.
     first: Segment,
     /// Where there are others, all of them.
     coding: Option<u32>,
@@ -142,13 +142,13 @@ pub(crate) struct Bag {
     pub(crate) body: u32,
 }
 
-/// How a simple type spells elements.
+/// How a simple type encodes elements.
 #[derive(Clone, Debug)]
 struct Coding {
     segments: Vec<Segment>,
 }
 
-/// A run of raw values that spell the elements of a domain.
+/// A run of raw values that encode the elements of a domain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     pub(crate) first_raw: u64,
@@ -286,7 +286,7 @@ impl Plan {
         (cell.origin + shift) as usize
     }
 
-    /// The element that the raw value of a field spells, and the segment it is in.
+    /// The element that the raw value of a field encodes, and the segment it is in.
     #[inline]
     pub(crate) fn decode<'a>(&'a self, field: &'a Field, raw: u64) -> Option<(&'a Segment, u32)> {
         let number = raw.wrapping_sub(field.first.first_raw);
@@ -418,7 +418,7 @@ fn spans(action: &Action, simple: &Simple) -> Vec<Span> {
     }
 }
 
-/// An array index on the way to a place.
+/// An array index on the path to a place.
 #[derive(Clone, Copy)]
 struct Dimension {
     domain: u32,
@@ -433,7 +433,7 @@ struct Builder<'a> {
     codings: HashMap<TypeId, u32>,
     /// Cells that come from one place in the types share an emission.
     n_emissions: u64,
-    /// What was seen last, to which adjacent bits are added.
+    /// The current run, to which adjacent bits are added.
     run: Run,
     plan: Plan,
 }
@@ -559,7 +559,7 @@ impl Builder<'_> {
         self.run.n_bits += width;
     }
 
-    /// Emits what was seen last.
+    /// Emits the current run.
     fn end_run(&mut self, dimensions: &[Dimension], is_state: bool, body: &mut Body) {
         let Run {
             first,

@@ -1,9 +1,9 @@
-//! Telling elements apart: ordered partitions of the vertices and their colour refinement.
+//! Ordered partitions of the vertices and their colour refinement.
 //!
 //! A partition orders the vertices into classes; the colour of a vertex is the position of the
 //! first vertex of its class.
-//! Refinement splits each class by what the edges say about its vertices in terms of the colours
-//! of all others, until nothing splits.
+//! Refinement splits each class by the edges of its vertices, in terms of the colours of all
+//! others, until nothing splits.
 //! Everything is a function of the state up to renaming: of two states that a renaming turns into
 //! each other, the partitions correspond by that renaming.
 
@@ -30,7 +30,7 @@ pub(crate) struct Partition {
 pub(crate) struct Refiner {
     /// By vertex, its colour as a random-looking word.
     hues: Vec<u64>,
-    /// By vertex, what the edges say about it.
+    /// By vertex, the sum over its edges.
     keys: Vec<u64>,
     /// Vertices with their keys, to be sorted.
     sorted: Vec<(u64, u32)>,
@@ -78,8 +78,8 @@ impl Partition {
         start + self.size[start] as usize
     }
 
-    /// Splits the class at `start` so that those vertices come first, as a class, that `first`
-    /// says.
+    /// Splits the class at `start` so that the vertices that satisfy `first` come first, as a
+    /// class.
     pub(crate) fn put_first(&mut self, start: usize, first: impl Fn(u32) -> bool) {
         let end = self.next(start);
         let mut middle = start;
@@ -151,7 +151,7 @@ impl Refiner {
     /// partitions of them, that a renaming turns into each other.
     pub(crate) fn refine(&mut self, instance: &mut Instance, partition: &mut Partition) -> u64 {
         let mut trace = partition.n_open as u64;
-        // A slot may say something without edges: that its bag is not empty.
+        // A slot without edges counts too: its bag is not empty.
         let is_silent = instance.edges.is_empty() && instance.slots.is_empty();
         while partition.n_open > 0 && !is_silent {
             self.gather(instance, partition);
@@ -162,7 +162,7 @@ impl Refiner {
         trace
     }
 
-    /// Sums up for each vertex what the edges say about it under the present colours.
+    /// Sums up the edges of each vertex under the current colours.
     fn gather(&mut self, instance: &mut Instance, partition: &Partition) {
         self.hues.clear();
         let colours = partition.colour.iter();
@@ -173,19 +173,19 @@ impl Refiner {
         self.weigh_slots(instance);
         for edge in &instance.edges {
             let vertices = &instance.vertices[edge.first as usize..edge.end as usize];
-            let mut said = mix(edge.label, self.tuple(vertices));
+            let mut label = mix(edge.label, self.tuple(vertices));
             if edge.slot != OUTSIDE {
-                said = mix(said, instance.slots[edge.slot as usize].context);
+                label = mix(label, instance.slots[edge.slot as usize].context);
             }
-            self.tell(vertices, said);
+            self.add_edge(vertices, label);
         }
         for slot in &instance.slots {
             let vertices = &instance.vertices[slot.first as usize..slot.end as usize];
-            self.tell(vertices, slot.context);
+            self.add_edge(vertices, slot.context);
         }
     }
 
-    /// Brings what each slot says up to date: from the inside out, then with its surroundings.
+    /// Updates the content of each slot from the inside out, then its context.
     fn weigh_slots(&self, instance: &mut Instance) {
         let Instance {
             edges,
@@ -197,12 +197,12 @@ impl Refiner {
             slot.content = slot.label;
         }
         for edge in edges.iter().filter(|edge| edge.slot != OUTSIDE) {
-            let said = mix(
+            let label = mix(
                 edge.label,
                 self.tuple(&vertices[edge.first as usize..edge.end as usize]),
             );
             let content = &mut slots[edge.slot as usize].content;
-            *content = content.wrapping_add(said);
+            *content = content.wrapping_add(label);
         }
         // Inner slots come after the slots they stand in.
         for position in (0..slots.len()).rev() {
@@ -239,11 +239,11 @@ impl Refiner {
         word
     }
 
-    /// Tells each of `vertices` what is said, and which of them it is.
-    fn tell(&mut self, vertices: &[u32], said: u64) {
+    /// Adds an edge to the keys of its vertices, each with its position in the edge.
+    fn add_edge(&mut self, vertices: &[u32], label: u64) {
         for (position, &vertex) in vertices.iter().enumerate() {
             let key = &mut self.keys[vertex as usize];
-            *key = key.wrapping_add(mix(said, position as u64 + 1));
+            *key = key.wrapping_add(mix(label, position as u64 + 1));
         }
     }
 }

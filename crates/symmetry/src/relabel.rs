@@ -51,7 +51,7 @@ impl Relabelling<'_> {
                 return true;
             }
             let mut raw = bits::get(source, cell.first_bit as usize, cell.n_bits);
-            // Where a cell that is zero would take the place of one that is not, the latter tells.
+            // If a zero cell replaces a cell that is not zero, the latter shows the difference.
             if raw == 0 {
                 return true;
             }

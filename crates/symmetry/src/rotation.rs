@@ -1,15 +1,15 @@
-//! The renaming that takes one element out and puts it in again elsewhere.
+//! The renaming that removes one element and inserts it elsewhere.
 //!
-//! A step that changes one element of a state that is in order calls for no other. It is applied to
-//! all elements of a word at once.
+//! A step that changes one element of a sorted state needs no other. It is applied to all elements
+//! of a word at once.
 
-/// The renaming of up to eight elements that takes one of them out and puts it in again elsewhere,
-/// which is what becomes of most successors of a state that is in order.
+/// The renaming of up to eight elements that removes one of them and inserts it elsewhere, as most
+/// successors of a sorted state need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rotation {
-    /// How many elements stand to the right of those that move.
+    /// Number of elements to the right of those that move.
     n_right: u32,
-    /// How far the one that is taken out moves.
+    /// How far the removed one moves.
     far: u32,
     /// Whether it moves to the left, rather than to the right.
     is_to_left: bool,
@@ -43,7 +43,7 @@ impl Rotation {
         }))
     }
 
-    /// What it makes of a word with a field of `width` bits for each element, the last one at the
+    /// Applies it to a word with a field of `width` bits for each element, the last one at the
     /// right end.
     #[inline]
     pub(crate) fn of_fields(&self, word: u64, width: u32) -> u64 {

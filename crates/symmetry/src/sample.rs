@@ -1,20 +1,20 @@
-//! A sampled check of what [`order`](crate::order) and the canonical forms promise.
+//! A sampled check of what [`order`](crate::order) and the canonical forms guarantee.
 //!
 //! In some of the states that are expanded anyway, elements are renamed at random and the image is
-//! expanded too: what happens at the two must be the same up to renaming. Where it is not, there is
-//! a bug in the analysis, in the check of loops or in the generator of successors.
-//! A single exchange of two elements is looked for that shows it to a person.
+//! expanded too: the results must be the same up to renaming. If not, there is a bug in the
+//! analysis, in the check of loops or in the generator of successors.
+//! The report then shows a single exchange of two elements that exhibits it, if one does.
 //!
-//! Which states and which renaming is decided by the bytes of the state alone, so the sample is the
-//! same for any number of threads; besides, the states nearest to the startstates are checked before
-//! the search begins, so that small models are checked as a whole.
+//! The bytes of a state alone decide whether it is checked and by which renaming, so the sample is
+//! the same for any number of threads; besides, the states nearest to the startstates are checked
+//! before the search begins, so that small models are checked as a whole.
 //!
-//! Startstates need no check as a rule: a search visits the orbits of the startstates there are, and if the
-//! rules are symmetric, all states of an orbit lead to the same orbits, whichever of them started.
-//! They are checked where goals are said of single elements, which representatives can tell only of
-//! a set of states that is closed under renamings.
-//! Of goals it is only compared how many a property reaches: those of one parameter may well become
-//! those of another.
+//! Startstates usually need no check: a search visits the orbits of the startstates there are, and
+//! if the rules are symmetric, all states of an orbit lead to the same orbits.
+//! They are checked where goals concern single elements, which representatives decide only for a
+//! set of states that is closed under renamings.
+//! Of goals only the number that each property reaches is compared: a renaming may turn the goal of
+//! one parameter into that of another.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ops::ControlFlow;
@@ -25,10 +25,10 @@ use hadal_model::{
 };
 use rapidhash::v3::rapidhash_v3;
 
-use crate::wrapper::Watcher;
+use crate::wrapper::LoopChecker;
 use crate::{Canonicaliser, Permutation, Scratch};
 
-/// One state in so many is checked during a search.
+/// One of this number of states is checked during a search.
 const RATE: u64 = 1 << 10;
 /// States checked before a search.
 const FIRST_STATES: usize = 64;
@@ -53,7 +53,7 @@ pub(crate) struct Sampler<'a> {
     here: Survey,
     there: Survey,
     finding: Option<Remark>,
-    /// After one finding there is nothing more to learn.
+    /// Whether something was found; one finding is enough.
     is_over: bool,
 }
 
@@ -76,8 +76,8 @@ struct Survey {
     source: Source,
     /// The properties that fail, sorted.
     failing: Vec<u32>,
-    /// By property, how many of its goals are reached; `None` where that could not be found out,
-    /// for then it depends on the names how far the evaluation came.
+    /// By property, the number of its goals that are reached; `None` after a fault, since the
+    /// names decide how far the evaluation came before it.
     n_reached: Vec<Option<u32>>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Forgets and returns what was found.
+    /// Takes the finding, if any.
     pub(crate) fn take_finding(&mut self) -> Option<Remark> {
         self.finding.take()
     }
@@ -118,7 +118,7 @@ impl<'a> Sampler<'a> {
     pub(crate) fn check_block(
         &mut self,
         inner: &mut dyn Expander,
-        mut watcher: Option<&mut Watcher<'_>>,
+        mut loop_checker: Option<&mut LoopChecker<'_>>,
         block: States<'_>,
     ) {
         if self.is_over {
@@ -126,7 +126,7 @@ impl<'a> Sampler<'a> {
         }
         for state in block.iter() {
             let hash = rapidhash_v3(state);
-            if !hash.is_multiple_of(RATE) || is_dependent(&mut watcher, state) {
+            if !hash.is_multiple_of(RATE) || is_dependent(&mut loop_checker, state) {
                 continue;
             }
             if !self.check(inner, state, hash, u64::MAX) {
@@ -140,12 +140,12 @@ impl<'a> Sampler<'a> {
     ///
     /// An exchange of the first two elements and a rotation of all of them generate all renamings
     /// of a scalarset, so a startstate is written out twice for each, however many elements there
-    /// are. Goals say the same of states that differ in the names of other scalarsets only.
+    /// are. Goals do not depend on the names of other scalarsets.
     pub(crate) fn check_starts(&mut self, inner: &mut dyn Expander, scalarsets: &[bool]) {
         if self.is_over {
             return;
         }
-        // In an order, so that the same startstate is told of every time.
+        // Sorted, so that the same startstate is reported every time.
         let mut starts = BTreeSet::new();
         let all = for_each_filling(inner, None, &mut self.out, |_, out| {
             starts.extend(out.states().iter().map(<[u8]>::to_vec));
@@ -161,7 +161,7 @@ impl<'a> Sampler<'a> {
         let Some(exchange) = broken else { return };
         let message = format!(
             "{} turns a startstate into a state that is none, so what a cover or liveness \
-             property says of single elements cannot be decided",
+             property requires of single elements cannot be decided",
             exchange.describe(self.canonicaliser.types())
         );
         self.finding = Some(Remark::AsymmetricStarts { message });
@@ -220,7 +220,7 @@ impl<'a> Sampler<'a> {
     pub(crate) fn check_first(
         &mut self,
         inner: &mut dyn Expander,
-        mut watcher: Option<&mut Watcher<'_>>,
+        mut loop_checker: Option<&mut LoopChecker<'_>>,
     ) {
         if self.is_over {
             return;
@@ -245,8 +245,8 @@ impl<'a> Sampler<'a> {
         }
         let mut left = FIRST_SUCCESSORS;
         while let Some(state) = queue.pop_front() {
-            // Where order matters the search will end.
-            if is_dependent(&mut watcher, &state) {
+            // Where order matters the search ends.
+            if is_dependent(&mut loop_checker, &state) {
                 continue;
             }
             let hash = rapidhash_v3(&state);
@@ -268,7 +268,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Compares a state with an image of it. Whether to go on.
+    /// Compares a state with an image of it. Returns whether to continue.
     fn check(&mut self, inner: &mut dyn Expander, state: &[u8], seed: u64, limit: u64) -> bool {
         let Some((exchanges, image)) = self.choose_renaming(state, seed) else {
             return true;
@@ -282,7 +282,7 @@ impl<'a> Sampler<'a> {
                 self.is_over = true;
             }
         }
-        // One of the exchanges on the way must make a difference, and is easier to understand.
+        // One of the exchanges in the sequence must make a difference, and is easier to understand.
         let mut before = state.to_vec();
         for exchange in exchanges {
             let exchange = self.renaming([exchange]);
@@ -298,7 +298,7 @@ impl<'a> Sampler<'a> {
         false
     }
 
-    /// What differs between two states: who, and how in words.
+    /// What differs between two states: the rule or property, and how, as text.
     fn compare(
         &mut self,
         inner: &mut dyn Expander,
@@ -311,7 +311,7 @@ impl<'a> Sampler<'a> {
         Ok(self.difference())
     }
 
-    /// A random renaming that changes the state, as exchanges one after the other, and the image of
+    /// A random renaming that changes the state, as a sequence of exchanges, and the image of
     /// the state.
     fn choose_renaming(&self, state: &[u8], seed: u64) -> Option<(Vec<Exchange>, Vec<u8>)> {
         let mut random = seed;
@@ -344,10 +344,10 @@ impl<'a> Sampler<'a> {
         None
     }
 
-    /// The renaming that several exchanges amount to.
+    /// The product of several exchanges.
     fn renaming(&self, exchanges: impl IntoIterator<Item = Exchange>) -> Permutation {
         let scalarsets = &self.canonicaliser.types().scalarsets;
-        // By name, the element that has it by now.
+        // By name, the element that has it so far.
         let elements = scalarsets
             .iter()
             .map(|it| (0..it.size.min(MAX_ELEMENTS)).collect());
@@ -445,7 +445,7 @@ impl<'a> Sampler<'a> {
         Ok(n)
     }
 
-    /// The first thing that differs between the state and its image: who, and how in words.
+    /// The first difference between the state and its image: rule or property, and how, as text.
     fn difference(&self) -> Option<(String, String)> {
         let (here, there) = (&self.here, &self.there);
         // Which of several faults of an instance comes first may depend on names, and so its kind;
@@ -530,9 +530,9 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// Whether a state is known to tell elements apart, which is reported otherwise.
-fn is_dependent(watcher: &mut Option<&mut Watcher<'_>>, state: &[u8]) -> bool {
-    (watcher.as_mut()).is_some_and(|watcher| watcher.is_dependent(state))
+/// Whether a state is known to distinguish elements, which is reported otherwise.
+fn is_dependent(loop_checker: &mut Option<&mut LoopChecker<'_>>, state: &[u8]) -> bool {
+    (loop_checker.as_mut()).is_some_and(|loop_checker| loop_checker.is_dependent(state))
 }
 
 /// Replaces the successors held by their representatives.

@@ -1,18 +1,17 @@
-//! The least arrangement: what refinement leaves tied is tried out, by individualisation and
-//! refinement.
+//! The least arrangement: individualisation and refinement of what refinement alone leaves tied.
 //!
 //! Elements that a transposition exchanges without changing the state are *twins*: any order of
-//! them gives the same state, so a class of twins is settled as a whole.
+//! them gives the same state, so a class of twins needs no branching.
 //! Where a class of the partition holds several kinds of twins, each kind in turn is put first and
 //! the partition refined again, which spans a tree; each leaf of the tree arranges all elements
 //! and so writes out a state.
-//! The representative is the least leaf, by the traces of the refinements on the way to it and then
-//! by its bytes.
+//! The representative is the least leaf, by the traces of the refinements on the path to it and
+//! then by its bytes.
 //! The tree, its traces and its leaves depend on the state only up to renaming, hence so does the
 //! representative.
 //!
 //! Two equal leaves reveal an automorphism of the state. It maps the subtree that is being explored
-//! to one explored before, so the rest of that subtree is left out, and so are children that the
+//! to one explored before, so the rest of that subtree is pruned, and so are children that the
 //! automorphisms found so far map to explored ones.
 
 use hadal_model::Stop;
@@ -32,36 +31,36 @@ pub(crate) struct Searcher {
     pub(crate) names: Names,
     /// The partition that every state begins with, where vertices are elements.
     coarsest: Partition,
-    /// The partitions on the way from the root to the node being explored. The first one is to be
+    /// The partitions on the path from the root to the node being explored. The first one must be
     /// refined before a search.
     pub(crate) levels: Vec<Level>,
     /// By vertex, the first one found among its twins.
     twin: Vec<u32>,
-    /// By vertex, the vertex it is renamed to at the present leaf; after a run, the vertex whose
+    /// By vertex, the vertex it is renamed to at the current leaf; after a run, the vertex whose
     /// number within its domain is that of the element it became.
     pub(crate) image: Vec<u32>,
     /// The state as it is, but for bags, which are written with vertices for elements.
     plain: Vec<u8>,
     /// Where a candidate is written.
     target: Vec<u8>,
-    /// Traces on the way to the best leaf.
+    /// Traces on the path to the best leaf.
     best_traces: Vec<u64>,
     /// The best leaf so far, then others that may reveal automorphisms.
     leaves: Vec<Leaf>,
     n_leaves: usize,
-    /// Memory for what is to be sorted.
+    /// Memory for sorting.
     pub(crate) keys: Vec<u64>,
-    /// Candidate states written for the present state.
+    /// Candidate states written for the current state.
     pub(crate) candidates: u64,
 }
 
-/// A node on the present path.
+/// A node on the current path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Level {
     pub(crate) partition: Partition,
-    /// The kinds of twins in the class that is tried here.
+    /// The kinds of twins in the class that is branched on here.
     choices: Vec<u32>,
-    /// How many of them have been explored or left out.
+    /// Number of them explored or pruned.
     n_tried: usize,
     /// By vertex, a vertex of the same orbit under the automorphisms that fix this node; roots
     /// point to themselves.
@@ -77,7 +76,7 @@ struct Leaf {
     path: Vec<u32>,
 }
 
-/// How many leaves besides the best one are kept to be compared with later ones.
+/// Number of leaves besides the best one that are kept for comparison with later ones.
 const KEPT_LEAVES: usize = 16;
 
 impl Searcher {
@@ -143,7 +142,7 @@ impl Searcher {
         } = self;
         let partition = &mut levels[0].partition;
         if plan.is_indexed {
-            // Most often elements differ after one step or two and the rest need not be looked at.
+            // Most often elements differ after one step or two and the rest need not be read.
             instance.read_plain(plan, source);
             partition.copy_from(coarsest);
             refiner.split_by_signature(instance, partition);
@@ -230,7 +229,7 @@ impl Searcher {
             let end = self.levels[0].partition.next(start);
             for position in start + 1..end {
                 let vertex = self.levels[0].partition.order[position];
-                // Being twins is transitive, so the first of each kind speaks for it.
+                // Being twins is transitive, so the first of each kind represents it.
                 for earlier in start..position {
                     let other = self.levels[0].partition.order[earlier];
                     if self.twin[other as usize] == other
@@ -270,7 +269,7 @@ impl Searcher {
         is_idle
     }
 
-    /// The class to be tried at a level: the smallest of those that hold several kinds of twins,
+    /// The class to branch on at a level: the smallest of those that hold several kinds of twins,
     /// and the first of these.
     fn next_class(&self, level: usize) -> Option<usize> {
         let partition = &self.levels[level].partition;
@@ -292,7 +291,7 @@ impl Searcher {
         best
     }
 
-    /// Explores the node at `level`. Returns the level at which the search goes on.
+    /// Explores the node at `level`. Returns the level at which the search continues.
     fn explore(&mut self, plan: &Plan, stop: &Stop, source: &[u8], level: usize) -> usize {
         let Some(start) = self.next_class(level) else {
             return self.visit_leaf(plan, source, level);
@@ -339,7 +338,7 @@ impl Searcher {
                 Some(std::cmp::Ordering::Greater) => continue,
                 Some(std::cmp::Ordering::Equal) => {}
                 Some(std::cmp::Ordering::Less) | None => {
-                    // A better way, or the first one: what lay below is superseded.
+                    // A better path, or the first one: what lay below is superseded.
                     self.best_traces.truncate(level);
                     self.best_traces.push(trace);
                     self.n_leaves = 0;
@@ -387,7 +386,7 @@ impl Searcher {
         level
     }
 
-    /// Uses the automorphism that turns a known leaf into the present one. Returns the level where
+    /// Uses the automorphism that turns a known leaf into the current one. Returns the level where
     /// the two paths part.
     fn note_automorphism(&mut self, known: usize, level: usize) -> usize {
         let (path, leaf) = self.levels.split_at_mut(level);
@@ -421,8 +420,8 @@ impl Searcher {
         arrange(&self.levels[level].partition.order, &mut self.image);
     }
 
-    /// What the last run did to the names of each scalarset that `is_wanted`, as a permutation of
-    /// its elements.
+    /// The renaming of the last run for each scalarset that `is_wanted`, as a permutation of its
+    /// elements.
     pub(crate) fn renaming(&self, plan: &Plan, is_wanted: &[bool]) -> Permutation {
         let mut images = vec![Vec::new(); is_wanted.len()];
         for (position, domain) in plan.domains.iter().enumerate() {

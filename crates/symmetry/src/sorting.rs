@@ -1,17 +1,17 @@
-//! The short way to a representative, for states that speak of one element at a time, or of
-//! elements and those they point to.
+//! The fast path to a representative, for states whose cells concern one element each, or an
+//! element and those it points to.
 //!
-//! Where nothing stands below two elements at once, what a state says about an element is what
-//! stands below it and which places name it. That fits into one word, the element's *record*.
+//! Where no cell stands below two elements, an element is characterised by the cells below it and
+//! the cells that name it. These fit into one word, the element's *record*.
 //! Without the pointers, values that name other elements, the record is the element's *key*; a
-//! renaming moves keys about and changes none. So the state with its elements in the order of
-//! their keys represents its orbit, provided that elements with equal keys are the same in all
-//! respects. Where there are no pointers they are. Otherwise `ties` tells elements with equal
-//! keys apart by what they point to and what points to them; what is tied even then goes the long
-//! way. Whether it does is the same for a whole orbit, so no orbit gets two representatives.
+//! renaming permutes keys and changes none. So the state with its elements sorted by their keys
+//! represents its orbit, provided that elements with equal keys are the same in all respects.
+//! Without pointers they are. Otherwise `ties` distinguishes elements with equal keys by what they
+//! point to and what points to them; states with ties that remain take the slow path. Whether one
+//! does is the same for a whole orbit, so no orbit gets two representatives.
 //!
-//! A state whose keys are in order already is left alone after one pass, which is the fate of a
-//! large part of the successors of a canonical state.
+//! A state whose keys are sorted already is unchanged after one pass; that holds for a large part
+//! of the successors of a canonical state.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use crate::plan::{Cell, Field, Plan};
 use crate::rotation::Rotation;
 use crate::ties::Ties;
 
-/// The low bits of a key say whose it is.
+/// The low bits of a key are its vertex.
 const VERTEX_BITS: u32 = 6;
 pub(crate) const MAX_VERTICES: usize = 1 << VERTEX_BITS;
 pub(crate) const VERTEX_MASK: u64 = MAX_VERTICES as u64 - 1;
@@ -100,11 +100,11 @@ struct Pin {
 #[derive(Clone, Copy, Debug)]
 struct PinField {
     link: Link,
-    /// The bit of the record that says that it names the element.
+    /// The bit of the record that is set if it names the element.
     key_bit: u64,
 }
 
-/// What became of a state.
+/// The result for a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sorted {
     /// It is its own representative.
@@ -121,7 +121,7 @@ pub(crate) enum Sorted {
 pub(crate) struct SortMemory {
     /// The state that others are compared with.
     source: Reading,
-    /// The state at hand.
+    /// The current state.
     state: Reading,
     /// By position, a key and its vertex.
     keys: [u64; MAX_VERTICES],
@@ -159,7 +159,7 @@ impl Default for SortMemory {
 }
 
 impl SortMemory {
-    /// What each of `n` vertices became when a state was replaced.
+    /// The images of `n` vertices after a state was replaced.
     pub(crate) fn image(&self, n: usize) -> impl Iterator<Item = u32> {
         let deltas = self.deltas[..n].iter().enumerate();
         deltas.map(|(vertex, delta)| (vertex as u64).wrapping_add(*delta) as u32)
@@ -167,7 +167,7 @@ impl SortMemory {
 }
 
 impl Sorting {
-    /// A sorter for the states of a plan; `None` where records cannot say all there is to say.
+    /// A sorter for the states of a plan; `None` where records cannot hold everything.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
         let state = &plan.bodies[0];
         if !plan.is_indexed
@@ -302,8 +302,8 @@ impl Sorting {
         self.arrange(state, memory)
     }
 
-    /// Makes the representative at the beginning of `source`, which is padded, what the states to
-    /// come are compared with.
+    /// Sets the representative at the beginning of `source`, which is padded, as the one that later
+    /// states are compared with.
     pub(crate) fn set_source(&self, source: &[u8], memory: &mut SortMemory) {
         self.read(source, &mut memory.source);
     }
@@ -338,7 +338,7 @@ impl Sorting {
         let key_mask = self.domains[0].key_mask;
         let records: [u64; N] = *memory.state.records.first_chunk().expect("N is small");
         let keys = records.map(|record| record & key_mask);
-        // Most often keys differ and are in order, or are at least in order.
+        // Most often keys are sorted, and often all different.
         let (mut is_clear, mut is_sorted) = (true, true);
         for i in 1..N {
             is_clear &= keys[i - 1] | VERTEX_MASK < keys[i];
@@ -347,7 +347,7 @@ impl Sorting {
         if is_clear || is_sorted && !has_links {
             return Sorted::Same;
         }
-        // No two keys are equal, for they say whose they are.
+        // No two keys are equal, since they contain their vertex.
         let mut positions = [0; N];
         for i in 1..N {
             for j in 0..i {
@@ -526,8 +526,8 @@ impl Sorting {
         usize::from(self.tables[link.table + raw])
     }
 
-    /// Writes the records, which are in order and not yet renamed in the memory of the keys. The
-    /// order came about by the rotation, if any.
+    /// Writes the records, which are sorted and not yet renamed in the memory of the keys; by the
+    /// rotation, if any.
     #[inline]
     fn write<const N: usize>(
         &self,
@@ -541,7 +541,7 @@ impl Sorting {
             deltas,
             ..
         } = memory;
-        // Elements of a domain are numbered through in values as they are in vertices.
+        // Elements of a domain are numbered in values as they are in vertices.
         let renamed = |link: &Link, word: u64| {
             word.wrapping_add(deltas[self.target(link, word)] << link.shift)
         };
@@ -600,7 +600,7 @@ impl Strip {
     }
 }
 
-/// Sorts by insertion, for there are few and they are nearly in order. Whether any key moved.
+/// Insertion sort, since there are few and they are nearly sorted. Returns whether any key moved.
 #[inline]
 fn sort(keys: &mut [u64]) -> bool {
     let mut moved = false;

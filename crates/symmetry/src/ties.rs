@@ -1,7 +1,7 @@
-//! Elements whose keys are equal, told apart by the pointers between elements.
+//! Elements with equal keys, distinguished by the pointers between elements.
 //!
-//! This is the refinement of `refine` for the records of `sorting`, where all there is to be known
-//! about a pair of elements is which pointers of the one name the other.
+//! This is the refinement of `refine` for the records of `sorting`, where two elements are related
+//! only by the pointers of the one that name the other.
 
 use crate::hash::mix;
 use crate::sorting::{MAX_VERTICES, Sorting, VERTEX_MASK};
@@ -16,7 +16,7 @@ const NO_ELEMENT: u64 = 1 << 33;
 pub(crate) struct Ties {
     /// By vertex, the position of the first vertex of its class.
     colours: [u8; MAX_VERTICES],
-    /// By vertex, what the pointers say about it under the present colours.
+    /// By vertex, the sum over its pointers under the current colours.
     signatures: [u64; MAX_VERTICES],
 }
 
@@ -30,7 +30,7 @@ impl Default for Ties {
 }
 
 impl Ties {
-    /// Brings vertices whose keys are equal into an order that depends on the state only up to
+    /// Sorts vertices whose keys are equal by an order that depends on the state only up to
     /// renaming. `keys` are sorted and have their vertices in their low bits.
     ///
     /// Whether that is done; it is not where vertices stay tied that are not the same in all
@@ -77,14 +77,14 @@ impl Ties {
         })
     }
 
-    /// Sums up for each vertex what pointers say about it.
+    /// Sums up the pointers of each vertex.
     fn sign(&mut self, sorting: &Sorting, records: &[u64; MAX_VERTICES + 1]) {
         self.signatures[..sorting.n_vertices].fill(0);
         for domain in &sorting.domains {
             for (number, link) in (1..).zip(sorting.links(domain)) {
                 for (source, &record) in (domain.base..).zip(&records[domain.base..domain.end]) {
                     let target = sorting.target(link, record);
-                    let said = if target == sorting.n_vertices {
+                    let label = if target == sorting.n_vertices {
                         NO_ELEMENT + (record >> link.shift & link.mask)
                     } else if target == source {
                         ITSELF
@@ -95,7 +95,7 @@ impl Ties {
                         u64::from(self.colours[target])
                     };
                     let signature = &mut self.signatures[source];
-                    *signature = signature.wrapping_add(mix(said, number));
+                    *signature = signature.wrapping_add(mix(label, number));
                 }
             }
         }

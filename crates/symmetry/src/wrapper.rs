@@ -1,5 +1,4 @@
-//! A model seen through its symmetry: everything is the inner model's, and states have
-//! representatives.
+//! The wrapper of a model: everything is the inner model's, and states have representatives.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use crate::order::{Order, Refusal};
 use crate::sample::Sampler;
 use crate::{Canonicaliser, Scratch};
 
-/// A state with more candidate arrangements than this is worth a remark.
+/// A state with more candidate arrangements than this is remarked on.
 const MANY_CANDIDATES: u64 = 10_000;
 
 /// A model whose states have representatives under the symmetry of its scalarsets.
@@ -29,15 +28,15 @@ pub struct Symmetric<P> {
     canonicaliser: Canonicaliser,
     goals: GoalAction,
     /// The loops that are checked wherever they are reached, if there are any.
-    watch: Option<Watch>,
-    /// Whether the states nearest to the startstates have been checked, by whichever expander
-    /// wrote the startstates first.
+    unproved: Option<UnprovedLoops>,
+    /// Whether the states nearest to the startstates have been checked, by the expander
+    /// that wrote the startstates first.
     is_checked: AtomicBool,
 }
 
 /// Loops that are not proved independent of the order of elements.
 #[derive(Debug)]
-struct Watch {
+struct UnprovedLoops {
     interpreter: Interpreter,
     checks: OrderChecks,
     /// By loop, how often it was checked.
@@ -47,9 +46,9 @@ struct Watch {
 impl<P> Symmetric<P> {
     /// Wraps `inner`, whose states and goals are those of `program`.
     ///
-    /// That it treats elements alike is established by `order`, which must be [`Order::of`] the
-    /// same program: what is not proved is checked while states are expanded, and ends as a fault
-    /// of the kind [`FaultKind::OrderDependence`]. A model that is refused is not wrapped.
+    /// `order` establishes that it treats elements alike and must be [`Order::of`] the same
+    /// program: what is not proved is checked while states are expanded; a dependence is a fault of
+    /// the kind [`FaultKind::OrderDependence`]. A rejected model is not wrapped.
     pub fn new(
         inner: P,
         program: &Program,
@@ -64,7 +63,7 @@ impl<P> Symmetric<P> {
             let interpreter = Interpreter::new(program.clone(), limits);
             let checks = order.checks.clone();
             let evaluations = checks.loops.iter().map(|_| Arc::default()).collect();
-            symmetric.watch = Some(Watch {
+            symmetric.unproved = Some(UnprovedLoops {
                 interpreter,
                 checks,
                 evaluations,
@@ -73,29 +72,29 @@ impl<P> Symmetric<P> {
         Ok(symmetric)
     }
 
-    /// Wraps `inner`, whose states and goals are those of `program`, and takes it for granted that
-    /// it treats elements alike. Only a sample is checked.
+    /// Wraps `inner`, whose states and goals are those of `program`, and trusts that it treats
+    /// elements alike. Only a sample is checked.
     pub fn trusting(inner: P, program: &Program) -> Self {
         let canonicaliser = Canonicaliser::new(program);
         Symmetric {
             inner,
             goals: GoalAction::new(program, canonicaliser.action()),
             canonicaliser,
-            watch: None,
+            unproved: None,
             is_checked: AtomicBool::new(false),
         }
     }
 
-    /// How often each loop of [`Order::checks`] was checked so far, by the expanders of a search;
-    /// those that replay what it found do not count.
+    /// By loop of [`Order::checks`], the number of states in which a search checked it so far;
+    /// replays do not count.
     pub fn evaluations(&self) -> &[Arc<AtomicU64>] {
-        match &self.watch {
-            Some(watch) => &watch.evaluations,
+        match &self.unproved {
+            Some(unproved) => &unproved.evaluations,
             None => &[],
         }
     }
 
-    /// What finds the representatives.
+    /// The canonicaliser of its states.
     pub fn canonicaliser(&self) -> &Canonicaliser {
         &self.canonicaliser
     }
@@ -138,8 +137,8 @@ where
     P: Deref + Sync,
     P::Target: Model,
 {
-    /// Brings what an expander makes into canonical form. Checks of loops are added to
-    /// `evaluations`, or not counted where it is empty.
+    /// Wraps an expander. Checks of loops are added to `evaluations`, or not counted if it is
+    /// empty.
     fn over<'a>(
         &'a self,
         inner: Box<dyn Expander + 'a>,
@@ -153,8 +152,8 @@ where
             goals: &self.goals,
             scratch: self.canonicaliser.scratch(),
             sampler: Sampler::new(self.inner.shape(), &self.canonicaliser),
-            watcher: self.watch.as_ref().map(|watch| Watcher {
-                checker: watch.interpreter.order_checker(&watch.checks, stop),
+            loop_checker: self.unproved.as_ref().map(|unproved| LoopChecker {
+                checker: unproved.interpreter.order_checker(&unproved.checks, stop),
                 shape: self.inner.shape(),
                 evaluations,
             }),
@@ -164,22 +163,21 @@ where
 }
 
 /// Checks loops for one expander.
-pub(crate) struct Watcher<'a> {
+pub(crate) struct LoopChecker<'a> {
     checker: OrderChecker<'a>,
     shape: &'a Shape,
     evaluations: &'a [Arc<AtomicU64>],
 }
 
-impl Watcher<'_> {
-    /// What depends on the order of elements where a state is expanded.
+impl LoopChecker<'_> {
+    /// A dependence on the order of elements in the expansion of a state.
     fn check_rules(&mut self, state: &[u8]) -> Result<Option<Fault>, Stopped> {
         let found = self.checker.check_rules(state);
         self.count();
         found
     }
 
-    /// What depends on the order of elements where properties are evaluated: invariants, or
-    /// goals.
+    /// Dependences on the order of elements in the evaluation of invariants, or of goals.
     fn check_properties(
         &mut self,
         state: &[u8],
@@ -194,12 +192,12 @@ impl Watcher<'_> {
         found
     }
 
-    /// Whether anything depends on the order of elements at a state; also where that was not found
-    /// out.
+    /// Whether anything depends on the order of elements at a state, or may since the check was
+    /// stopped.
     pub(crate) fn is_dependent(&mut self, state: &[u8]) -> bool {
         let rules = self.checker.check_rules(state);
         let properties = self.checker.check_properties(state, |_| true);
-        // The sample is not to be counted.
+        // The sample does not count.
         self.checker.take_evaluations();
         !matches!(rules, Ok(None)) || !properties.is_ok_and(|found| found.is_empty())
     }
@@ -207,12 +205,12 @@ impl Watcher<'_> {
     fn count(&mut self) {
         let new = self.checker.take_evaluations();
         for (sum, new) in self.evaluations.iter().zip(new) {
-            // States are counted, however often one reaches the loop.
+            // Counts states, however often one reaches the loop.
             sum.fetch_add(u64::from(new > 0), Ordering::Relaxed);
         }
     }
 
-    /// Puts what is found about the properties of a block in the place of what failed there.
+    /// Replaces failures of a block by the dependences found at the same states and properties.
     fn add_failures(
         &mut self,
         block: States<'_>,
@@ -246,37 +244,37 @@ struct SymmetricExpander<'a> {
     goals: &'a GoalAction,
     scratch: Scratch,
     sampler: Sampler<'a>,
-    watcher: Option<Watcher<'a>>,
+    loop_checker: Option<LoopChecker<'a>>,
     is_checked: &'a AtomicBool,
 }
 
 impl SymmetricExpander<'_> {
     /// Expands a block whose loops are checked as well.
-    fn expand_watched(
+    fn expand_checked(
         &mut self,
         block: States<'_>,
         from: Cursor,
         out: &mut Successors,
     ) -> Result<Flow, Stopped> {
-        let Some(watcher) = &mut self.watcher else {
+        let Some(loop_checker) = &mut self.loop_checker else {
             return Ok(self.inner.expand(block, from, out));
         };
         let mut found = Vec::new();
         if from == Cursor::default() {
             for (position, state) in block.iter().enumerate() {
-                if let Some(fault) = watcher.check_rules(state)? {
+                if let Some(fault) = loop_checker.check_rules(state)? {
                     found.push((position as u32, fault));
                 }
             }
         }
         let flow = self.inner.expand(block, from, out);
-        // A fault that the order of elements decides is not to be reported as one of the model,
-        // also where the block was begun by another expander.
+        // A fault that depends on the order of elements must not be reported as one of the model,
+        // even if another expander began the block.
         for position in from.state..block.len() as u32 {
             let faults = &out.sources()[position as usize].faults;
             let is_other = |fault: &Fault| fault.kind != FaultKind::OrderDependence;
             if faults.iter().any(is_other)
-                && let Some(fault) = watcher.check_rules(block.get(position as usize))?
+                && let Some(fault) = loop_checker.check_rules(block.get(position as usize))?
             {
                 found.push((position, fault));
             }
@@ -292,7 +290,7 @@ impl Expander for SymmetricExpander<'_> {
     fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
         if from == Cursor::default() && !self.is_checked.swap(true, Ordering::Relaxed) {
             self.sampler
-                .check_first(&mut *self.inner, self.watcher.as_mut());
+                .check_first(&mut *self.inner, self.loop_checker.as_mut());
             if self.goals.needs_symmetric_starts() {
                 self.sampler
                     .check_starts(&mut *self.inner, self.goals.scalarsets());
@@ -305,9 +303,9 @@ impl Expander for SymmetricExpander<'_> {
         // At the beginning of a block only, so that no state is checked twice.
         if from == Cursor::default() {
             self.sampler
-                .check_block(&mut *self.inner, self.watcher.as_mut(), block);
+                .check_block(&mut *self.inner, self.loop_checker.as_mut(), block);
         }
-        match self.expand_watched(block, from, out) {
+        match self.expand_checked(block, from, out) {
             Ok(flow) => flow,
             Err(Stopped) => Flow::Stopped,
         }
@@ -338,7 +336,7 @@ impl Expander for SymmetricExpander<'_> {
     fn canonicalise_with_goals(&mut self, states: &mut [u8], images: &mut Vec<u32>) {
         images.clear();
         let state_len = self.canonicaliser.state_len();
-        // Where there is nothing to rename, any names will do, those that are there among them.
+        // Where there is nothing to rename, goals keep their numbers.
         if state_len == 0 || self.canonicaliser.is_trivial() || !self.goals.moves() {
             return self.canonicalise(states);
         }
@@ -362,9 +360,9 @@ impl Expander for SymmetricExpander<'_> {
     fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
         let n_before = failures.len();
         let mut flow = self.inner.check(block, failures);
-        if let Some(watcher) = &mut self.watcher {
+        if let Some(loop_checker) = &mut self.loop_checker {
             let mut new = failures.split_off(n_before);
-            if watcher.add_failures(block, true, &mut new) == Err(Stopped) {
+            if loop_checker.add_failures(block, true, &mut new) == Err(Stopped) {
                 flow = Flow::Stopped;
             }
             failures.append(&mut new);
@@ -380,9 +378,9 @@ impl Expander for SymmetricExpander<'_> {
     ) -> Flow {
         let n_before = failures.len();
         let mut flow = self.inner.reach_goals(block, reached, failures);
-        if let Some(watcher) = &mut self.watcher {
+        if let Some(loop_checker) = &mut self.loop_checker {
             let mut new = failures.split_off(n_before);
-            if watcher.add_failures(block, false, &mut new) == Err(Stopped) {
+            if loop_checker.add_failures(block, false, &mut new) == Err(Stopped) {
                 flow = Flow::Stopped;
             }
             failures.append(&mut new);
@@ -437,11 +435,11 @@ rule \"count\" odd := false; for p: Proc do if asked[p] then odd := !odd; end; e
     fn checks_of_a_replay_are_not_counted() {
         let source = Source::new("test.m", MODEL).expect("it is short");
         let program = compile(&source, &Options::default()).program;
-        let program = program.expect("the model is right");
+        let program = program.expect("the model is legal");
         let model = Interpreter::new(program.clone(), Limits::default());
         let order = Order::of(&model);
         let symmetric = Symmetric::new(&model, &program, Limits::default(), &order);
-        let symmetric = symmetric.expect("nothing is refused");
+        let symmetric = symmetric.expect("nothing is rejected");
         let evaluations = || -> Vec<u64> {
             let counts = symmetric.evaluations().iter();
             counts.map(|n| n.load(Ordering::Relaxed)).collect()

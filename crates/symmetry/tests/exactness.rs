@@ -149,7 +149,7 @@ fn renamings_of_large_scalarsets_do_not_change_the_representative() {
                 assert_eq!(found, expected, "seed {seed}");
             }
         }
-        // Random structures are easy once everything that tells elements apart is used.
+        // Random structures are easy once everything that distinguishes elements is used.
         assert!(scratch.take_worst() < 200, "seed {seed}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the analysis of order says about single loops.
+//! Results of the analysis of order for single loops.
 
 use hadal_ir::interp::{Interpreter, Item, Limits};
 use hadal_ir::{BinaryOp, Expr, FunctionId, Quantifier, UnaryOp};
@@ -286,7 +286,7 @@ fn nothing_is_private_where_a_call_is_not_inlined() {
     )));
     assert_eq!(deep.checks.loops.len(), 1);
     assert!(deep.checks.loops[0].private.is_empty());
-    // A local that is handed to a function in a `return` is used there.
+    // A local that is passed to a function in a `return` is used there.
     doubts(
         "read after the loop",
         "type R: record f: boolean; end;
@@ -423,7 +423,7 @@ fn locals_are_private_to_a_pass_that_assigns_them_first() {
         1,
         "rule var q: Proc; begin for p: Proc do q := p; flag[q] := false; end; undefine q; owner := q; end;",
     );
-    // An outer loop comes to the read after the loop again.
+    // An outer loop reaches the read after the loop again.
     doubts(
         "read after the loop",
         "rule var q: Proc; begin for k: 0..1 do if !isundefined(q) then owner := q; end;

@@ -14,7 +14,7 @@ use support::{Declarations, build_state, group, names};
 fn check(name: &str, program: &Program, is_sorted: bool) {
     let canonicaliser = Canonicaliser::new(program);
     let sorts = format!("{canonicaliser:?}").contains("sorting: Some");
-    assert_eq!(sorts, is_sorted, "{name}: which way it goes");
+    assert_eq!(sorts, is_sorted, "{name}: which path it takes");
     let mut scratch = canonicaliser.scratch();
     let renamings = group(program);
     let mut rng = Pcg64::seed_from_u64(7);

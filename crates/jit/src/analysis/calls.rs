@@ -1,10 +1,10 @@
-//! Facts about functions that depend on whom they call.
+//! Facts about functions that depend on their callees.
 
 use hadal_ir::program::Program;
 use hadal_ir::stmt::StmtKind;
 use hadal_ir::walk::{Mention, Reach, for_each_mention, for_each_stmt};
 
-/// By function, whether it calls itself, and whether a call may come to a `cover` statement.
+/// By function, whether it calls itself, and whether a call may reach a `cover` statement.
 /// Functions call only themselves and earlier ones, so one pass is enough.
 pub(crate) fn functions(program: &Program) -> (Vec<bool>, Vec<bool>) {
     let (mut recursive, mut covers) = (Vec::new(), Vec::new());
@@ -21,7 +21,7 @@ pub(crate) fn functions(program: &Program) -> (Vec<bool>, Vec<bool>) {
     (recursive, covers)
 }
 
-/// Whether running a body may come to a `cover` statement.
+/// Whether a body may reach a `cover` statement.
 pub(crate) fn reaches_cover(
     program: &Program,
     covers: &[bool],

@@ -1,4 +1,4 @@
-//! Which expressions cannot fault, and which values they can have, as far as types tell.
+//! Which expressions cannot fault, and which values they can have according to their types.
 
 use hadal_ir::expr::{BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
 use hadal_ir::ids::{ExprId, LocalId, TypeId};
@@ -6,7 +6,7 @@ use hadal_ir::program::Frame;
 
 use crate::unit::{Parts, Unit};
 
-/// Looks at the expressions of one frame.
+/// Analyses the expressions of one frame.
 pub(crate) struct Faults<'a> {
     unit: &'a Unit<'a>,
     /// The number of the item.
@@ -14,7 +14,7 @@ pub(crate) struct Faults<'a> {
     frame: &'a Frame,
     /// Locals that hold a value for sure.
     defined: Vec<LocalId>,
-    /// Expressions that may still be looked at; shared ones are looked at each time.
+    /// Expressions that may still be visited; shared ones are visited each time.
     budget: u32,
 }
 
@@ -205,7 +205,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Least and greatest value, where types tell. A result outside the range of integers has
+    /// Least and greatest value, where types bound them. A result outside the range of integers has
     /// faulted or wrapped around, so it is not among them.
     pub(crate) fn range(&self, id: ExprId) -> Option<(i128, i128)> {
         self.range_within(id, 12)

@@ -5,7 +5,7 @@
 //!
 //! A part may come ahead of one to its left only if that one cannot fault, for skipping it would
 //! hide its fault. And a part that may fault itself stays behind the conjuncts to its left: it
-//! would be no mistake to evaluate it early, since native code then hands the state to the
+//! would be correct to evaluate it early, since native code then leaves the state to the
 //! interpreter, which decides; but in `valid[j] & data = i` that would happen all the time.
 
 use hadal_ir::expr::{Arg, By, Domain, Expr, Place, Projection, Root};

@@ -1,4 +1,4 @@
-//! Where the locals of a frame can live: in registers, unless someone takes their address.
+//! Where the locals of a frame can live: in registers, unless their address is taken.
 
 use hadal_ir::expr::{Arg, Expr, Place, Root};
 use hadal_ir::program::{Frame, LocalKind, Param, ParamDomain, Program};
@@ -64,7 +64,7 @@ impl LocalFacts {
     }
 
     /// Something may refer to this place later.
-    fn taken(&mut self, place: &Place) {
+    fn take_address(&mut self, place: &Place) {
         if let Root::Local(local) = place.root {
             self.in_memory[local.index()] = true;
         }
@@ -82,7 +82,7 @@ impl LocalFacts {
             match arg {
                 Arg::Value(_) => {}
                 Arg::Copy(place) => self.place(place),
-                Arg::Ref(place) => self.taken(place),
+                Arg::Ref(place) => self.take_address(place),
             }
         }
     }
@@ -104,7 +104,7 @@ impl LocalFacts {
         match &stmt.kind {
             StmtKind::Bind { local, place } => {
                 self.n_binds[local.index()] += 1;
-                self.taken(place);
+                self.take_address(place);
             }
             StmtKind::Call { args, .. } => self.args(args),
             StmtKind::Assign { place, .. }

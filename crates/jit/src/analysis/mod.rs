@@ -1,4 +1,4 @@
-//! What is found out about a program before it is lowered.
+//! Analyses of a program before it is lowered. None of them knows Cranelift.
 
 pub(crate) mod calls;
 pub(crate) mod fault;

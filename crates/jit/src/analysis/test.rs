@@ -1,7 +1,7 @@
-//! Conjuncts that test one field of the state: what they say of each value it can have.
+//! Conjuncts that test one field of the state: their result for each value it can have.
 //!
 //! `pc[i] = idle` in a ruleset over `i` is such a test. If no element of `pc` has a value at which
-//! the conjunct may be true, no instance of the rule is enabled, whatever else its guard says.
+//! the conjunct may be true, no instance of the rule is enabled, whatever the rest of its guard.
 
 use hadal_ir::expr::{BinaryOp, Expr, Place, Projection, Root, UnaryOp};
 use hadal_ir::ids::{ExprId, LocalId};
@@ -15,7 +15,7 @@ use crate::unit::{Item, Parts, Simple, Unit, domain_len};
 /// A necessary condition of a rule: one of these fields has one of these values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Test {
-    /// First bits of the fields that instances of the rule look at, in ascending order.
+    /// First bits of the fields that instances of the rule read, in ascending order.
     pub(crate) first_bits: Vec<usize>,
     pub(crate) n_bits: u32,
     /// By what is stored in a field, whether it does not rule an instance out.
@@ -24,7 +24,7 @@ pub(crate) struct Test {
     pub(crate) sharpness: f64,
 }
 
-/// The widest field that is looked at; there is a table with an entry for each of its values.
+/// The widest field that is tested; there is a table with an entry for each of its values.
 const MAX_BITS: u32 = 10;
 /// Fields of one test at most.
 const MAX_FIELDS: usize = 64;
@@ -70,8 +70,8 @@ pub(crate) fn tests(unit: &Unit<'_>, index: usize) -> Vec<Test> {
     tests
 }
 
-/// What an expression says of the values of one place, by what is stored. What is not a value may
-/// be both.
+/// The result of an expression for the values of one place, by stored value. A pattern that is no
+/// value may give both.
 struct Judged<'p> {
     place: &'p Place,
     simple: Simple,
@@ -181,8 +181,8 @@ impl<'p> Finder<'_, 'p> {
                 (vec![self.unit.layout.var(*var)], ty)
             }
             Root::Local(local) => {
-                // Elements count from where the reference's own type says, which may have other
-                // indices than what it is bound to.
+                // Elements count from the first index of the reference's own type, which may
+                // differ from that of its target.
                 let (at, _) = self.first_bits(self.bound_to(*local)?)?;
                 (at, self.rule.frame.local(*local).kind.ty())
             }
@@ -221,7 +221,7 @@ impl<'p> Finder<'_, 'p> {
         Some((at, ty))
     }
 
-    /// What the prologue binds a reference to. It does so once, or not in a way we follow.
+    /// What the prologue binds a reference to. `None` unless it does so exactly once.
     fn bound_to(&self, local: LocalId) -> Option<&'p Place> {
         let mut binds = self
             .rule
@@ -283,7 +283,7 @@ impl<'p> Finder<'_, 'p> {
     }
 }
 
-/// What a condition says of each value of a place.
+/// The result of a condition for each value of a place.
 fn judge_values(place: &Place, simple: Simple, holds: impl Fn(i64) -> bool) -> Judged<'_> {
     let mut judged = Judged {
         place,

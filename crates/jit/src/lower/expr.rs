@@ -44,7 +44,7 @@ struct Exists<'p> {
     var: LocalId,
     domain: &'p Domain,
     body: ExprId,
-    /// Whether some element shall satisfy the body, or none.
+    /// Whether some element must satisfy the body, or none.
     is_wanted: bool,
 }
 
@@ -357,8 +357,8 @@ impl<'p> Lower<'_, 'p> {
     /// Reads a count that is compared with 0 as the quantifier it comes from, if it may end early.
     ///
     /// Quantifiers over scalarsets are counts because a fault at one element must show whatever
-    /// the elements are called. Where no element can fault, nobody can tell whether all of them
-    /// were looked at.
+    /// the names of the elements. Where no element can fault, evaluating all of them is not
+    /// observable.
     fn as_exists(&self, id: ExprId) -> Option<Exists<'p>> {
         let program = self.unit.program;
         let Expr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), count, zero) = program.expr(id) else {

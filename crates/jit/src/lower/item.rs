@@ -82,7 +82,7 @@ struct Nest<'p> {
     /// The position of each parameter within its domain.
     digits: Vec<Variable>,
     headers: Vec<Block>,
-    /// Where each loop goes on with its next value.
+    /// Where each loop continues with its next value.
     nexts: Vec<Block>,
     /// Behind the outermost loop.
     done: Block,
@@ -437,7 +437,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
     }
 
-    /// Opens all loops and evaluates the guard; control goes on where an instance passes.
+    /// Opens all loops and evaluates the guard; control continues where an instance passes.
     /// Without `split`, everything is evaluated at the innermost level.
     fn open_levels(&mut self, nest: &Nest<'p>, plan: &Plan<'p>, first_byte: u64) {
         let depth = nest.params.len();
@@ -461,7 +461,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
     }
 
-    /// Sets the parameters once more.
+    /// Sets the parameters again.
     fn rebind_params(&mut self, nest: &Nest<'p>) {
         self.defined.clear();
         for level in 0..nest.params.len() {
@@ -469,7 +469,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
     }
 
-    // What rules and startstates have in common
+    // Shared by rules and startstates
 
     /// The number and place of the next successor, and where control goes if there is no room.
     fn take_slot(&mut self) -> (Value, Value, Block) {
@@ -484,7 +484,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         (n, self.load_ctx(field::SLOT), no_room)
     }
 
-    /// Forgets pending hits of cover points where a body may come to some; says whether it may.
+    /// Drops pending hits of cover points if a body may reach some; returns whether it may.
     fn forget_covers(&mut self, body: &[Stmt]) -> bool {
         let covers = reaches_cover(self.unit.program, &self.unit.covers, body);
         if covers {
@@ -614,7 +614,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
     }
 
-    /// Brings the multisets that may have been written into their normal form.
+    /// Normalises the multisets that may have been written.
     fn normalise(&mut self, writes: &BitRanges) {
         let is_written = |bag: &Bag| {
             let mut bits = BitRanges::new();
@@ -638,7 +638,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
     }
 
-    /// Notes whether the successor differs from the source.
+    /// Records whether the successor differs from the source.
     fn note_progress(&mut self, source: Value, writes: &BitRanges) {
         let (ask, known) = (self.b.create_block(), self.b.create_block());
         let so_far = self.load_ctx(field::PROGRESS);
@@ -835,7 +835,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.b.def_var(verdict, holds);
         let nest = self.nest(&property.params, first);
         let is_goal = matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness);
-        // All instances of an assumption are looked at, as the interpreter does.
+        // All instances of an assumption are evaluated, as in the interpreter.
         let is_assumption = property.kind == PropertyKind::Assume;
         let (yes, no) = (self.b.create_block(), self.b.create_block());
         self.open_levels_to(&nest, &plan, no);

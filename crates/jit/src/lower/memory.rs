@@ -16,7 +16,7 @@ use crate::call::Helper;
 pub(crate) struct Addr {
     /// The first byte of state or frame; `None` where `dynamic` is a whole bit address.
     pub(crate) base: Option<Value>,
-    /// Whether nobody writes there while the function runs.
+    /// Whether it is never written while the function runs.
     pub(crate) readonly: bool,
     /// Constant part of the offset, in bits.
     pub(crate) bit: u64,

@@ -6,9 +6,9 @@
 //! - `place`, `expr`, `arith`, `stmt`, `call`: the tree.
 //! - [`item`]: whole rules, startstates, properties and functions.
 //!
-//! Native code does not describe faults. It notices that something is wrong (or that a limit of
+//! Native code does not describe faults. It detects that something is wrong (or that a limit of
 //! its own is reached) and leaves through the fault block; the interpreter then runs the same
-//! state from the same instance on and says what happened.
+//! state from the same instance on and reports the fault.
 
 mod arith;
 pub(crate) mod call;
@@ -47,7 +47,7 @@ pub(crate) struct Lower<'a, 'p> {
     ctx: Value,
     /// The state that variables live in: the source for guards, the successor for bodies.
     state: Value,
-    /// Whether that is the source, which nobody writes.
+    /// Whether that is the source, which is never written.
     state_is_source: bool,
     /// This function's own memory for locals.
     frame_ptr: Value,
@@ -67,7 +67,7 @@ pub(crate) struct Lower<'a, 'p> {
     frame_size: u64,
     /// Copies of arguments, by argument.
     copies: Vec<(*const Arg, u64)>,
-    /// Rounds of loops without a look at the stop flag, so far.
+    /// Rounds of loops since the stop flag was last polled.
     unpolled: u64,
     sigs: Vec<(Helper, SigRef)>,
     callees: Vec<(u32, FuncRef)>,
@@ -200,7 +200,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         returns.then(|| self.b.inst_results(call)[0])
     }
 
-    /// Counts a round of a loop and, now and then, looks whether to stop.
+    /// Counts a round of a loop and polls the stop flag now and then.
     fn poll(&mut self) {
         let fuel = self.load_ctx(field::FUEL);
         let fuel = self.b.ins().iadd_imm_s(fuel, -1);
@@ -221,8 +221,8 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.start(next);
     }
 
-    /// To be called at the end of a loop's body: looks at the stop flag where the loop may take
-    /// long. `before` is what [`unpolled`](Self::unpolled) was before the loop.
+    /// Called at the end of a loop's body: polls the stop flag where the loop may take long.
+    /// `before` is what [`unpolled`](Self::unpolled) was before the loop.
     fn end_round(&mut self, before: u64, trips: Option<u64>) {
         let body = self.unpolled - before + 1;
         let total = trips.and_then(|trips| trips.checked_mul(body));
@@ -237,7 +237,7 @@ impl<'a, 'p> Lower<'a, 'p> {
 
     // Locals
 
-    /// Gives each local a home, all undefined. Memory is taken behind what is in use.
+    /// Allocates each local, all undefined. Memory is allocated behind what is in use.
     fn open_frame(&mut self) {
         let frame = self.frame;
         let zero = self.iconst(0);

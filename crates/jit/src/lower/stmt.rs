@@ -15,7 +15,7 @@ use crate::call::{Helper, Status, field};
 use crate::unit::{Parts, Simple};
 
 impl Lower<'_, '_> {
-    /// Lowers statements; says whether control can come to their end.
+    /// Lowers statements; returns whether control can reach their end.
     pub(super) fn block(&mut self, block: &[Stmt]) -> bool {
         block.iter().all(|stmt| self.stmt(stmt))
     }
@@ -77,7 +77,7 @@ impl Lower<'_, '_> {
             StmtKind::Call { function, args } => {
                 let to = match self.unit.function(*function).result {
                     Some(ty) if !matches!(self.parts(ty), Parts::Simple(_)) => {
-                        // An aggregate that nobody wants still goes somewhere.
+                        // An unused aggregate needs room all the same.
                         let room = std::ptr::from_ref(stmt).cast();
                         let byte = self.copy_room(room, self.unit.bits(ty));
                         let addr = self.frame_addr(byte);
@@ -120,7 +120,7 @@ impl Lower<'_, '_> {
                 let after = self.b.ins().iadd(before, hit);
                 self.b.ins().store(flags, after, pending, offset);
             }
-            // Nobody listens, but what is printed may fault.
+            // Output is dropped, but evaluating it may fault.
             StmtKind::Put(PutItem::Text(_)) => {}
             StmtKind::Put(PutItem::Value(value, _)) => {
                 self.eval(*value);
@@ -146,7 +146,7 @@ impl Lower<'_, '_> {
         true
     }
 
-    /// Brings a value into the form it has in a place of simple type. Faults where it does not
+    /// Converts a value to its stored form in a place of simple type. Faults where it does not
     /// fit.
     pub(super) fn stored(&mut self, value: Val, simple: Simple) -> Value {
         match value {

@@ -22,7 +22,7 @@ pub(crate) enum Val {
 pub(crate) struct Int {
     pub(crate) base: Value,
     pub(crate) add: i64,
-    /// Least and greatest value, as far as types tell.
+    /// Least and greatest value according to types.
     pub(crate) lo: i64,
     pub(crate) hi: i64,
     /// Whether the range holds even if the state is malformed.

@@ -1,7 +1,7 @@
 //! Thousands of random models: a rule that selectors rule out at a state is neither enabled there
 //! nor faults, whatever the rules before it do.
 //!
-//! Each rule is asked for by itself, so that priorities and faults of others hide nothing, and no
+//! Each rule is called on its own, so that priorities and faults of others hide nothing, and no
 //! code is made, so that there is time for many models. `HADAL_RANDOM_PROGRAMS` sets how many,
 //! `HADAL_RANDOM_SEED` where to begin.
 
@@ -25,13 +25,13 @@ const MAX_STATES: usize = 100;
 pub(super) struct Seen {
     n_models: usize,
     pub(super) n_states: usize,
-    /// Rules asked for, one by one, at all states.
+    /// Rules called, one by one, at all states.
     n_asked: usize,
-    /// Of these, how many were enabled.
+    /// Number of these that were enabled.
     pub(super) n_enabled: usize,
-    /// How many faulted.
+    /// Number that faulted.
     n_faults: usize,
-    /// How many were ruled out.
+    /// Number that were ruled out.
     n_ruled_out: usize,
     /// Models of which selectors ruled out something at some state.
     n_useful: usize,
@@ -109,12 +109,12 @@ pub(super) fn compile(text: &str) -> Program {
     let source = Source::new("random.m", text.to_owned()).expect("a short text");
     let compiled = hadal_murphi::compile(&source, &hadal_murphi::Options::default());
     compiled.program.unwrap_or_else(|| {
-        let told = Renderer::plain().render_all(&source, &compiled.diagnostics);
-        panic!("not a legal model: {told}\n{text}")
+        let messages = Renderer::plain().render_all(&source, &compiled.diagnostics);
+        panic!("not a legal model: {messages}\n{text}")
     })
 }
 
-/// Asks for every rule at every state, and tells of one that was ruled out by mistake.
+/// Calls every rule at every state, and reports one that was ruled out wrongly.
 pub(super) fn check(program: Program, seen: &mut Seen) -> Result<(), String> {
     let mut order: Vec<usize> = (0..program.rules.len()).collect();
     order.sort_by_key(|&rule| program.rules[rule].priority);
@@ -131,16 +131,18 @@ pub(super) fn check(program: Program, seen: &mut Seen) -> Result<(), String> {
         let stop = Stop::new();
         let mut runner = Runner::new(&by_itself, &stop);
         for state in &states {
-            let told = &runner.run(Some(state)).sources()[0];
+            let source_facts = &runner.run(Some(state)).sources()[0];
             selectors.select(state, &mut worth);
             let is_left = worth[position / 64] >> (position % 64) & 1 == 1;
-            if !is_left && (told.enabled > 0 || !told.faults.is_empty()) {
+            if !is_left && (source_facts.enabled > 0 || !source_facts.faults.is_empty()) {
                 let name = &interpreter.program().rules[rule].name;
-                return Err(format!("{name} is ruled out at {state:02x?}: {told:?}"));
+                return Err(format!(
+                    "{name} is ruled out at {state:02x?}: {source_facts:?}"
+                ));
             }
             seen.n_asked += 1;
-            seen.n_enabled += usize::from(told.enabled > 0);
-            seen.n_faults += usize::from(!told.faults.is_empty());
+            seen.n_enabled += usize::from(source_facts.enabled > 0);
+            seen.n_faults += usize::from(!source_facts.faults.is_empty());
             seen.n_ruled_out += usize::from(!is_left);
         }
     }

@@ -89,7 +89,7 @@ impl<'p> Walk<'p> {
         self.env.references.insert((self.frame(), local), spots);
     }
 
-    /// Records that a reference is bound anew, or that a loop sets its variable.
+    /// Records that a reference is bound again, or that a loop sets its variable.
     pub(super) fn reset(&mut self, local: LocalId, site: SiteId) {
         let frame = self.frame();
         let facts = std::mem::take(&mut self.env.facts);
@@ -166,7 +166,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Refuses the use of a held slot that was freed and filled again.
+    /// Rejects the use of a held slot that was freed and filled again.
     fn use_slots(&mut self, spot: &Spot, site: SiteId) {
         let stale = spot.path.iter().any(|step| match step {
             Step::At(index) => self.env.slots.get(index).is_some_and(|slot| slot.is_stale),

@@ -86,7 +86,7 @@ impl<'p> Walk<'p> {
         self.env = env;
         self.env.forget_frames_from(frame);
         self.env.assigned.truncate(self.open.len());
-        // The element of a loop that is over is some value.
+        // After its loop, the element is just some value.
         let open = &self.open;
         let is_over = |symbol: Symbol| match symbol {
             Symbol::Element(number) => !open.iter().any(|it| it.number == number),
@@ -122,7 +122,7 @@ impl<'p> Walk<'p> {
         self.env.facts.clear();
     }
 
-    /// Whatever was called may read locals that something refers to, and no others.
+    /// The callee may read locals that something refers to, and no others.
     fn use_referred_to(&mut self) {
         let paths: Vec<_> = self.env.last_values.keys().cloned().collect();
         for path in paths {
@@ -140,7 +140,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Whatever was called may have freed slots and filled them again.
+    /// The callee may have freed slots and filled them again.
     fn lose_slots(&mut self) {
         for slot in self.env.slots.values_mut() {
             slot.is_freed = true;
@@ -156,7 +156,7 @@ impl<'p> Walk<'p> {
         {
             self.breaks(
                 site,
-                "this takes elements of a scalarset for something else, and so tells them apart",
+                "this uses elements of a scalarset as something else, and so distinguishes them",
             );
         }
     }
@@ -173,14 +173,11 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// A variable must take the values of its domain for what they are.
+    /// A variable must have the same labels as its domain.
     pub(super) fn same_values(&mut self, domain: TypeId, ty: TypeId, site: SiteId) {
         let types = self.types();
         if !Label::of_type(types, domain).agrees(&Label::of_type(types, ty)) {
-            self.breaks(
-                site,
-                "this takes elements of a scalarset for something else",
-            );
+            self.breaks(site, "this uses elements of a scalarset as something else");
         }
     }
 
@@ -188,10 +185,7 @@ impl<'p> Walk<'p> {
     pub(super) fn stored(&mut self, value: Value, ty: TypeId, site: SiteId) -> Value {
         let own = self.any(ty);
         if !value.label.agrees(&own.label) {
-            self.breaks(
-                site,
-                "this takes elements of a scalarset for something else",
-            );
+            self.breaks(site, "this uses elements of a scalarset as something else");
         }
         let fits = match (value.range, own.range) {
             (Some((lo, hi)), Some((least, greatest))) => least <= lo && hi <= greatest,

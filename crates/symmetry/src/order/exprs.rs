@@ -12,7 +12,7 @@ use super::passes::Kind;
 use super::spot::{Base, Spot, Symbol};
 use super::walk::{Walk, either};
 
-/// Which outcomes of a condition have to be told apart.
+/// Which outcomes of a condition must be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Truth {
     /// True, false and fault are three different outcomes.
@@ -39,7 +39,7 @@ impl<'p> Walk<'p> {
         self.truth(id, Truth::Exact)
     }
 
-    /// Evaluates an expression of whose outcomes those of `truth` are told apart.
+    /// Evaluates an expression; of its outcomes, those of `truth` are distinguished.
     pub(super) fn truth(&mut self, id: ExprId, truth: Truth) -> Value {
         let site = self.program.expr_site(id);
         if !self.charge() {
@@ -435,7 +435,7 @@ fn covers(map: &hadal_ir::ValueMap, range: Option<(i128, i128)>) -> bool {
     next > hi
 }
 
-/// What a map makes of a constant.
+/// The image of a constant under a map.
 fn image_of(map: &hadal_ir::ValueMap, value: i64) -> Symbol {
     let mut segments = map.segments.iter();
     let segment = segments.find(|segment| segment.lo <= value && value <= segment.hi);

@@ -1,8 +1,8 @@
 //! Which integers stand for elements of which scalarset.
 //!
-//! To the program a value is an integer. A renaming permutes the integers that stand for elements and
-//! fixes the others. A *label* says which are which: ranges of integers that are all elements of a
-//! scalarset, in order, and ranges that are fixed.
+//! To the program a value is an integer. A renaming permutes the integers that stand for elements
+//! and fixes the others. A *label* records which is which: ranges of integers that are all elements
+//! of a scalarset, in order, and ranges that are fixed.
 //! A program treats elements alike only if labels agree wherever a value is stored, compared,
 //! passed or used as an index, and if nothing computes with elements.
 
@@ -38,7 +38,7 @@ impl Label {
         Label::range(i64::MIN, i64::MAX, Of::Fixed)
     }
 
-    /// One integer as it stands in the program.
+    /// One integer that is written in the program.
     pub(super) fn literal(value: i64) -> Self {
         Label::range(value, value, Of::Fixed)
     }

@@ -149,7 +149,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Refuses insertions into the multiset that a loop runs over: whether the loop meets the new
+    /// Rejects insertions into the multiset that a loop runs over: whether the loop meets the new
     /// element depends on the slot it gets.
     fn refuse_insertions(&mut self, passes: &Passes) {
         let own = Step::At(Symbol::Element(passes.number));

@@ -20,7 +20,7 @@ pub(super) struct Mentions {
     slots: HashSet<(Item, LocalId)>,
     /// All loops whose order depends on names, with their places and numbers of passes.
     pub(super) loops: Vec<NamedLoop>,
-    /// Calls: who calls whom.
+    /// The call graph.
     calls: HashSet<(Item, FunctionId)>,
     /// By expression, whether evaluating it calls a function.
     has_call: Vec<bool>,
@@ -39,7 +39,7 @@ pub(super) struct NamedLoop {
 }
 
 impl Mentions {
-    /// Looks at all items.
+    /// Collects the facts of all items.
     pub(super) fn of(program: &Program) -> Self {
         let mut mentions = Mentions::default();
         for (expr, _) in &program.exprs {
@@ -156,7 +156,7 @@ impl Mentions {
                 self.by_name.insert(item);
             }
         }
-        // Slots first: whether a loop runs over them is asked below.
+        // Slots first: whether a loop runs over them is used below.
         for &id in &exprs {
             if let Expr::Present { slot, .. } = program.expr(id)
                 && let Some(local) = local_of(program, *slot)

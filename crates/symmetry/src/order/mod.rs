@@ -1,25 +1,25 @@
-//! Whether what a model does depends on the order in which interchangeable elements are taken.
+//! Whether a result of the model depends on the order of interchangeable elements.
 //!
 //! A reduction by symmetry keeps one state for all that differ only in the names of elements. That
 //! is sound if rules and properties commute with every renaming: what happens at the image of a
 //! state is the image of what happens at the state. By induction over a program that is so if
 //!
 //! 1. values that stand for elements are only stored, compared for equality, passed, and used as
-//!    indices of what is theirs, so that each construct by itself commutes with renamings; and
-//! 2. every loop, and every quantifier that stops early, whose passes come in the order of names
-//!    has the same outcome in any order. For a renaming turns the passes at a state into the
+//!    indices of what is theirs, so that each construct on its own commutes with renamings; and
+//! 2. every loop, and every quantifier that stops early, whose passes run in the order of names
+//!    has the same outcome in any order, since a renaming turns the passes at a state into the
 //!    passes at its image in another order.
 //!
 //! [`Order::of`] shows the first by the labels of values, and the second loop by loop: passes are
 //! independent of their order if none reads or overwrites what another one writes, but for updates
 //! that commute (`passes`). An index by the loop's own element is another place in each pass.
-//! Where a loop is not shown to be independent, [`Order::checks`] has it checked wherever it is
-//! reached; where that would take too long, or something tells elements apart in any order, the
-//! model is refused ([`Order::refusals`]).
+//! A loop that is not proved independent is checked wherever it is reached ([`Order::checks`]); if
+//! that would take too long, or something distinguishes elements in any order, the model is
+//! rejected ([`Order::refusals`]).
 //!
 //! Slots of multisets are treated as elements: which slot an element has depends on names (bags are
 //! sorted) and on the order of insertions. The slot that an insertion takes can be observed only
-//! through the number of a slot that was freed and filled again, so that is refused.
+//! through the number of a slot that was freed and filled again, so that is rejected.
 //!
 //! Startstates are exempt: a search visits the orbits of the startstates there are, and symmetric
 //! rules lead from all states of an orbit to the same orbits.
@@ -71,7 +71,7 @@ const MAX_CHECKED_PASSES: u64 = 1 << 16;
 pub struct Order {
     /// Loops and quantifiers in the order of names that are proved independent of it.
     pub proved: Vec<CheckedLoop>,
-    /// Those that are to be checked wherever they are reached.
+    /// Those that are checked wherever they are reached.
     pub checks: OrderChecks,
     /// For each of these, why it is not proved.
     pub doubts: Vec<Vec<Note>>,
@@ -88,7 +88,7 @@ pub struct Note {
     pub text: String,
 }
 
-/// Something that tells elements apart, or may.
+/// Something that distinguishes elements, or may.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {
     /// Where.
@@ -100,7 +100,7 @@ pub struct Refusal {
 }
 
 impl Order {
-    /// Looks at the rules and properties of a verified program.
+    /// Analyses the rules and properties of a verified program.
     pub fn of(interpreter: &Interpreter) -> Self {
         let program = interpreter.program();
         let items = (0..program.rules.len() as u32).map(Item::Rule);
@@ -171,8 +171,8 @@ impl Order {
         if walk.gave_up() {
             // Reads that make a local shared may not have been seen.
             loops.values_mut().for_each(|facts| facts.private.clear());
-            // Too much to follow every call: each item by itself shows what it does to elements,
-            // and the order of every loop is left to run time.
+            // Too much to follow every call: each item is analysed on its own, and the order of
+            // every loop is checked at run time.
             unknown.extend((0..program.functions.len()).map(hadal_ir::FunctionId::new));
             let mut walk = Walk::new(program, definedness, &mentions, limits, false);
             walk.items(items);
@@ -208,7 +208,7 @@ impl Order {
         order
     }
 
-    /// Decides what becomes of each loop.
+    /// Decides each loop.
     fn sort_out(&mut self, program: &Program, loops: &BTreeMap<(Item, LocalId), LoopFacts>) {
         for (&(item, var), facts) in loops {
             let Some(site) = facts.site else { continue };
@@ -267,7 +267,7 @@ impl Order {
     }
 }
 
-/// Has a loop checked that was not walked through.
+/// Schedules a check of a loop that was not walked.
 fn doubt(
     loops: &mut BTreeMap<(Item, LocalId), LoopFacts>,
     named: &mentions::NamedLoop,

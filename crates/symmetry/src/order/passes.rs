@@ -16,7 +16,7 @@ use super::spot::{Access, Base, FrameNo, LocalPath, LoopNo, Selector, Spot, Step
 #[derive(Debug)]
 pub(super) struct Passes {
     pub(super) number: LoopNo,
-    /// Who it is: the item that holds it, and its variable.
+    /// Its identity: the item that holds it, and its variable.
     pub(super) key: (Item, LocalId),
     pub(super) site: SiteId,
     pub(super) kind: Kind,
@@ -24,10 +24,10 @@ pub(super) struct Passes {
     pub(super) frame: FrameNo,
     /// Activations from this number on were entered by a pass, and are its own.
     pub(super) first_inner_frame: FrameNo,
-    /// Values from this number on came up in a pass, and may differ between passes.
+    /// Values from this number on arose in a pass, and may differ between passes.
     pub(super) first_inner_value: u32,
     pub(super) n_passes: u64,
-    /// Whether passes come in the order of names.
+    /// Whether passes run in the order of names.
     pub(super) is_by_name: bool,
     /// Whether it runs over the slots of a multiset.
     pub(super) is_over_slots: bool,
@@ -84,13 +84,13 @@ pub(super) struct Decision {
 }
 
 impl Passes {
-    /// Whether a local of this activation is no other pass's business.
+    /// Whether a local of this activation is private to a pass.
     pub(super) fn owns_frame(&self, frame: FrameNo) -> bool {
         frame >= self.first_inner_frame
     }
 
     /// Adds an access, unless it is known. Values that differ between passes, other than the own
-    /// element, are not told apart, so that repeated walks find nothing new.
+    /// element, are not distinguished, so that repeated walks reach a fixpoint.
     pub(super) fn add(&mut self, mut access: Access) {
         for step in &mut access.spot.path {
             if let Step::At(index) = step {
@@ -113,7 +113,7 @@ impl Passes {
         }
     }
 
-    /// Decides whether the passes can come in any order. `name` is how people call a place.
+    /// Decides whether the passes can run in any order. `name` gives the display name of a place.
     pub(super) fn decide(&self, name: &dyn Fn(&Spot) -> String) -> Decision {
         let mut decision = Decision::default();
         let mut reasons = BTreeSet::new();
@@ -141,7 +141,7 @@ impl Passes {
                 }
             }
             // A local that is assigned before it is used is each pass's own. One of a caller is
-            // so only if no pass can hand it back to the caller by a `return`.
+            // so only if no pass can return to the caller.
             let local = write.spot.local_path();
             if let (None, Some(other), Some(path)) = (is_read, is_overwritten, &local)
                 && update.sets()
@@ -285,9 +285,8 @@ impl Passes {
     }
 
     /// Whether one of the accesses adds to a multiset and the other one is to a slot of it that
-    /// somebody holds: adding changes no slot that is in use, and slots that were freed while
-    /// they are held are not used again, which is seen to elsewhere. To free the slot is another
-    /// matter: it makes room.
+    /// is held: adding changes no slot in use, and slots that were freed while they are held are
+    /// not reused, which is ensured elsewhere. Freeing the slot is different: it makes room.
     fn is_beside_insertion(&self, a: &Access, b: &Access) -> bool {
         let is_held = |insertion: &Access, other: &Access| {
             insertion.update == Some(Update::Insert)

@@ -9,7 +9,7 @@ use super::spot::{Base, Spot, Step, Symbol, Update};
 use super::walk::Walk;
 
 impl<'p> Walk<'p> {
-    /// The places that a place may be. Finding them is evaluated.
+    /// The places that a place may be. Evaluates its indices.
     pub(super) fn resolve(&mut self, place: &'p Place, site: SiteId) -> Vec<Spot> {
         let frame = self.frame();
         let mut spots = match &place.root {
@@ -95,7 +95,7 @@ impl<'p> Walk<'p> {
                 if !index.label.agrees(&own.label) {
                     self.breaks(
                         site,
-                        "this index takes elements of a scalarset for something else",
+                        "this index uses elements of a scalarset as something else",
                     );
                 }
                 let inside = match (index.range, own.range) {
@@ -123,9 +123,9 @@ impl<'p> Walk<'p> {
         spot
     }
 
-    /// The number of a slot says something of the multiset it was chosen from, and of no other.
+    /// The number of a slot has a meaning for the multiset it was chosen from, and for no other.
     fn use_slot(&mut self, spot: &Spot, place: &Place, index: &Value, site: SiteId) {
-        // Unreachable code says nothing.
+        // Unreachable code proves nothing.
         if self.env.is_dead {
             return;
         }
@@ -197,7 +197,7 @@ impl<'p> Walk<'p> {
     }
 }
 
-/// The indices on the way to a place.
+/// The indices on the path to a place.
 fn indices(place: &Place) -> impl Iterator<Item = ExprId> + '_ {
     place.path.iter().filter_map(|step| match step {
         Projection::Index(index) => Some(*index),

@@ -14,7 +14,7 @@ pub(super) enum Symbol {
     Const(i64),
     /// No value.
     Undefined,
-    /// The element (or slot) that a loop has come to.
+    /// The current element (or slot) of a loop.
     Element(LoopNo),
     /// Some value that does not change, numbered in the order of appearance.
     Fixed(u32),
@@ -22,7 +22,7 @@ pub(super) enum Symbol {
     Any,
 }
 
-/// A place: a variable or local, and the way to a part of it.
+/// A place: a variable or local, and the path to a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) base: Base,

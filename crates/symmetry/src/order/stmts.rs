@@ -12,7 +12,7 @@ use super::spot::{Base, Spot, Symbol, Update};
 use super::walk::Walk;
 
 impl<'p> Walk<'p> {
-    /// Statements one after the other.
+    /// A sequence of statements.
     pub(super) fn block(&mut self, block: &'p [Stmt]) {
         for stmt in block {
             self.stmt(stmt);
@@ -75,7 +75,7 @@ impl<'p> Walk<'p> {
             }
             StmtKind::Return(value) => self.returns(value, site),
             StmtKind::Assert { condition, .. } => {
-                // False and failed are both faults.
+                // A false condition and one that cannot be evaluated are both faults.
                 self.truth(*condition, Truth::FalseIsFault);
                 self.fault(site);
             }

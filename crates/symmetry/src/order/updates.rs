@@ -230,7 +230,7 @@ fn reads(program: &Program, id: ExprId, place: &Place) -> bool {
     }
 }
 
-/// Whether `a` is `b`, made sure that it is defined.
+/// Whether `a` is `b`, with or without a check that it is defined.
 fn strips(program: &Program, a: ExprId, b: ExprId) -> bool {
     matches!(program.expr(a), Expr::Defined(inner) if same_expr(program, *inner, b))
 }

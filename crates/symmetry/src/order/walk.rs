@@ -21,7 +21,7 @@ use super::spot::{FrameNo, LoopNo, Selector, Spot, Symbol};
 /// all loops to the check at run time.
 const BUDGET: u64 = 2_000_000;
 
-/// A construct that tells elements apart by their names, whatever the order of passes.
+/// A construct that distinguishes elements by their names, whatever the order of passes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Break {
     pub(crate) site: SiteId,
@@ -122,7 +122,7 @@ impl<'p> Walk<'p> {
     pub(super) fn items(&mut self, items: &[Item]) {
         let inlines = self.follows_calls;
         for item in items {
-            // Where no loop can come in the order of names, each function is walked once by itself.
+            // Where no loop can run in the order of names, each function is walked once on its own.
             self.follows_calls = inlines && self.mentions.is_by_name(*item);
             match *item {
                 Item::Function(id) => self.function(id.index()),
@@ -173,7 +173,7 @@ impl<'p> Walk<'p> {
         self.leave_item();
     }
 
-    /// Walks a function by itself, with arbitrary arguments.
+    /// Walks a function on its own, with arbitrary arguments.
     fn function(&mut self, number: usize) {
         let function = &self.program.functions[number];
         let item = Item::Function(FunctionId::new(number));
