@@ -8,8 +8,8 @@
 //! left-associative operators, of accesses and of `elsif` are kept as lists, and the parser
 //! refuses what is nested deeper. Every later pass, and dropping the tree, may recurse.
 //!
-//! A node whose text could not be understood is an `Error` node. It was reported, and so a
-//! later pass says nothing about it.
+//! A node whose text could not be parsed is an `Error` node. It was reported, so later passes
+//! skip it.
 
 use std::fmt;
 use std::ops::Deref;
@@ -333,7 +333,7 @@ pub struct Priority {
 /// What is claimed of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PropertyKind {
-    /// Holds in every reachable state; `assert` says the same.
+    /// Holds in every reachable state; `assert` is a synonym.
     Invariant,
     /// States without it are not looked at.
     Assume,
@@ -427,7 +427,7 @@ pub enum StmtKind {
     },
     /// `while condition do … end`
     While {
-        /// When to go on.
+        /// When to continue.
         condition: Expr,
         /// The statements.
         body: Vec<Stmt>,

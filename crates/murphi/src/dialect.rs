@@ -2,7 +2,7 @@
 //!
 //! All dialects accept the union of the languages of the two existing tools; a dialect
 //! decides only what a text means where those tools disagree. Each difference has a
-//! method with its name, so that no other module compares dialects by itself.
+//! method with its name, so that no other module compares dialects.
 
 use std::fmt;
 use std::str::FromStr;
@@ -38,7 +38,7 @@ impl Dialect {
     }
 
     /// A literal that the other tool would read otherwise deserves a warning. Only our own
-    /// dialect warns: whoever names another one has made up their mind.
+    /// dialect warns: naming another one is a decision for its reading.
     pub const fn warns_of_leading_zero(self) -> bool {
         matches!(self, Dialect::Hadal)
     }
@@ -67,7 +67,7 @@ impl Dialect {
         !matches!(self, Dialect::Rumur)
     }
 
-    /// `return y` hands back an undefined simple value instead of being a fault.
+    /// `return y` returns an undefined simple value instead of faulting.
     pub const fn return_copies_undefined(self) -> bool {
         !matches!(self, Dialect::Rumur)
     }
@@ -96,8 +96,8 @@ impl Dialect {
         }
     }
 
-    /// How many times a `while` loop may run before it is a fault, unless the user says
-    /// otherwise; `None` is without limit.
+    /// Rounds of a `while` loop before it is a fault, unless the user sets a limit; `None` is
+    /// without limit.
     pub const fn while_limit(self) -> Option<u64> {
         match self {
             Dialect::Hadal => Some(1_000_000),

@@ -1,11 +1,11 @@
 //! From text to tokens.
 //!
-//! The lexer is written by hand. What ends a string or a comment depends on the dialect, a
-//! mistake must leave tokens that let the parser go on, and a run of foreign characters is one
-//! mistake, not many: a table-driven lexer would hold little but calls back into such code.
+//! The lexer is written by hand. What ends a string or a comment depends on the dialect, an
+//! error must leave tokens that let the parser continue, and a run of foreign characters is one
+//! error, not many: a table-driven lexer would hold little but calls back into such code.
 //!
 //! It takes time proportional to the text and never fails. Where a character belongs to no
-//! token it leaves a [`TokenKind::Bad`], of which the parser says no more.
+//! token it leaves a [`TokenKind::Bad`], which the parser does not report again.
 
 use hadal_syntax::{Diagnostic, Diagnostics, Source, Span};
 
@@ -19,7 +19,7 @@ pub(crate) struct Lexed {
     /// At least one; the last, and only the last, is [`TokenKind::Eof`].
     pub(crate) tokens: Vec<Token>,
     pub(crate) diagnostics: Diagnostics,
-    /// A comment or string swallowed the end of the file: what is then missing is no news.
+    /// A comment or string swallowed the end of the file: what is then missing is not reported.
     pub(crate) truncated: bool,
 }
 
@@ -252,7 +252,7 @@ impl<'s> Lexer<'s> {
             Some((len, kind)) => {
                 let is_short_arrow = self.rest.starts_with("=>");
                 if is_short_arrow {
-                    // Nothing is written so; it is taken for what was meant.
+                    // Valid in no dialect; it is read as what was probably meant.
                     self.take("=>".len());
                     self.push(TokenKind::LongArrow, start);
                     self.error(start, |span| {
@@ -298,7 +298,7 @@ impl<'s> Lexer<'s> {
             let error = |what: String| Diagnostic::error(what, span);
             match first {
                 '\u{fffd}' => error("this is not UTF-8 text".to_owned())
-                    .note("outside of comments and strings, only UTF-8 is understood"),
+                    .note("outside of comments and strings, only UTF-8 is allowed"),
                 '\u{a0}' => {
                     error("unexpected no-break space".to_owned()).help("use an ordinary space")
                 }

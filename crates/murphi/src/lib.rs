@@ -1,8 +1,8 @@
 //! The Murphi front-end: text to tokens, to a syntax tree, to a checked tree, to guarded
 //! commands.
 //!
-//! [`parse`] never fails: it returns a tree of whatever could be understood, and diagnostics.
-//! [`compile`] goes on from there: it checks the tree and lowers it to a program.
+//! [`parse`] never fails: it returns a tree of whatever could be parsed, and diagnostics.
+//! [`compile`] checks the tree and lowers it to a program.
 //!
 //! ```
 //! use hadal_murphi::{Dialect, parse};
@@ -30,7 +30,7 @@ pub use parser::{Parsed, parse};
 
 /// Drives the parser and the renderer with arbitrary bytes, in every dialect.
 ///
-/// The target of fuzzing: whatever the bytes are, it must return, and soon.
+/// A fuzz target: whatever the bytes are, it must return, and soon.
 pub fn fuzz_parse(bytes: &[u8]) {
     let Ok(source) = Source::from_bytes("fuzz.m", bytes.to_vec()) else {
         return;
@@ -41,10 +41,10 @@ pub fn fuzz_parse(bytes: &[u8]) {
     }
 }
 
-/// Drives the whole front-end with arbitrary bytes, in every dialect, and checks what it makes.
+/// Drives the whole front-end with arbitrary bytes, in every dialect, and verifies the program.
 ///
-/// The target of fuzzing: whatever the bytes are, it must return, and soon; and a program that it
-/// makes must be one that generators can rely on.
+/// A fuzz target: whatever the bytes are, it must return, and soon, and a program that it returns
+/// must pass the verifier.
 pub fn fuzz_compile(bytes: &[u8]) {
     let Ok(source) = Source::from_bytes("fuzz.m", bytes.to_vec()) else {
         return;

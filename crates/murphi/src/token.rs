@@ -45,7 +45,7 @@ macro_rules! token_kinds {
                 }
             }
 
-            /// How to speak of a token of this kind.
+            /// The name of this kind of token in messages.
             pub(crate) fn describe(self) -> &'static str {
                 match self {
                     $(TokenKind::$class => $class_text,)*

@@ -1,7 +1,7 @@
-//! Two generators of one model, held against each other on every state.
+//! Two generators of one model, compared on every state.
 //!
 //! The states are visited breadth-first. At each of them both must give the same successors in the
-//! same order, by the same rules, with the same counts and the same faults, and say the same of
+//! same order, by the same rules, with the same counts and the same faults, and agree on
 //! invariants and goals. Native code is compared with the interpreter in this way.
 
 use std::collections::HashSet;
@@ -13,21 +13,21 @@ use hadal_model::{
     for_each_filling,
 };
 
-/// How far to go, and in which steps.
+/// The bounds of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// States to be compared at most.
+    /// Most states to compare.
     pub max_states: usize,
     /// When to end.
     pub until: Option<Instant>,
-    /// States handed over at once.
+    /// States per block.
     pub block_len: usize,
-    /// Successors that fit the buffer of the generator under test; tiny ones show whether it goes
-    /// on where it left off.
+    /// Successors that fit the buffer of the generator under test; tiny ones test that it
+    /// continues where it stopped.
     pub capacity: usize,
 }
 
-/// What a comparison came to.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
     /// States at which the two were compared.
@@ -44,9 +44,9 @@ pub struct Compared {
     pub is_complete: bool,
 }
 
-/// Everything that one expansion of a block told.
+/// All results of one expansion of a block.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct Expansion {
     states: Vec<u8>,
     /// Source, index and rule of each successor.
     facts: Vec<(u32, u32, u32)>,
@@ -55,7 +55,7 @@ struct Told {
     goal_hits: Vec<u64>,
 }
 
-/// What a generator says about the states of a block themselves.
+/// The properties and goals of the states of a block.
 #[derive(Debug, PartialEq)]
 struct Judged {
     failures: Vec<Failure>,
@@ -65,8 +65,8 @@ struct Judged {
 
 /// Compares `tested` with `reference`.
 ///
-/// Where there is a `reducer`, states are visited once a class, by its canonical form; what is
-/// compared are still the raw successors.
+/// With a `reducer`, one state of each class is visited, its canonical form; the raw successors
+/// are compared all the same.
 pub fn compare(
     reference: &dyn Model,
     tested: &dyn Model,
@@ -98,10 +98,10 @@ pub fn compare(
         is_cut: false,
     };
 
-    let mut told = by_reference.expand(None)?;
-    differ("startstates", len, &told, &by_tested.expand(None)?)?;
-    compared.start_faults = !told.sources[0].faults.is_empty();
-    visited.add(&mut told, &mut reducer);
+    let mut expansion = by_reference.expand(None)?;
+    differ("startstates", len, &expansion, &by_tested.expand(None)?)?;
+    compared.start_faults = !expansion.sources[0].faults.is_empty();
+    visited.add(&mut expansion, &mut reducer);
     while visited.n_frontier > 0 {
         let mut layer = std::mem::take(&mut visited.frontier);
         let n_layer = std::mem::take(&mut visited.n_frontier);
@@ -115,22 +115,27 @@ pub fn compare(
             let n = bounds.block_len.min(n_layer - next);
             let block = States::new(&layer[next * len..], len, n);
             next += n;
-            let mut told = by_reference.expand(Some(block))?;
-            differ("successors", len, &told, &by_tested.expand(Some(block))?)?;
+            let mut expansion = by_reference.expand(Some(block))?;
+            differ(
+                "successors",
+                len,
+                &expansion,
+                &by_tested.expand(Some(block))?,
+            )?;
             let judged = by_reference.judge(block);
             let found = by_tested.judge(block);
             if judged != found {
                 return Err(format!("properties differ: {judged:?} but {found:?}"));
             }
             compared.n_states += n;
-            compared.n_successors += told.facts.len();
-            let faulty = told
+            compared.n_successors += expansion.facts.len();
+            let faulty = expansion
                 .sources
                 .iter()
                 .filter(|source| !source.faults.is_empty());
             compared.n_faults += faulty.count();
             compared.n_failures += judged.failures.len();
-            visited.add(&mut told, &mut reducer);
+            visited.add(&mut expansion, &mut reducer);
         }
     }
     compared.is_complete = !visited.is_cut;
@@ -146,21 +151,21 @@ struct Side<'a> {
 
 impl Side<'_> {
     /// Expands a block, or the startstates.
-    fn expand(&mut self, block: Option<States<'_>>) -> Result<Told, String> {
-        let mut told = Told::default();
+    fn expand(&mut self, block: Option<States<'_>>) -> Result<Expansion, String> {
+        let mut expansion = Expansion::default();
         let all = for_each_filling(&mut *self.expander, block, &mut self.out, |_, out| {
-            told.states.extend_from_slice(out.states_mut());
+            expansion.states.extend_from_slice(out.states_mut());
             let facts = (0..out.len()).map(|at| (out.source_of(at), out.index(at), out.rule(at)));
-            told.facts.extend(facts);
+            expansion.facts.extend(facts);
             ControlFlow::<()>::Continue(())
         });
         if all == Err(Stopped) {
             return Err("a generator stopped though nobody asked it to".to_owned());
         }
-        told.sources = self.out.sources().to_vec();
-        told.fired_by_rule = self.out.fired_by_rule().to_vec();
-        told.goal_hits = self.out.goal_hits().to_vec();
-        Ok(told)
+        expansion.sources = self.out.sources().to_vec();
+        expansion.fired_by_rule = self.out.fired_by_rule().to_vec();
+        expansion.goal_hits = self.out.goal_hits().to_vec();
+        Ok(expansion)
     }
 
     /// Evaluates properties and goals.
@@ -180,24 +185,24 @@ impl Side<'_> {
     }
 }
 
-/// The states seen, and those that wait.
+/// The states seen, and those not yet expanded.
 struct Visited {
     len: usize,
     max_states: usize,
     seen: HashSet<Box<[u8]>>,
     frontier: Vec<u8>,
     n_frontier: usize,
-    /// Whether a state was left out because there were enough.
+    /// Whether a state was dropped because of the limit.
     is_cut: bool,
 }
 
 impl Visited {
-    fn add(&mut self, told: &mut Told, reducer: &mut Option<&mut dyn Expander>) {
+    fn add(&mut self, expansion: &mut Expansion, reducer: &mut Option<&mut dyn Expander>) {
         if let Some(reducer) = reducer {
-            reducer.canonicalise(&mut told.states);
+            reducer.canonicalise(&mut expansion.states);
         }
-        for number in 0..told.facts.len() {
-            let state = &told.states[number * self.len..][..self.len];
+        for number in 0..expansion.facts.len() {
+            let state = &expansion.states[number * self.len..][..self.len];
             if self.seen.contains(state) {
                 continue;
             }
@@ -212,14 +217,15 @@ impl Visited {
     }
 }
 
-fn differ(what: &str, len: usize, expected: &Told, found: &Told) -> Result<(), String> {
+fn differ(what: &str, len: usize, expected: &Expansion, found: &Expansion) -> Result<(), String> {
     if expected == found {
         return Ok(());
     }
-    let of = |told: &Told, at: usize| {
-        told.facts
+    let of = |expansion: &Expansion, at: usize| {
+        expansion
+            .facts
             .get(at)
-            .map(|facts| (*facts, told.states[at * len..][..len].to_vec()))
+            .map(|facts| (*facts, expansion.states[at * len..][..len].to_vec()))
     };
     let n_most = expected.facts.len().max(found.facts.len());
     let n = (0..n_most)

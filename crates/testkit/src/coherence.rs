@@ -2,7 +2,7 @@
 //!
 //! A directory protocol over a few caches, with as many kinds of transactions as there is room for.
 //! Each kind has messages, a procedure, rules and an invariant of its own, so that code grows with
-//! the text; only one transaction is under way at a time, so that states hardly do.
+//! the text; only one transaction is active at a time, so that the state space hardly does.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What model files say about themselves: directives in their leading comments, and the table of
+//! The expected results of model files: directives in their leading comments, and the table of
 //! expected results for models that are not our own.
 //!
 //! Directives stand in a paragraph of their own among the comments at the head of a file:
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A line of such a paragraph that is no directive is an error, and so is a line anywhere in the
-//! head that looks like a misspelt one: a test that silently checks less than it says is worse
+//! head that looks like a misspelt one: a test that silently checks less than it claims is worse
 //! than none.
 
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub enum Verdict {
     Verified,
     /// Something does not.
     Violated,
-    /// The model is refused before any search.
+    /// The model is rejected before any search.
     Rejected,
 }
 
@@ -103,7 +103,7 @@ pub enum Size {
     Large,
 }
 
-/// A line that cannot be understood.
+/// A line that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CorpusError {
     /// Counted from 1.
@@ -155,7 +155,7 @@ const NAMES: [&str; 8] = [
     "scale",
 ];
 
-/// Reads the directives of a model file. A file must at least say what to expect.
+/// Reads the directives of a model file. A file must at least have an expected result.
 pub fn directives(text: &str) -> Result<Directives, CorpusError> {
     let mut found = Found::default();
     let mut in_directives = false;
@@ -204,7 +204,7 @@ pub fn directives(text: &str) -> Result<Directives, CorpusError> {
     found.finish()
 }
 
-/// Directives as they come, each at most once but for scales.
+/// Directives in the order of the file, each at most once but for scales.
 #[derive(Default)]
 struct Found {
     expect: Option<Verdict>,
@@ -254,7 +254,7 @@ impl Found {
         };
         let expect = self
             .expect
-            .ok_or_else(|| error("the file does not say what to expect"))?;
+            .ok_or_else(|| error("the file has no expected result"))?;
         if self.violation.is_some() && expect != Verdict::Violated {
             return Err(error("a violation is named but not expected"));
         }

@@ -1,10 +1,10 @@
-//! A disk in memory that crashes, fills up or flips a bit when told.
+//! A disk in memory that crashes, fills up or flips a bit on request.
 //!
-//! It keeps two versions of everything: how it looks to the program, and what a crash would leave
-//! for certain. Between them are the changes that nobody has waited for. A crash keeps any part of
+//! It keeps two versions of everything: what the program sees, and what survives a crash for
+//! certain. Between them are the changes that were not synced. A crash keeps any part of
 //! these: some sectors of a write and not others, a later write and not the earlier one, a rename
-//! and not the file's content; as a seed decides. It is as mean as `docs/format.md` allows, and
-//! meaner than real disks.
+//! and not the file's content; a seed decides. It is as adverse as `docs/format.md` allows, and
+//! more so than real disks.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -77,7 +77,7 @@ impl CrashDisk {
         self.state().n_operations
     }
 
-    /// Lets files take `bytes` together at most; `is_told` if the disk says how many are free.
+    /// Limits the total size of files to `bytes`; `is_told` if the disk reports its free space.
     pub fn set_capacity(&self, bytes: u64, is_told: bool) {
         self.state().capacity = Some(Capacity { bytes, is_told });
     }
@@ -98,7 +98,7 @@ impl CrashDisk {
         }
     }
 
-    /// What is there after the machine went down now: a disk that works again.
+    /// The disk after a crash at this point, working again.
     pub fn crash(&self, seed: u64) -> Self {
         let state = self.state();
         let mut rng = Pcg64Mcg::seed_from_u64(seed);

@@ -1,8 +1,8 @@
 //! Whether rules and properties treat the elements of scalarsets alike, by brute force.
 //!
 //! Reduction by symmetry is sound for a program if a renaming turns the behaviour of each state
-//! into the behaviour of the renamed state. Here this is tried on every state that can be reached,
-//! and on every image of one, with renamings that generate all others. Startstates need not be
+//! into the behaviour of the renamed state. This is checked on every reachable state and on every
+//! image of one, with renamings that generate all others. Startstates need not be
 //! symmetric.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
@@ -15,12 +15,12 @@ use hadal_model::{
 
 use crate::renaming::{Renaming, rename};
 
-/// What was found out about a program.
+/// The result for a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Equivariance {
     /// No state behaves unlike one of its images.
     Holds {
-        /// How many states were looked at, images included.
+        /// Number of states visited, images included.
         n_states: usize,
     },
     /// A state behaves unlike one of its images.
@@ -31,8 +31,8 @@ pub enum Equivariance {
 
 /// Compares the behaviour of up to `max_states` states with that of their images.
 ///
-/// Two firings that meet a fault are alike, whichever faults these are. States beyond a fault are
-/// not looked at; those beyond a false invariant are.
+/// Two firings that fault are alike, whatever the faults. States beyond a fault are not visited;
+/// those beyond a false invariant are.
 pub fn equivariance(program: &Program, max_states: usize) -> Equivariance {
     let model = Interpreter::new(program.clone(), Limits::default());
     let stop = Stop::new();
@@ -77,7 +77,7 @@ pub fn equivariance(program: &Program, max_states: usize) -> Equivariance {
     Equivariance::Holds { n_states }
 }
 
-/// Everything that a search learns at a state.
+/// Everything that a search observes at a state.
 #[derive(Debug)]
 struct Behaviour {
     /// Rules with the states they lead to, sorted; one for each instance.
@@ -88,7 +88,7 @@ struct Behaviour {
     faults: bool,
     /// Properties that are false or cannot be evaluated.
     failing: BTreeSet<u32>,
-    /// By property, how many of its goals the state or its steps reach.
+    /// By property, the number of its goals that the state or its steps reach.
     goals: BTreeMap<u32, u64>,
 }
 
@@ -171,7 +171,7 @@ impl Behaviour {
     }
 }
 
-/// All steps from a state, or the startstates, sorted; `out` keeps what else is known of the source.
+/// All steps from a state, or the startstates, sorted; `out` keeps the facts about the source.
 fn steps(
     expander: &mut dyn Expander,
     from_state: Option<(&Shape, &[u8])>,
@@ -197,7 +197,7 @@ fn steps(
                 return steps;
             }
             Flow::Full(cursor) => from = cursor,
-            Flow::Stopped => unreachable!("nobody stops it"),
+            Flow::Stopped => unreachable!("the flag is never raised"),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What tests are made with; no other crate depends on this outside its tests.
+//! Tools for tests; no crate depends on this outside its tests.
 //!
-//! - [`agreement`]: two generators of one model, held against each other on every state.
+//! - [`agreement`]: two generators of one model, compared on every state.
 //! - [`coherence`]: Murphi models of any length.
 //! - [`equivariance`]: whether a program treats interchangeable elements alike, by brute force.
 //! - [`graph`]: an explicit graph as a model, random ones among them.
@@ -9,8 +9,8 @@
 //! - [`random`]: well-typed random programs of the guarded-command language.
 //! - [`oracle`]: a brute-force search that is too simple to be wrong.
 //! - [`renaming`]: states with the elements of scalarsets renamed, by brute force.
-//! - [`corpus`]: what model files say about themselves.
-//! - [`disk`]: a disk in memory that crashes, fills up or flips a bit when told.
+//! - [`corpus`]: the expected results of model files.
+//! - [`disk`]: a disk in memory that crashes, fills up or flips a bit on request.
 //! - [`writes`]: whether a step keeps to the bits its rule declares.
 
 pub mod agreement;

@@ -1,7 +1,7 @@
 //! Random Murphi models rich in loops over interchangeable elements.
 //!
 //! Reduction by symmetry is sound only where no loop over a scalarset depends on the order of its
-//! passes. These models try to make a checker err on either side: *innocent* ones are built from
+//! passes. These models provoke errors of a checker on either side: *innocent* ones are built from
 //! patterns that do not depend on the order (each pass works on its own element, adds, sets a flag,
 //! fills a bag with room for all, …), *wild* ones also from patterns that do (the last element
 //! stays, the first match returns, a fault or an assumption comes first, a budget runs out, an

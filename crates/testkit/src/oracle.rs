@@ -110,7 +110,7 @@ struct Search<'a> {
     report: Report,
 }
 
-/// Everything that comes of one source.
+/// The result of expanding one source.
 #[derive(Default)]
 struct Expansion {
     successors: Vec<Vec<u8>>,
@@ -220,8 +220,8 @@ impl<'a> Search<'a> {
         ordinal
     }
 
-    /// Notes a violation of the current layer. A state's properties are noted before its
-    /// expansion, so the earliest state and, there, the first note win.
+    /// Records a violation of the current layer. A state's properties are checked before its
+    /// expansion, so the earliest state and, there, the first violation win.
     fn violate(&mut self, ordinal: usize, kind: ViolationKind) {
         let depth = self.report.layers.len() - 1;
         let known = self.report.violation.as_ref();
@@ -299,7 +299,7 @@ impl<'a> Search<'a> {
             match flow {
                 Flow::Done => break,
                 Flow::Full(cursor) => from = cursor,
-                Flow::Stopped => panic!("nobody asked to stop"),
+                Flow::Stopped => panic!("the flag is never raised"),
             }
         }
         let source = &out.sources()[0];

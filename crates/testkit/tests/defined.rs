@@ -1,4 +1,4 @@
-//! What is said to be defined always is: on random programs, in every reachable state.
+//! Leaves found always defined are so, on random programs, in every reachable state.
 
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::layout::Layout;
@@ -7,7 +7,7 @@ use hadal_model::PAD_BYTES;
 use hadal_testkit::oracle;
 use hadal_testkit::random::{Config, program_from_seed};
 
-/// Calls `visit` with the leaves of a place, elements of arrays each by itself.
+/// Calls `visit` with the leaves of a place, each element of an array separately.
 fn for_each_leaf(
     program: &Program,
     place: &Place,
@@ -84,7 +84,7 @@ fn what_is_said_to_be_defined_is_defined_in_every_state() {
     assert!(n_states > 5_000, "only {n_states} states");
     assert!(
         n_defined > 5_000,
-        "only {n_defined} leaves were said to be defined"
+        "only {n_defined} leaves were found defined"
     );
     assert!(
         n_undefined > 5_000,

@@ -1,4 +1,4 @@
-//! Calls: arguments against parameters, and what a call does to the world.
+//! Calls: arguments against parameters, and the side effects of a call.
 
 use hadal_ir::{Arg, Expr as Ir, LocalKind, ParamMode, Place, Root, Segment, StmtKind};
 use hadal_syntax::{Diagnostic, Span};
@@ -13,7 +13,7 @@ use crate::Dialect;
 use crate::ast::{Expr, ExprKind, Name};
 
 impl Checker<'_> {
-    /// A call whose result is wanted.
+    /// A call whose result is used.
     pub(super) fn call_expr(&mut self, callee: &Name, args: &[Expr], span: Span) -> Operand {
         let Some((number, args)) = self.call(callee, args, span) else {
             return Operand::Error;
@@ -170,7 +170,7 @@ impl Checker<'_> {
             self.report_mismatch(from, param.ty, arg.span, purpose);
             return None;
         }
-        // The callee being lowered may go on to write it.
+        // The callee is still being lowered and may yet write it.
         let callee = &self.functions[number];
         let writes = callee.is_open || callee.effects.params[idx].is_some();
         let write = callee.effects.params[idx];
@@ -198,7 +198,7 @@ impl Checker<'_> {
         Some(Arg::Ref(lvalue?.place))
     }
 
-    /// An argument for a parameter that is a reference behind the scenes.
+    /// An argument for a parameter that is implemented as a reference.
     fn constant_arg(
         &mut self,
         operand: Operand,

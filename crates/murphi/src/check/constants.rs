@@ -1,7 +1,7 @@
 //! Constants: folding of operators, expressions that must be constant, and overrides from the
 //! command line.
 //!
-//! A fold that would fail is left to be computed when the model runs, after it was reported.
+//! A fold that would fault is reported and left to run time.
 
 use hadal_ir::Arithmetic;
 use hadal_syntax::{Diagnostic, Span, did_you_mean};
@@ -24,7 +24,7 @@ pub(super) const WRAPPING: Arithmetic = Arithmetic {
 pub(super) enum FoldFault {
     DivisionByZero,
     Overflow,
-    /// Left to the run time without a word.
+    /// Left to run time without a report.
     Later,
 }
 

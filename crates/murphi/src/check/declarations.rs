@@ -80,7 +80,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses types of which no variable can be.
+    /// Rejects types that no variable can have.
     pub(super) fn check_parts(&mut self, ty: Ty, span: Span) {
         let n_parts = self.types.n_parts(ty);
         if n_parts > MAX_TYPE_PARTS {

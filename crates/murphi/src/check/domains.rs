@@ -106,7 +106,7 @@ impl Checker<'_> {
         Some(Bound { domain, ty })
     }
 
-    /// Refuses steps that lead nowhere.
+    /// Rejects steps that lead nowhere.
     fn check_step(
         &mut self,
         ends: Option<(i64, i64)>,

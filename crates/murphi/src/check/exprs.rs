@@ -1,7 +1,7 @@
 //! Expressions: operators, conditions, quantifiers and what is asked about variables.
 //!
 //! Operands of logical operators, implications and `?:` that a constant rules out are checked like
-//! all others, but what is certain to fail in them is no mistake, and they are not lowered.
+//! all others, but a certain fault in them is no error, and they are not lowered.
 
 use hadal_ir::{
     BinaryOp as IrOp, Domain as IrDomain, Expr as Ir, ExprId, LocalId, Quantifier as IrQuantifier,
@@ -77,7 +77,7 @@ impl Checker<'_> {
         match operand.ty() {
             Ty::BOOLEAN => operand,
             Ty::ERROR => {
-                // An index or `undefined` is no value, and says so itself.
+                // An index or `undefined` is no value, and is reported elsewhere.
                 self.strict(operand, span);
                 Operand::Error
             }
@@ -297,7 +297,7 @@ impl Checker<'_> {
         for link in rest {
             let right = self.expr(&link.operand);
             let right = self.as_number(right, link.operand.span, link.op.symbol());
-            // After a mistake the other operands are checked by themselves.
+            // After an error the other operands are checked on their own.
             let (Some(l), Some(r)) = (left.take(), right) else {
                 continue;
             };
@@ -465,7 +465,7 @@ impl Checker<'_> {
 
     /// A quantifier over interchangeable elements has no first element to stop at: were it to stop
     /// early, whether it meets an undefined value would depend on the names of the elements, and
-    /// of a class of states only the one that is kept would tell. So every element is looked at.
+    /// only the representative of a class of states would show it. So every element is evaluated.
     fn quantified_over_all(
         &mut self,
         kind: QuantifiedKind,

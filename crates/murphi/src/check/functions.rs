@@ -1,4 +1,4 @@
-//! Functions and procedures: what others must know to call them, and their bodies.
+//! Functions and procedures: their signatures and bodies.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::types::Ty;
 use super::unit::{Effects, Returns};
 use crate::ast::{Decl, ExternFunction, Function, Param, Stmt, StmtKind};
 
-/// What others must know about a function.
+/// The signature and effects of a function.
 #[derive(Debug)]
 pub(super) struct FunctionInfo {
     pub(super) id: FunctionId,
@@ -30,7 +30,7 @@ pub(super) struct FunctionInfo {
     pub(super) is_open: bool,
 }
 
-/// What others must know about a parameter.
+/// The signature of a parameter.
 #[derive(Debug, Clone)]
 pub(super) struct ParamInfo {
     pub(super) span: Span,
@@ -220,8 +220,8 @@ impl Checker<'_> {
         function
     }
 
-    /// Whether a function may write something that it did not declare, from a look at its text.
-    /// If not, nobody can tell a reference from a copy.
+    /// Whether a function may write something that it did not declare, judged by its text.
+    /// If not, a reference cannot be distinguished from a copy.
     fn may_write(&self, function: &Function) -> bool {
         let mut own: FxHashSet<&str> = FxHashSet::default();
         for decl in &function.decls {

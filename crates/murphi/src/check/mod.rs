@@ -2,13 +2,13 @@
 //! lowered in the same walk.
 //!
 //! [`compile`] is total: whatever the text, it returns, with a program or with errors. What was
-//! reported once has the error type or is an error operand, about which nothing more is said; so
-//! one mistake gives one message, and several mistakes are found in one run.
+//! reported has the error type or is an error operand, which is not reported again; so one error
+//! gives one message, and several errors are found in one run.
 //!
 //! The files, by subject: [`scope`] what names stand for; [`types`] what types are and which are
-//! equal; `declarations` and `typexprs` what is declared; [`operand`] what expressions were found
-//! to be; `constants`, `exprs`, `comparisons`, `places`, `calls`, `domains` and `multisets` expressions; `stmts`
-//! statements; `functions` and `rules` what holds them.
+//! equal; `declarations` and `typexprs` what is declared; [`operand`] the results of checking
+//! expressions; `constants`, `exprs`, `comparisons`, `places`, `calls`, `domains` and `multisets`
+//! expressions; `stmts` statements; `functions` and `rules` what holds them.
 
 mod calls;
 mod comparisons;
@@ -54,24 +54,24 @@ pub struct Options {
     pub constants: Vec<(String, String)>,
 }
 
-/// What became of a model.
+/// The result of compiling a model.
 #[derive(Debug, Clone)]
 pub struct Compiled {
     /// The program; `None` if there is an error.
     pub program: Option<Program>,
     /// Errors and warnings, in the order of the source.
     pub diagnostics: Vec<Diagnostic>,
-    /// What is legal, but tells the elements of a scalarset apart: errors for whoever reduces by
-    /// symmetry, harmless for others.
+    /// What is legal, but distinguishes the elements of a scalarset: errors under symmetry
+    /// reduction, harmless without.
     pub symmetry_breaks: Vec<Diagnostic>,
     /// The global constants with their values, in the order of the source.
     pub constants: Vec<(String, String)>,
-    /// A message for each override of a constant that the model does not have. They have no place
-    /// in the source, and are errors all the same.
+    /// A message for each override of a constant that the model does not have: errors without a
+    /// place in the source.
     pub unused_overrides: Vec<String>,
 }
 
-/// Makes a program of a source.
+/// Compiles a source to a program.
 ///
 /// ```
 /// use hadal_murphi::{Options, compile};
@@ -110,13 +110,13 @@ struct Checker<'a> {
     maps: FxHashMap<(Ty, Ty), MapId>,
     scopes: Scopes,
     functions: Vec<FunctionInfo>,
-    /// Some function so far changes what it did not declare.
+    /// Some function so far writes what it does not declare.
     some_function_writes: bool,
     /// The functions that put a simple value into a record, by its type.
     boxings: FxHashMap<TypeId, FunctionId>,
-    /// Parameters and aliases around the rule at hand.
+    /// Parameters and aliases around the current rule.
     around: rules::Around,
-    /// The rule, property, startstate or function at hand.
+    /// The current rule, property, startstate or function.
     unit: Unit,
     /// Bits of the state variables so far.
     state_bits: u64,
@@ -129,18 +129,18 @@ struct Checker<'a> {
     numbers: (i64, i64),
     /// Operands that stand for "all bits" of rumur's type.
     bit_masks: Vec<ExprId>,
-    /// How many statements are around this one.
+    /// Number of enclosing statements.
     stmt_depth: u32,
-    /// Whether there are too many was reported.
+    /// Whether too many of them were reported.
     is_too_deep: bool,
-    /// How many constructs around this one are known never to run. What is certain to fail in
-    /// there is no mistake: the other values of a constant may need it.
+    /// Number of enclosing constructs that are known never to run. A certain fault in there is no
+    /// error: other values of a constant may need that text.
     dead: u32,
-    /// Aliases are said in terms of what they stand for.
+    /// Aliases are replaced by what they stand for.
     expands_aliases: bool,
-    /// Diagnostics are thrown away: this text was checked before.
+    /// Diagnostics are dropped: this text was checked before.
     muted: bool,
-    /// The parser understood everything.
+    /// The parser reported no error.
     tree_is_whole: bool,
     diagnostics: Diagnostics,
     symmetry_breaks: Diagnostics,
@@ -256,7 +256,7 @@ impl<'a> Checker<'a> {
         Arithmetic { min, max, ..wide }
     }
 
-    /// Gives the operands that stand for "all bits" their value: only now is the width known.
+    /// Sets the operands that stand for "all bits": only now is the width known.
     fn settle_bit_masks(&mut self) {
         let arithmetic = self.program.arithmetic;
         if arithmetic.min == 0 {
@@ -290,8 +290,8 @@ impl<'a> Checker<'a> {
                 depth = depth.max(self.expr_depths[operand.index()] + 1);
             }
         });
-        // Whoever walks over expressions may recurse. The first that is too deep is reported, not
-        // those around it.
+        // Walks over expressions may recurse. The first that is too deep is reported, not those
+        // around it.
         if depth == MAX_EXPR_DEPTH + 1 {
             let message = "this expression is too long, or nested too deep";
             self.report(Diagnostic::error(message, span));

@@ -12,8 +12,8 @@ use super::types::{Kind, Ty};
 use crate::ast::{self, Designator, Name};
 
 impl Checker<'_> {
-    /// An index of an element, to be used on this multiset. One of another multiset is refused
-    /// where that can be seen: the number of a slot says nothing about the element in it.
+    /// An index of an element, to be used on this multiset. One of another multiset is rejected
+    /// where that can be seen: the number of a slot has no meaning there.
     pub(super) fn slot(
         &mut self,
         operand: Operand,
@@ -208,7 +208,7 @@ impl Checker<'_> {
         })
     }
 
-    /// `multisetremovepred(i: m, condition)`: over all slots, whichever are in use.
+    /// `multisetremovepred(i: m, condition)`: over all slots, in use or not.
     pub(super) fn multiset_remove_pred(
         &mut self,
         name: &Name,

@@ -1,5 +1,5 @@
-//! What an expression was found to be: a constant, a computed value, a place, or an error; and
-//! the ways to turn one into what the program needs.
+//! The result of checking an expression: a constant, a computed value, a place, or an error; and
+//! the conversions to what the program needs.
 //!
 //! Constants stay numbers until they are needed, so that what was folded leaves nothing behind in
 //! the program.
@@ -12,7 +12,7 @@ use super::scope::Slot;
 use super::types::{Kind, Ty};
 use crate::TypeEquivalence;
 
-/// What an expression was found to be.
+/// The result of checking an expression.
 #[derive(Debug, Clone)]
 pub(super) enum Operand {
     /// Reported already.
@@ -192,7 +192,7 @@ impl Checker<'_> {
     }
 
     /// The operand as a value of a simple type, to be stored there. Whether it fits is known only
-    /// when it runs, except for constants. `what` says for whom the value is, as in "cannot
+    /// when it runs, except for constants. `what` is the verb of the message, as in "cannot
     /// assign".
     pub(super) fn convert(
         &mut self,
@@ -342,7 +342,7 @@ impl Checker<'_> {
         map
     }
 
-    /// Says that a value of one type cannot be used as one of another.
+    /// Reports that a value of one type cannot be used as one of another.
     pub(super) fn report_mismatch(&mut self, from: Ty, to: Ty, span: Span, what: &Purpose<'_>) {
         let (found, wanted) = (self.types.name(from), self.types.name(to));
         let mut diagnostic =
@@ -380,14 +380,14 @@ impl Checker<'_> {
     }
 }
 
-/// What a value is needed for, in the words of a message.
+/// What a value is needed for, as the text of a message.
 #[derive(Debug)]
 pub(super) struct Purpose<'a> {
     /// The words before the type that is wanted.
     pub(super) wants: &'a str,
     /// What asks for that type, and where.
     pub(super) context: Option<(Span, String)>,
-    /// What else is to be known about it.
+    /// A further note.
     pub(super) note: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! Designators: names and the way to their parts, and what may be done with them.
+//! Designators: names and the paths to their parts, and what may be done with them.
 
 use hadal_ir::Projection;
 use hadal_syntax::{Diagnostic, Span, did_you_mean};

@@ -1,4 +1,4 @@
-//! Ways to report: once, not for text that never runs, and with a guess at what was meant.
+//! Reporting: once, not for text that never runs, and with a suggestion of what was meant.
 
 use hadal_syntax::{Diagnostic, Severity, Span, did_you_mean};
 
@@ -7,10 +7,10 @@ use super::scope::{Def, Symbol};
 use crate::Dialect;
 use crate::ast::Name;
 
-/// Guesses cost a walk over all names, and nobody reads a thousand of them.
+/// A suggestion costs a walk over all names, and a thousand of them are not read.
 const SUGGESTIONS_MAX: usize = 100;
 
-/// Text that is quoted in a message or makes a name is cut to so many characters.
+/// Text that is quoted in a message or becomes a name is cut to this number of characters.
 const QUOTED_CHARS: usize = 60;
 
 impl Checker<'_> {
@@ -20,8 +20,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports what is certain to fail when it runs. The text may be one that never runs; and
-    /// rumur takes such text.
+    /// Reports what is certain to fault when it runs. The text may be one that never runs, and
+    /// rumur accepts such text.
     pub(super) fn report_certain_fault(&mut self, mut diagnostic: Diagnostic) {
         if self.dead > 0 {
             return;
@@ -33,7 +33,7 @@ impl Checker<'_> {
         self.report(diagnostic);
     }
 
-    /// Warns of a name that nobody uses. If some text was not understood, it may be used there.
+    /// Warns of an unused name. If some text could not be parsed, it may be used there.
     pub(super) fn warn_unused(&mut self, name: &Name, what: &str, consequence: Option<&str>) {
         if !self.tree_is_whole || self.scopes.is_used(name) {
             return;
@@ -86,7 +86,7 @@ impl Checker<'_> {
         did_you_mean(name, fitting).map(str::to_owned)
     }
 
-    /// Whether another guess may be made.
+    /// Whether another suggestion may be made.
     pub(super) fn may_suggest(&mut self) -> bool {
         self.n_suggestions += 1;
         self.n_suggestions <= SUGGESTIONS_MAX && !self.muted
@@ -111,7 +111,7 @@ impl Checker<'_> {
     }
 }
 
-/// What kind of name is looked for.
+/// The kind of name that is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Value,

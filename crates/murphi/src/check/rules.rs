@@ -1,7 +1,7 @@
 //! Rules, startstates and properties, and the rulesets, aliases and choices around them.
 //!
 //! What stands around rules is lowered once, into a frame and a prologue that every rule inside
-//! begins with. So a mistake there is reported once, and all rules number those locals alike.
+//! begins with. So an error there is reported once, and all rules number those locals alike.
 
 use hadal_ir::{
     Block, Frame, Guard, Param, ParamDomain, Property, PropertyKind as IrProperty, Root,
@@ -23,7 +23,7 @@ const AROUND_MAX: usize = 128;
 /// Instances of a cover or liveness property; each is a property of its own.
 const GOALS_MAX: u64 = 1 << 16;
 
-/// How many there are of each kind so far.
+/// Number of each kind so far.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) rules: usize,
@@ -31,7 +31,7 @@ pub(super) struct Counts {
     properties: [usize; 4],
 }
 
-/// What stands around the rule at hand, besides the locals.
+/// What encloses the current rule, besides the locals.
 #[derive(Debug, Clone)]
 pub(super) struct Around {
     params: Vec<Param>,
@@ -86,7 +86,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Lowers rules with more around them than before, and forgets that afterwards.
+    /// Lowers rules in an extended context, and restores the context afterwards.
     fn inside(&mut self, enter: impl FnOnce(&mut Self), rules: &[Rule], span: Span) {
         let n_locals = self.unit.frame.locals.len();
         let bits = self.unit.bits;
@@ -334,7 +334,7 @@ impl Checker<'_> {
             self.report(
                 Diagnostic::error(format!("{what} cannot stand in `choose`"), span)
                     .note("elements of a multiset have no identity from one state to the next")
-                    .help("use `multisetcount` to speak of the multiset as a whole"),
+                    .help("use `multisetcount` to refer to the multiset as a whole"),
             );
         }
         let (condition, frame) = self.with_frame(|this| {

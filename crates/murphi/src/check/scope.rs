@@ -46,8 +46,8 @@ pub(super) struct Object {
     pub(super) ty: Ty,
     pub(super) access: Access,
     pub(super) origin: Origin,
-    /// For an alias around rules: what it stands for, said without other aliases. The multiset of
-    /// a `choose` is looked at before any alias is bound.
+    /// For an alias around rules: what it stands for, without other aliases. The multiset of a
+    /// `choose` is evaluated before any alias is bound.
     pub(super) expansion: Option<Box<Operand>>,
 }
 

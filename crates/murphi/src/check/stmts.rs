@@ -535,7 +535,8 @@ impl Checker<'_> {
         let target = self.target(designator, "cannot clear")?;
         if self.types.clears_to_element(target.ty) && !self.muted {
             let found = self.types.described(target.ty);
-            let message = "`clear` gives elements of a scalarset a value, and so tells them apart";
+            let message =
+                "`clear` gives elements of a scalarset a value, and so distinguishes them";
             self.symmetry_breaks.push(
                 Diagnostic::error(message, designator.span)
                     .label(format!("this is {found}"))

@@ -20,7 +20,7 @@ use crate::TypeEquivalence;
 pub(super) struct Ty(u32);
 
 impl Ty {
-    /// The type of what was reported already; nothing more is said about it.
+    /// The type of what was reported already, and is not reported again.
     pub(super) const ERROR: Ty = Ty(0);
     /// The type of numbers that arithmetic makes.
     pub(super) const INTEGER: Ty = Ty(1);
@@ -174,7 +174,7 @@ impl TypeTable {
         let size = i64::from(size);
         let ty = self.ir_type(ir, Type::Simple(simple));
         let class = self.fresh_class();
-        // A single element is told apart from no other.
+        // A single element has nothing to be distinguished from.
         self.add(Kind::Scalarset { id, size }, class, ty, size > 1)
     }
 

@@ -1,5 +1,4 @@
-//! The rule, property, startstate or function that is being lowered, and what it does to the
-//! world.
+//! The rule, property, startstate or function that is being lowered, and its side effects.
 
 use hadal_ir::{Frame, LocalId, LocalKind};
 use hadal_syntax::Span;
@@ -37,7 +36,7 @@ pub(super) enum Returns {
     /// It ends a rule, a startstate or a procedure.
     #[default]
     Nothing,
-    /// It hands back a value of this type, declared there.
+    /// It returns a value of this type, declared there.
     Value(Ty, Span),
 }
 

@@ -33,8 +33,8 @@ impl Parser<'_> {
             if self.pos > before || self.at(TokenKind::Eof) {
                 continue;
             }
-            // What follows an item with a mistake may be the rest of that item, as when an `if`
-            // is missing and its `end` closed the rule. It was said enough about it.
+            // What follows an item with an error may be the rest of that item, as when an `if`
+            // is missing and its `end` closed the rule. It is not reported again.
             if !was_wrong {
                 self.expected_item();
             }
@@ -101,7 +101,7 @@ impl Parser<'_> {
         });
     }
 
-    /// An `end` that closes nothing. After other mistakes it is most likely their consequence.
+    /// An `end` that closes nothing. After other errors it is most likely their consequence.
     fn stray_end(&mut self) {
         if !self.diagnostics.has_errors() && self.n_missing_ends == 0 {
             let span = self.span();
@@ -171,7 +171,7 @@ impl Parser<'_> {
         self.at_word(word::EXTERNFUN) || self.at_word(word::EXTERNPROC) || self.at_word(word::PCTL)
     }
 
-    /// After a mistake in a declaration, goes to the next one, or to the end of the section.
+    /// After an error in a declaration, skips to the next one, or to the end of the section.
     fn recover_decl(&mut self) {
         self.skip_until(|parser| {
             let declares = parser.at(TokenKind::Ident) && parser.nth(1) == TokenKind::Colon;
@@ -215,7 +215,7 @@ impl Parser<'_> {
         names
     }
 
-    /// A name that is declared here; a reserved word is taken for one, and reported.
+    /// A name that is declared here; a reserved word is accepted as one, and reported.
     fn declared_name(&mut self, what: &str) -> Name {
         let is_name_place = matches!(
             self.nth(1),
@@ -416,7 +416,7 @@ impl Parser<'_> {
     /// `(var a, b: t; c: u)`
     fn params(&mut self) -> Vec<Param> {
         let open = self.span();
-        // A mistake in the name before does not matter to the parameters.
+        // An error in the name before does not matter to the parameters.
         self.panicking &= !self.at(TokenKind::LParen);
         let is_param = self.at(TokenKind::Var) || self.nth(1) == TokenKind::Colon;
         if !self.expect(TokenKind::LParen) && is_param {

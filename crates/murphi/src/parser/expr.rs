@@ -401,8 +401,8 @@ impl Parser<'_> {
         }
     }
 
-    /// After a mistake inside a quantified expression, skips its `end`, lest that be taken for
-    /// the end of something else.
+    /// After an error inside a quantified expression, skips its `end`, which would otherwise end
+    /// something else.
     fn skip_quantified(&mut self) {
         let mut n_open = 1usize;
         while n_open > 0 {

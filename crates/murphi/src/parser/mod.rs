@@ -1,10 +1,9 @@
 //! From tokens to the syntax tree: recursive descent, with precedence climbing for expressions.
 //!
-//! The parser never fails. After a mistake it says nothing more until it stands again at a place
-//! it knows (the next statement, declaration or rule), so that one mistake is one message; and
-//! it never speaks twice of one token. Whatever it is fed, it takes time proportional to the
-//! text: it looks ahead only where the way it looks over is bounded by the next rule, and it
-//! never goes back.
+//! The parser never fails. After an error it reports nothing until it has found a place to resume
+//! (the next statement, declaration or rule), so that one error is one message; and it never
+//! reports one token twice. Whatever the input, it takes time proportional to the
+//! text: lookahead is bounded by the next rule, and there is no backtracking.
 //!
 //! Recursion is bounded by [`MAX_NESTING`], and so is the height of the tree. A file that
 //! goes deeper is given up at that point.
@@ -30,15 +29,15 @@ use crate::{Dialect, ast, literal};
 /// count one each.
 pub(crate) const MAX_NESTING: usize = 400;
 
-/// After so many errors the rest of a file is not looked at.
+/// After this number of errors the rest of a file is skipped.
 pub(crate) const MAX_ERRORS: usize = 100;
 
-/// What the parser made of a source.
+/// The result of parsing a source.
 #[derive(Debug, Clone)]
 pub struct Parsed {
-    /// The tree, with error nodes where the text could not be understood.
+    /// The tree, with error nodes where the text could not be parsed.
     pub model: ast::Model,
-    /// What there is to say, in the order of the source.
+    /// Errors and warnings, in the order of the source.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -49,7 +48,7 @@ impl Parsed {
     }
 }
 
-/// Parses a source. It never fails: where the text cannot be understood, the tree has error
+/// Parses a source. It never fails: where the text cannot be parsed, the tree has error
 /// nodes and there is a diagnostic.
 pub fn parse(source: &Source, dialect: Dialect) -> Parsed {
     let Lexed {
@@ -98,15 +97,15 @@ struct Parser<'s> {
     pos: usize,
 
     diagnostics: Diagnostics,
-    /// The lexer lost the end of the file, and said so.
+    /// The lexer lost the end of the file, and reported it.
     truncated: bool,
-    /// A mistake was reported and the parser does not know yet where it stands.
+    /// An error was reported and no place to resume has been found yet.
     panicking: bool,
-    /// The token that was last spoken of.
+    /// The token that was last reported.
     last_error: Option<usize>,
-    /// The rest of the file is not looked at.
+    /// The rest of the file is skipped.
     given_up: bool,
-    /// How many errors there were before the last item or rule.
+    /// Number of errors before the last item or rule.
     n_errors_before: usize,
     n_missing_ends: usize,
     /// The first construct that was closed by the word of another: legal, but a hint when an
@@ -115,7 +114,7 @@ struct Parser<'s> {
     /// The first `else if`, which needs two `end`s: the same sort of hint.
     else_if: Option<Span>,
 
-    /// The number of calls of `nest` under way.
+    /// The number of active calls of `nest`.
     depth: usize,
     /// The height of the tree made so far in the innermost call of `nest`.
     height: usize,
@@ -253,9 +252,9 @@ impl Parser<'_> {
     }
 }
 
-/// What is wrong, and how to go on.
+/// Errors, and how to continue after them.
 impl Parser<'_> {
-    /// Reports something that is understood and yet wrong; the parser goes on.
+    /// Reports something that parses and yet is wrong; the parser continues.
     fn report(&mut self, diagnostic: Diagnostic) {
         if self.given_up {
             return;
@@ -266,7 +265,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether something is wrong with the item or rule under way, or with the last one.
+    /// Whether something is wrong with the current item or rule, or with the last one.
     fn has_new_errors(&self) -> bool {
         self.diagnostics.n_errors() > self.n_errors_before
     }
@@ -311,7 +310,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What the next token is, in words.
+    /// The next token, as text for a message.
     fn found(&self) -> String {
         const SHOWN_CHARS: usize = 40;
         let kind = self.peek();
@@ -337,8 +336,8 @@ impl Parser<'_> {
         }
     }
 
-    /// If the next token is much like a reserved word that fits here, takes it for that word, so
-    /// that what follows is understood. To be called when the mistake was reported.
+    /// If the next token is much like a reserved word that fits here, accepts it as that word, so
+    /// that what follows parses. Called after the error was reported.
     fn correct_word(&mut self, fits: impl Fn(&Self) -> bool) -> bool {
         let Some(kind) = self.guess().and_then(TokenKind::keyword) else {
             return false;
@@ -427,7 +426,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a statement or an item begins or ends here, as far as one token can tell.
+    /// Whether a statement or an item begins or ends here, judged by one token.
     fn at_sync(&self) -> bool {
         self.at(TokenKind::Semi)
             || self.at_statement_word()
@@ -478,7 +477,7 @@ impl Parser<'_> {
         Some(made)
     }
 
-    /// Notes that a node was put around what the innermost call of `nest` has made so far.
+    /// Records that a node was put around what the innermost call of `nest` has built so far.
     fn grow(&mut self) {
         self.height += 1;
         if self.height > MAX_NESTING && !self.given_up {
@@ -493,8 +492,8 @@ impl Parser<'_> {
         let span = self.span();
         self.report(
             Diagnostic::error("this is nested too deeply", span)
-                .note(format!("at most {MAX_NESTING} levels are understood"))
-                .note("the rest of the file was not looked at"),
+                .note(format!("at most {MAX_NESTING} levels are supported"))
+                .note("the rest of the file was skipped"),
         );
         self.give_up();
     }

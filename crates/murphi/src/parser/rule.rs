@@ -130,7 +130,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows `invariant` and its kin; the message may stand on either side.
+    /// What follows `invariant` and the like; the message may stand on either side.
     fn property(&mut self, kind: PropertyKind) -> RuleKind {
         let before = self.eat_text();
         let condition = self.expr();
@@ -193,9 +193,9 @@ impl Parser<'_> {
 
     /// Whether the rule has a guard.
     ///
-    /// Without `begin`, a guard and a first statement may start alike, and only a `==>` tells
-    /// them apart. So this looks for it, up to a token that no guard has. The next rule ends
-    /// the search at the latest: the way is not gone twice.
+    /// Without `begin`, a guard and a first statement may start alike, and only a `==>`
+    /// distinguishes them. So this looks for it, up to a token that no guard has. The next rule
+    /// ends the search at the latest, so no token is scanned for two rules.
     fn guard_ahead(&self) -> Guard {
         let mut n_quantified = 0usize;
         let mut in_header = false;

@@ -34,7 +34,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips a part of an `if` or `switch` whose beginning was not understood, up to its
+    /// Skips a part of an `if` or `switch` whose beginning could not be parsed, up to its
     /// statements.
     fn skip_stray_part(&mut self) -> bool {
         let header_end = match self.peek() {
@@ -51,7 +51,7 @@ impl Parser<'_> {
         true
     }
 
-    /// Takes a `;` between two statements, or sees that none is needed.
+    /// Takes a `;` between two statements, if one is needed.
     fn expect_separator(&mut self) {
         if self.at(TokenKind::Semi) || self.at_block_end() {
             return;
@@ -72,7 +72,7 @@ impl Parser<'_> {
         self.at_any(&[TokenKind::Else, TokenKind::Elsif, TokenKind::Case])
     }
 
-    /// Whether no statement can follow in the list under way.
+    /// Whether no statement can follow in the current list.
     fn at_block_end(&self) -> bool {
         match self.peek() {
             TokenKind::End | TokenKind::Eof => true,
@@ -198,7 +198,7 @@ impl Parser<'_> {
                 if kind == PropertyKind::Liveness {
                     self.report(
                         Diagnostic::error("`liveness` is not a statement", span)
-                            .note("it speaks of all runs, and stands among the rules"),
+                            .note("it is a property of all runs, and stands among the rules"),
                     );
                 }
                 return self.property_stmt(kind);
@@ -303,7 +303,7 @@ impl Parser<'_> {
         found.map(|(_, kind)| kind)
     }
 
-    /// What follows `assert` and its kin; the message may stand on either side.
+    /// What follows `assert` and the like; the message may stand on either side.
     fn property_stmt(&mut self, kind: PropertyKind) -> StmtKind {
         let before = self.eat_text();
         let condition = self.expr();

@@ -1,5 +1,5 @@
 //! What models do when they run, by the reference interpreter and a brute-force search: each test
-//! is a small model and what must come of it.
+//! is a small model and its expected result.
 
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_murphi::{Dialect, Options, compile};

@@ -111,11 +111,11 @@ fn what_only_rumur_means() {
         &model("ruleset i: t do rule x = i ==> i := 1; end; end;", ""),
         [false, false, true],
     );
-    // It finds out when the model runs.
+    // Detected when the model runs.
     check(&model("", "x := 9;"), [false, false, true]);
     check(&model("", "x := v[4];"), [false, false, true]);
     check(&model("", "x := 1 / 0;"), [false, false, true]);
-    // A range that runs backwards is a mistake there, and empty elsewhere.
+    // A range that runs backwards is an error there, and empty elsewhere.
     check(&model("", "for i := 3 to 1 do end;"), [true, true, false]);
     check(
         &model("", "for i := 3 to 1 by 1 do end;"),

@@ -1012,7 +1012,7 @@ startstate clear x; clear y; clear z; clear x.n; end;
             4 |
               | ^
 
-            error: `clear` gives elements of a scalarset a value, and so tells them apart
+            error: `clear` gives elements of a scalarset a value, and so distinguishes them
              --> test.m:3:18
               |
             3 | startstate clear x; clear y; clear z; clear x.n; end;
@@ -1020,7 +1020,7 @@ startstate clear x; clear y; clear z; clear x.n; end;
               |
               = help: use `undefine` for the parts that hold elements of a scalarset
 
-            error: `clear` gives elements of a scalarset a value, and so tells them apart
+            error: `clear` gives elements of a scalarset a value, and so distinguishes them
              --> test.m:3:36
               |
             3 | startstate clear x; clear y; clear z; clear x.n; end;
@@ -1207,7 +1207,7 @@ end;"#,
               |   ^^^^^^^^^^^^^^^^^^^^^
               |
               = note: elements of a multiset have no identity from one state to the next
-              = help: use `multisetcount` to speak of the multiset as a whole
+              = help: use `multisetcount` to refer to the multiset as a whole
 
             error: a cover property cannot stand in `choose`
              --> test.m:7:3
@@ -1216,7 +1216,7 @@ end;"#,
               |   ^^^^^^^^^^^^^^^^^^
               |
               = note: elements of a multiset have no identity from one state to the next
-              = help: use `multisetcount` to speak of the multiset as a whole
+              = help: use `multisetcount` to refer to the multiset as a whole
 
         "#]],
     );

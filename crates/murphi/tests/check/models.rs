@@ -23,7 +23,7 @@ fn models(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Compiles every model below a folder, without an error unless it says that it must be rejected.
+/// Compiles every model below a folder, without an error unless its directives expect a rejection.
 fn check_folder(folder: &Path) {
     let models = models(folder);
     assert!(!models.is_empty(), "no models in {}", folder.display());

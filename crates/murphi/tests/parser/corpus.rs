@@ -26,7 +26,7 @@ fn every_model_is_understood() {
             let text = Renderer::plain().render_all(&source, &parsed.diagnostics);
             assert!(!parsed.has_errors(), "{dialect}: {text}");
         }
-        // The canonical form says the same.
+        // The canonical form parses to the same tree.
         let printed = print::model(&parse(&source, Dialect::Hadal).model);
         let (_, again) = parse_in(&printed, Dialect::Hadal);
         assert!(again.diagnostics.is_empty(), "{name}\n{printed}");

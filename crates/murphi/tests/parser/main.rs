@@ -18,7 +18,7 @@ fn parse_in(text: &str, dialect: Dialect) -> (Source, Parsed) {
     (source, parsed)
 }
 
-/// The canonical form of a text, and the short form of what there is to say of it.
+/// The canonical form of a text, and the short form of its diagnostics.
 fn outcome(text: &str, dialect: Dialect) -> String {
     let (source, parsed) = parse_in(text, dialect);
     let mut out = print::model(&parsed.model);

@@ -1,4 +1,4 @@
-//! What is said about mistakes: one message each, in the right place, and then on with the rest.
+//! Errors: one message each, in the right place, and the rest is parsed.
 
 use expect_test::{Expect, expect};
 use hadal_murphi::Dialect;

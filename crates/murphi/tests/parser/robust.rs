@@ -197,8 +197,8 @@ fn mutated_models() {
     });
 }
 
-/// What could not be understood was reported, and what was understood says the same when it is
-/// printed and parsed again.
+/// What could not be parsed was reported, and what was parsed is the same when it is printed and
+/// parsed again.
 fn check_consistency(text: &str) {
     let (_, parsed) = parse_in(text, Dialect::Hadal);
     let printed = print::model(&parsed.model);
@@ -235,7 +235,7 @@ fn split(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Taking one token away is one mistake, and must not become an avalanche.
+/// Removing one token is one error, and must not cause an avalanche.
 #[test]
 fn one_missing_token_gives_few_messages() {
     let mut bad = String::new();

@@ -37,8 +37,8 @@ fn a_paragraph_of_directives_is_read_and_prose_is_not() {
 }
 
 #[test]
-fn mistakes_are_not_ignored() {
-    assert!(message("-- A model.\n").contains("what to expect"));
+fn errors_are_not_ignored() {
+    assert!(message("-- A model.\n").contains("expected result"));
     assert!(message("-- expect: verified\n-- stats: 5\n").contains("line 2"));
     assert!(message("-- prose\n-- states: 5\n").contains("prose"));
     assert!(message("-- expekt: verified\n").contains("`expect:`"));
@@ -51,7 +51,7 @@ fn mistakes_are_not_ignored() {
 }
 
 #[test]
-fn our_own_models_say_what_to_expect() {
+fn our_own_models_have_expected_results() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models"));
     let mut wrong = Vec::new();
     for file in model_files(folder).unwrap_or_default() {

@@ -20,7 +20,7 @@ const OPTIONS: FolderOptions = FolderOptions {
     threads: false,
 };
 
-/// A search, as far as its disk is concerned.
+/// The disk operations of a search.
 struct History {
     folder: Folder,
     log: ParentLog,
@@ -62,7 +62,7 @@ impl History {
         })
     }
 
-    /// Everything that the last manifest lists is there, and right.
+    /// Everything that the last manifest lists exists and is correct.
     fn check(&self) -> Result<(), Error> {
         for (name, n_blocks) in &self.files {
             let file = BlockFile::open(&self.folder, name, KIND, *n_blocks)?;
@@ -86,7 +86,7 @@ impl History {
         Ok(())
     }
 
-    /// The next generation: new files in place of old ones, something thrown away, a longer log.
+    /// The next generation: new files in place of old ones, one deleted, a longer log.
     fn step(&mut self) -> Result<(), Error> {
         let generation = self.n_commits;
         for n_blocks in [1, generation as u32 * 2 + 2] {
@@ -153,7 +153,7 @@ fn parent(ordinal: u64) -> Parent {
     }
 }
 
-/// Runs the history; how many commits succeeded, and how it ended.
+/// Runs the history; returns the number of commits that succeeded, and how it ended.
 fn run_on(disk: &CrashDisk, options: FolderOptions) -> (usize, Result<(), Error>) {
     match History::open(disk, options) {
         Ok(mut history) => {
@@ -280,7 +280,7 @@ fn a_flipped_bit_is_found_wherever_it_is() {
                     assert_eq!(file, name);
                     assert!(offset <= byte as u64);
                 }
-                Ok(()) => panic!("byte {byte} of {name} was changed and nobody saw it"),
+                Ok(()) => panic!("byte {byte} of {name} was changed without an error"),
                 Err(error) => panic!("{error}"),
             }
             disk.flip(&name, byte, bit);

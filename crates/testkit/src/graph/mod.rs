@@ -189,7 +189,7 @@ pub enum Trap {
 /// When the model raises the stop flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interrupt {
-    /// When this node is among successors that are brought into canonical form.
+    /// When this node is among successors that are canonicalised.
     Found(u32),
     /// When the properties of more states than this are checked at once.
     Checked(usize),

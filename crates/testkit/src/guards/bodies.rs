@@ -16,7 +16,7 @@ impl Maker {
         statements.join("\n    ")
     }
 
-    /// A change of one leaf, or of all elements where none is at hand.
+    /// A change of one leaf, or of all elements where none is in scope.
     fn change(&mut self) -> String {
         let leaf = self.leaf();
         match self.place(&leaf, false) {

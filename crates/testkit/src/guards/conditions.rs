@@ -1,4 +1,4 @@
-//! Guards: places, values and what is said of them.
+//! Guards: places, values and conditions on them.
 
 use super::Maker;
 use super::data::{Domain, Leaf, Step, TypeNumber};
@@ -11,14 +11,14 @@ impl Maker {
         if n_near > 0 && self.dice.chance(50) {
             return self.dice.one(&leaves[leaves.len() - n_near..]).clone();
         }
-        // Often the same one, since two tests of one array are what it is about.
+        // Often the same one, since two tests of one array are the interesting case.
         match self.dice.chance(40) {
             true => leaves[0].clone(),
             false => self.dice.one(leaves).clone(),
         }
     }
 
-    /// The leaf as it can be named here. `None` where no element of a scalarset is at hand.
+    /// The leaf as it can be named here. `None` where no element of a scalarset is in scope.
     pub(super) fn place(&mut self, leaf: &Leaf, is_risky: bool) -> Option<String> {
         self.place_up_to(leaf, leaf.steps.len(), is_risky)
     }

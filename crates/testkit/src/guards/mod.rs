@@ -1,7 +1,7 @@
 //! Random Murphi models whose guards test few fields, of one element or of several.
 //!
-//! Native code looks at such fields once a state and leaves out rules that they rule out. A mistake
-//! there would lose states without a word, so these models come as close to mistakes as they can:
+//! Native code tests such fields once per state and skips rules that they rule out. An error there
+//! would lose states silently, so these models provoke errors as well as they can:
 //! a guard tests one array at two parameters, next to what may be undefined, through aliases, in
 //! arrays over signed ranges, scalarsets and unions, by rules of several priorities.
 //!
@@ -147,7 +147,7 @@ impl Maker {
         self.scope = outer;
     }
 
-    /// Rules that do little else than to move on, as those of a program counter do: without them
+    /// Rules that do little but advance, as those of a program counter do: without them
     /// few states would be reached.
     fn steps(&mut self) {
         let leaf = self.leaf();
@@ -238,7 +238,7 @@ impl Maker {
             let Some(value) = self.value(ty, true) else {
                 return false;
             };
-            // What is computed from a constant is one, and refused where it is out of range.
+            // What is computed from a constant is one, and rejected where it is out of range.
             if value.trim_matches(['(', ')']).parse::<i64>().is_ok() {
                 return false;
             }

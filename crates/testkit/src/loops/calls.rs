@@ -26,7 +26,7 @@ impl Maker {
         name
     }
 
-    /// The first match is told by a result parameter that is handed on to another procedure.
+    /// The first match is returned by a result parameter that is passed on to another procedure.
     pub(super) fn first_by_reference(&mut self, scope: &Scope) -> Option<String> {
         let target = self.target();
         let (assign, name, p) = (self.assigner("Proc"), self.name("find"), self.name("p"));
@@ -62,7 +62,7 @@ impl Maker {
         })
     }
 
-    /// A result parameter that is the same for all orders, or that nobody reads.
+    /// A result parameter that is the same for all orders, or that is never read.
     pub(super) fn result_by_reference(&mut self, scope: &Scope) -> Option<String> {
         let (name, p, n) = (self.name("tell"), self.name("p"), self.world.n);
         let condition = self.condition(&Scope::default().with_own(&p), &[], 1);
@@ -266,7 +266,7 @@ impl Maker {
         let first = match scope.others.first() {
             Some(q) => q.clone(),
             None => {
-                // All of them, so that the call as such prefers nobody.
+                // All of them, so that the call itself prefers no element.
                 let e = self.name("e");
                 return Some(format!("for {e}: Proc do {name}(1, {e}); end;"));
             }

@@ -29,7 +29,7 @@ impl Maker {
             let mut reads = atom.reads.iter();
             reads.all(|(var, is_own)| *is_own || !written.contains(var))
         });
-        // What is said of elements in scope is more telling than what is said of all.
+        // Conditions on elements in scope reveal more than those on all.
         let n_near = atoms.iter().filter(|atom| is_near(atom, scope)).count();
         if n_near > 0 && self.dice.chance(75) {
             atoms.retain(|atom| is_near(atom, scope));
@@ -68,7 +68,7 @@ impl Maker {
         atoms
     }
 
-    /// What can be said of one process.
+    /// A condition on one process.
     fn atoms_of(&mut self, p: &str, is_own: bool, scope: &Scope, atoms: &mut Vec<Atom>) {
         for var in self.cells() {
             let place = World::cell(var, p);
@@ -126,20 +126,20 @@ impl Maker {
         }
     }
 
-    /// What can be said of the state as a whole.
+    /// A condition on the whole state.
     fn global_atoms(&mut self, atoms: &mut Vec<Atom>) {
         let n = self.world.n;
         let cells = self.cells();
         if let Some(&var) = (!cells.is_empty()).then(|| self.dice.one(&cells)) {
             let e = self.name("e");
             let place = World::cell(var, &e);
-            let said = match var {
+            let condition = match var {
                 Var::A | Var::B | Var::Hot => place,
                 Var::C | Var::Level => format!("{place} >= {}", World::top(var)),
                 _ => format!("!isundefined({place})"),
             };
             let word = *self.dice.one(&["forall", "exists"]);
-            let text = format!("({word} {e}: Proc do {said} end)");
+            let text = format!("({word} {e}: Proc do {condition} end)");
             push(atoms, text, [(var, false)]);
         }
         if self.world.has(Var::Owner) {

@@ -280,14 +280,14 @@ impl Maker {
         })
     }
 
-    /// A function that returns the same from within the loop, whichever pass does it.
+    /// A function that returns the same from within the loop, whatever the pass.
     fn constant_returned(&mut self, scope: &Scope) -> Option<String> {
         let name = self.any_function();
         let then = self.global_change(scope);
         Some(format!("if {name}() then {then} end;"))
     }
 
-    /// The name of a function without parameters that tells whether some element is so.
+    /// The name of a function without parameters that returns whether some element is so.
     pub(super) fn any_function(&mut self) -> String {
         let (name, p) = (self.name("any"), self.name("p"));
         let condition = self.condition(&Scope::default().with_own(&p), &[], 1);

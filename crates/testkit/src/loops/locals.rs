@@ -8,7 +8,7 @@ use super::{Maker, Scope};
 
 impl Maker {
     /// Each iteration assigns all fields that it reads. What is read behind the loop is
-    /// accumulated, or the same whichever iteration assigns it.
+    /// accumulated, or the same whatever the iteration that assigns it.
     pub(super) fn scratch_record(&mut self, scope: &Scope) -> Option<String> {
         let ty = "record now: Proc; hit: boolean; any: boolean; kept: Proc; end";
         let (t, p) = (self.local(ty), self.name("p"));
@@ -30,7 +30,7 @@ impl Maker {
                 "{t}.any := false; for {p}: Proc do {t}.now := {p}; if {condition} then \
                  {t}.any := true; end; end; if {t}.any then {then} end;"
             ),
-            // A field that some iterations assign, and that nobody reads.
+            // A field that some iterations assign, and that is never read.
             _ => format!(
                 "for {p}: Proc do {t}.now := {p}; if {condition} then {t}.kept := {t}.now; end; \
                  {change} end;"

@@ -54,17 +54,17 @@ impl Maker {
         text
     }
 
-    /// Something that is true in the startstate, lest an assumption leave nothing to search.
+    /// Something that is true in the startstate, so that an assumption leaves something to search.
     fn initial_condition(&mut self) -> Option<String> {
         let p = self.name("p");
         let mut cells = self.cells().into_iter();
         let var = cells.find(|var| World::is_truth(*var) || World::is_number(*var))?;
         let place = World::cell(var, &p);
-        let said = match World::is_truth(var) {
+        let condition = match World::is_truth(var) {
             true => format!("!{place}"),
             false => format!("{place} = 0"),
         };
-        (!self.has_chosen_start).then(|| format!("forall {p}: Proc do {said} end"))
+        (!self.has_chosen_start).then(|| format!("forall {p}: Proc do {condition} end"))
     }
 
     fn invariant(&mut self) -> String {
@@ -108,24 +108,24 @@ impl Maker {
         let p = self.name("p");
         match self.world.contest {
             Some(Var::Owner) => {
-                let said = at_most(var, &p, "owner", wants_most);
-                format!("isundefined(owner) | forall {p}: Proc do {said} end")
+                let condition = at_most(var, &p, "owner", wants_most);
+                format!("isundefined(owner) | forall {p}: Proc do {condition} end")
             }
             Some(Var::List) => {
                 let (i, j, top) = (self.name("i"), self.name("j"), self.world.n - 1);
                 let (before, behind) = (format!("list[{i}]"), format!("list[{j}]"));
-                let said = at_most(var, &before, &behind, !wants_most);
+                let condition = at_most(var, &before, &behind, !wants_most);
                 format!(
-                    "forall {i}: 0..{top}; {j}: 0..{top} do {i} < {j} & {j} < len -> {said} end"
+                    "forall {i}: 0..{top}; {j}: 0..{top} do {i} < {j} & {j} < len -> {condition} end"
                 )
             }
             _ => {
                 let i = self.name("i");
                 let slot = self.world.element("net", &i);
-                let said = at_most(var, &p, &slot, wants_most);
+                let condition = at_most(var, &p, &slot, wants_most);
                 format!(
                     "forall {p}: Proc do multisetcount({i}: net, {slot} = {p}) > 0 | \
-                     multisetcount({i}: net, !({said})) = 0 end"
+                     multisetcount({i}: net, !({condition})) = 0 end"
                 )
             }
         }
@@ -138,7 +138,7 @@ impl Maker {
         }
         let mut cells = self.cells().into_iter();
         let number = cells.find(|var| World::is_number(*var));
-        let said = match number {
+        let condition = match number {
             Some(var) if self.dice.chance(60) => {
                 let p = self.name("p");
                 let (here, there) = (World::cell(var, "owner"), World::cell(var, &p));
@@ -151,7 +151,7 @@ impl Maker {
             }
         };
         let weak = self.weakening();
-        Some(format!("isundefined(owner) | ({said}){weak}"))
+        Some(format!("isundefined(owner) | ({condition}){weak}"))
     }
 
     /// Something that makes an invariant hold more often.
@@ -175,10 +175,10 @@ impl Maker {
         let (i, j, top) = (self.name("i"), self.name("j"), self.world.n - 1);
         let (before, behind) = (format!("list[{i}]"), format!("list[{j}]"));
         let var = *cells.first()?;
-        let said = at_most(var, &before, &behind, self.dice.chance(50));
+        let condition = at_most(var, &before, &behind, self.dice.chance(50));
         let weak = self.weakening();
         Some(format!(
-            "(forall {i}: 0..{top}; {j}: 0..{top} do {i} < {j} & {j} < len -> {said} end){weak}"
+            "(forall {i}: 0..{top}; {j}: 0..{top} do {i} < {j} & {j} < len -> {condition} end){weak}"
         ))
     }
 

@@ -1,4 +1,4 @@
-//! Models are what their generator promises.
+//! Models have the properties that their generator guarantees.
 
 use super::model_from_seed;
 

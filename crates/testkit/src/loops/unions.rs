@@ -25,7 +25,7 @@ impl Maker {
         })
     }
 
-    /// The fixed node is told apart from the processes, which are treated alike.
+    /// The fixed node is distinguished from the processes, which are treated alike.
     pub(super) fn union_sum(&mut self, scope: &Scope) -> Option<String> {
         if !self.world.has(Var::At) {
             return None;

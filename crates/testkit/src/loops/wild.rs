@@ -271,7 +271,7 @@ impl Maker {
         ))
     }
 
-    /// A `var` parameter takes the element, or tells whether one was found.
+    /// A `var` parameter takes the element, or whether one was found.
     fn noted_by_reference(&mut self, scope: &Scope) -> Option<String> {
         let target = self.target();
         let p = self.name("p");

@@ -88,7 +88,7 @@ impl World {
             Some(_) => *dice.one(&[2, 3, 3, 3, 4]),
             None => *dice.one(&[2, 2, 3, 3, 3, 3, 4]),
         };
-        // A long way to the first choice hides it from whoever looks at the first states only.
+        // A long path to the first choice hides it from a check of the first states only.
         let percent = if contest.is_some() { 85 } else { 70 };
         let boot = !innocent && dice.chance(percent);
         let mut world = World {

@@ -291,7 +291,7 @@ impl Maker {
             }
             _ => right,
         };
-        // Products of what a loop piles up may leave any range.
+        // Products of what a loop accumulates may leave any range.
         if scope.care == Care::Never && matches!(op, BinaryOp::Mul | BinaryOp::Shl) {
             return left;
         }

@@ -55,7 +55,7 @@ impl Scope {
         }
     }
 
-    /// Forgets what was made inside a block, but keeps the locals in the frame.
+    /// Drops what was declared inside a block, but keeps the locals in the frame.
     pub(super) fn leave(&mut self, outer: Scope) {
         let frame = std::mem::take(&mut self.frame);
         *self = Scope { frame, ..outer };
@@ -414,7 +414,7 @@ impl Maker {
             let domain = ParamDomain::Type(ty);
             params.push(Param { local, domain });
         }
-        // Most conditions that come up by chance do not mention a certain parameter.
+        // Most random conditions do not mention a given parameter.
         let mut condition = Guard::always();
         for _ in 0..30 {
             let depth = self.config.expr_depth;

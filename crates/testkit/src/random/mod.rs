@@ -2,8 +2,8 @@
 //!
 //! A program is a function of its seed. It has few bits of state, so that a brute-force search can
 //! visit all of it, and uses every construct of the language sooner or later.
-//! Most of what could fault is guarded, or nothing but startstates would ever be reached; how
-//! often it is not is set in [`Config`].
+//! Most of what could fault is guarded, or nothing but startstates would be reached;
+//! [`Config`] sets how often it is not.
 //!
 //! With [`Config::symmetric`], elements of scalarsets are only compared, stored, passed and used as
 //! indices, and loops over them do not depend on their order, so that permuting them maps the
@@ -97,7 +97,7 @@ struct Maker {
     pool: Pool,
     /// What is known about the functions made so far.
     functions: Vec<Made>,
-    /// Calls and computed indices around the current point; without a limit they would breed.
+    /// Calls and computed indices around the current point; without a limit they would explode.
     nesting: u32,
 }
 
@@ -120,7 +120,7 @@ struct Pool {
 #[derive(Clone, Copy)]
 struct Made {
     id: FunctionId,
-    /// Whether it leaves alone whatever is not passed to it by reference.
+    /// Whether it writes nothing but what is passed to it by reference.
     pure: bool,
 }
 
