@@ -1,7 +1,9 @@
-//! Running the binary in tests.
+//! Runs the binary in tests, and holds every run record it writes to the published schema.
 
 // Each test binary uses its own part of this module.
 #![allow(dead_code, unreachable_pub)]
+
+pub mod schema;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -34,10 +36,14 @@ pub struct Run {
 }
 
 impl From<Output> for Run {
+    /// The check against the schema is here, so that no test can forget it.
+    #[track_caller]
     fn from(output: Output) -> Self {
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        schema::hold_text(&stdout);
         Run {
             code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stdout,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
@@ -48,7 +54,10 @@ impl Run {
     #[track_caller]
     pub fn record(&self) -> Value {
         match serde_json::from_str(&self.stdout) {
-            Ok(record) => record,
+            Ok(record) => {
+                schema::hold(&record);
+                record
+            }
             Err(error) => panic!(
                 "no record ({error}), exit {}\n{}\n{}",
                 self.code, self.stdout, self.stderr
@@ -57,6 +66,8 @@ impl Run {
     }
 }
 
+/// Runs a command from the root of the workspace.
+#[track_caller]
 pub fn hadal(args: &[&str]) -> Run {
     let output = Command::new(env!("CARGO_BIN_EXE_hadal"))
         .args(args)
@@ -64,10 +75,12 @@ pub fn hadal(args: &[&str]) -> Run {
         .stdin(Stdio::null())
         .output()
         .expect("the binary runs");
+    schema::hold_file(args);
     output.into()
 }
 
 /// Checks a text given on standard input.
+#[track_caller]
 pub fn check_text(text: impl AsRef<[u8]>, flags: &[&str]) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
         .args(["check", "-"])
@@ -85,6 +98,7 @@ pub fn check_text(text: impl AsRef<[u8]>, flags: &[&str]) -> Run {
     });
     let output = child.wait_with_output().expect("the binary ends");
     writer.join().expect("the writer ends");
+    schema::hold_file(flags);
     output.into()
 }
 
