@@ -1,7 +1,7 @@
 //! Instruction counts of the kernels, under valgrind.
 //!
 //! Times depend on who else uses the machine; these counts do not, so a change of one per cent can
-//! be seen. `docs/testing.md` has the command.
+//! be seen. `docs/internals/testing.md` has the command.
 
 #![allow(missing_docs, reason = "the macros below make public functions")]
 

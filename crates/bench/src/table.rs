@@ -1,4 +1,4 @@
-//! The tables, in Markdown, to be pasted into `docs/benchmarks.md`.
+//! The tables, in Markdown, to be pasted into `docs/lab/benchmarks.md`.
 
 use std::fmt::Write;
 

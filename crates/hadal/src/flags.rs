@@ -142,7 +142,7 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Args)]
 pub(crate) struct StrategyArgs {
     /// How to search: `auto` is ours and the one to use; the others are published algorithms, each
-    /// with its paper's parameters, on one thread (docs/strategies.md)
+    /// with its paper's parameters, on one thread (docs/reference/strategies.md)
     #[arg(long = "strategy", value_name = "NAME", value_enum, default_value_t = StrategyName::Auto,
           help_heading = "Strategy")]
     pub(crate) name: StrategyName,

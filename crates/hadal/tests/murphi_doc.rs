@@ -1,14 +1,14 @@
-//! The examples of the language reference, and of the page about symmetry, are true.
+//! The models in the language reference and in the guide do what is written beside them.
 //!
-//! Every block fenced as `murphi` in `docs/murphi.md` and `docs/symmetry.md` is compiled.
-//! The words after it say how, and what must come of it:
+//! Every block fenced as `murphi` in these pages is compiled. The words after it say how, and with
+//! which result:
 //!
 //! - `hadal`, `cmurphi`, `rumur`: the dialect; `hadal` where none is named;
 //! - `error`: the model is rejected, by the front-end or because it breaks a symmetry it declares;
 //! - `fragment`: a piece of a model, which is not compiled;
 //! - `verified`, `violated`, `incomplete`, `rejected`: the model is checked, with this verdict;
-//! - `states=N`, `transitions=N`, `kind=K`: and the run record says so, `kind` being that of the
-//!   first violation.
+//! - `states=N`, `transitions=N`, `kind=K`: what the run record has, `kind` being that of the first
+//!   violation.
 
 mod common;
 
@@ -58,7 +58,7 @@ impl Block<'_> {
         self.words.contains(&word)
     }
 
-    /// The dialect, and what is expected of the run record. Words that mean nothing are mistakes.
+    /// The dialect, and the fields expected in the run record. Unknown words are mistakes.
     fn read_words(&self) -> (Dialect, Vec<(&str, &str)>) {
         let mut dialect = Dialect::Hadal;
         let mut expected = Vec::new();
@@ -97,7 +97,7 @@ impl Block<'_> {
         Renderer::plain().render_all(&source, &errors)
     }
 
-    /// Holds the block to what its words say.
+    /// Checks the block as its words say.
     fn check(&self) {
         let at = &self.at;
         let (dialect, expected) = self.read_words();
@@ -127,8 +127,7 @@ impl Block<'_> {
     }
 }
 
-/// Checks the blocks of a document. With fewer than `n_min` of them, something is wrong with the
-/// way they are found.
+/// Checks the blocks of a document. Fewer than `n_min` of them means that they are not found.
 fn check_document(name: &str, n_min: usize) {
     let document = std::fs::read_to_string(common::root().join(name)).expect("it is there");
     let blocks = blocks(name, &document);
@@ -144,11 +143,12 @@ fn check_document(name: &str, n_min: usize) {
 }
 
 #[test]
-fn the_examples_of_the_reference_are_true() {
-    check_document("docs/murphi.md", 20);
+fn the_models_of_the_reference_do_what_is_written() {
+    check_document("docs/reference/murphi.md", 20);
 }
 
 #[test]
-fn the_examples_about_symmetry_are_true() {
-    check_document("docs/symmetry.md", 2);
+fn the_models_of_the_guide_do_what_is_written() {
+    check_document("docs/guide/first-model.md", 1);
+    check_document("docs/guide/symmetry.md", 2);
 }

@@ -279,7 +279,7 @@ fn every_strategy_is_right_about_every_small_model() {
     assert!(n_cases >= 30, "the corpus has many small models: {n_cases}");
 }
 
-/// Takes minutes; see docs/testing.md.
+/// Takes minutes; see docs/internals/testing.md.
 #[test]
 #[ignore = "takes minutes"]
 fn every_strategy_is_right_about_every_model() {

@@ -52,7 +52,7 @@ fn native_code_agrees_with_the_interpreter_where_guards_test_fields() {
 }
 
 #[test]
-#[ignore = "takes minutes; docs/testing.md has the command"]
+#[ignore = "takes minutes; docs/internals/testing.md has the command"]
 fn native_code_agrees_with_the_interpreter_on_many_models_whose_guards_test_fields() {
     run(5000, 1000);
 }

@@ -2,7 +2,7 @@
 //!
 //! Expressions are lines of one table, by number, exactly as the program holds them, so that ids
 //! and sites survive; comments beside statements and guards show the same in infix form.
-//! The grammar is in `docs/ir.md`.
+//! The grammar is in `docs/reference/ir.md`.
 
 mod infix;
 mod items;

@@ -1,4 +1,4 @@
-//! Ways to keep sorted states, raced on states of a real search (docs/external-memory.md).
+//! Ways to keep sorted states, raced on states of a real search (docs/lab/external-memory.md).
 //!
 //! `cargo run --release -p hadal-store --example race -- [merging] FILE...`
 //!
