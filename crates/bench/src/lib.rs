@@ -1,12 +1,14 @@
-//! What the measuring commands share: models and how they are loaded, the peer they are compared
-//! with, what they must give, and the tables.
+//! What the measuring commands share: models and how they are loaded, the peer tool, expected
+//! counts, tables and pictures.
 //!
-//! The commands are `hadal-bench` (times and memory), `agree` (native code against the interpreter
-//! on every state) and the bench `kernels` (instruction counts).
+//! The commands are `hadal-bench` (time and memory), `memory` (cost of small budgets), `agree`
+//! (native code against the interpreter on every state), `picture` (draws recorded runs) and the
+//! bench `kernels` (instruction counts).
 
 pub mod expected;
 pub mod header;
 pub mod kernels;
+pub mod picture;
 pub mod rumur;
 pub mod table;
 pub mod workload;
