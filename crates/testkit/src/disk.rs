@@ -3,7 +3,7 @@
 //! It keeps two versions of everything: what the program sees, and what survives a crash for
 //! certain. Between them are the changes that were not synced. A crash keeps any part of
 //! these: some sectors of a write and not others, a later write and not the earlier one, a rename
-//! and not the file's content; a seed decides. It is as adverse as `docs/format.md` allows, and
+//! and not the file's content; a seed decides. It is as adverse as `docs/reference/format.md` allows, and
 //! more so than real disks.
 
 use std::collections::BTreeMap;

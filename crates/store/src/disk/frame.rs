@@ -3,7 +3,7 @@
 //! Frames have fixed places, so block n is found without an index; only the last one may be cut off
 //! where its padding begins. A frame names the search and the file it belongs to, so a block that
 //! was left behind by another file, or written to the wrong place, is found out as surely as a
-//! flipped bit. Layout and reasons are in `docs/format.md`.
+//! flipped bit. Layout and reasons are in `docs/reference/format.md`.
 
 use super::medium::SECTOR_BYTES;
 use crate::{BLOCK_BYTES, Error};
@@ -16,7 +16,7 @@ const _: () = assert!(FRAME_HEADER_BYTES == 32);
 /// Bytes before the first frame.
 pub(crate) const HEADER_BYTES: usize = SECTOR_BYTES;
 const MAGIC: &[u8; 8] = b"hadalblk";
-/// Version of everything in `docs/format.md` but the manifest's payload.
+/// Version of everything in `docs/reference/format.md` but the manifest's payload.
 pub(crate) const VERSION: u32 = 6;
 const NAME_BYTES: usize = 64;
 

@@ -2,7 +2,7 @@
 //!
 //! Offsets, lengths and the addresses of buffers are multiples of [`SECTOR_BYTES`], so that a disk
 //! may hand them to the device as they are.
-//! What a machine crash may do to a disk is written in `docs/format.md`.
+//! What a machine crash may do to a disk is written in `docs/reference/format.md`.
 
 use std::io;
 use std::sync::Arc;

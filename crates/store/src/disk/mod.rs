@@ -6,7 +6,7 @@
 //! Files are made of blocks, by a [`BlockWriter`] that writes behind, and read by a [`BlockFile`]
 //! that reads ahead; they never change once they are listed in a manifest, but for a log, which
 //! grows and is cut back to the length that the manifest has for it.
-//! Every byte is checked when it is read. The bytes are specified in `docs/format.md`.
+//! Every byte is checked when it is read. The bytes are specified in `docs/reference/format.md`.
 
 mod buffers;
 mod folder;
