@@ -16,7 +16,7 @@ use hadal_model::{
     Cursor, Expander, Failure, Flow, Model, Property, PropertyKind, Rule, Shape, States, Step,
     Stop, Successors,
 };
-use hadal_search::{Options, Silent, Verdict, check, trace};
+use hadal_search::{Auto, Options, Silent, Verdict, check};
 
 const ITEMS: u8 = 4;
 const ROOM: u8 = 3;
@@ -232,7 +232,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // One step: verified, and the number of states never changes.
     let model = BoundedBuffer::new(true);
-    let outcome = check(&model, &options, &stop, &mut Silent)?;
+    let outcome = check(&model, &Auto, &options, None, &stop, &mut Silent)?;
     println!(
         "one step:  {}, {} states",
         outcome.verdict.name(),
@@ -243,18 +243,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Two steps: the shortest run to an overflow.
     let model = BoundedBuffer::new(false);
-    let outcome = check(&model, &options, &stop, &mut Silent)?;
+    let outcome = check(&model, &Auto, &options, None, &stop, &mut Silent)?;
     println!("two steps: {}", outcome.verdict.name());
     assert_eq!(outcome.verdict, Verdict::Violated);
     let violation = &outcome.violations[0];
     assert_eq!(violation.depth, 8);
     println!("{}:", violation.name);
-    let path = violation
-        .path
-        .as_ref()
-        .ok_or("an invariant fails in a state")?;
-    for entry in trace(&model, path, &options, &stop)?.steps {
-        let state = entry.state.map(|state| model.describe_state(&state));
+    let trace = violation.trace.as_ref();
+    let trace = trace.ok_or("an invariant fails in a state")?;
+    for entry in &trace.steps {
+        let state = entry
+            .state
+            .as_ref()
+            .map(|state| model.describe_state(state));
         println!("  {:14} {:?}", entry.step.rule, state.unwrap_or_default());
     }
     Ok(())

@@ -128,7 +128,7 @@ impl Insertion {
         let native = native.expect("there is native code");
         let states = first_states(&native, &mut *native.expander(never()));
         let state_len = native.shape().state_len;
-        let codec = Codec::plain(state_len).expect("the states are short");
+        let codec = Codec::plain(state_len);
         Insertion {
             encoder: codec.encoder(),
             set: Set::new(Placing::new(codec.newest().n_bits)),

@@ -2,8 +2,8 @@
 //! counts, tables and pictures.
 //!
 //! The commands are `hadal-bench` (time and memory), `memory` (cost of small budgets), `agree`
-//! (native code against the interpreter on every state), `picture` (draws recorded runs) and the
-//! bench `kernels` (instruction counts).
+//! (native code against the interpreter on every state), `picture` (draws recorded runs), the bench
+//! `kernels` (instruction counts) and the example `race` (encodings of sorted states).
 
 pub mod expected;
 pub mod header;

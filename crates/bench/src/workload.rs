@@ -155,7 +155,14 @@ impl Workload {
                 first_layer.get_or_insert(progress.seconds);
             }
         };
-        let outcome = hadal_search::check(&*model, &options, &Stop::new(), &mut watch)?;
+        let outcome = hadal_search::check(
+            &*model,
+            &hadal_search::Auto,
+            &options,
+            None,
+            &Stop::new(),
+            &mut watch,
+        )?;
         let first_layer = first_layer.unwrap_or(outcome.seconds.search);
         if outcome.verdict != Verdict::Verified {
             bail!("{} is {}", self.name(), outcome.verdict.name());

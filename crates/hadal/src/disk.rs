@@ -9,10 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use hadal_search::Unfinished;
 use hadal_store::Error as StoreError;
-use hadal_store::disk::{Folder, FolderOptions, Medium, NativeDisk};
+use hadal_store::disk::{Folder, FolderOptions, Medium, NativeDisk, Payload};
 
 use crate::units::counted;
 
@@ -32,6 +32,20 @@ pub(crate) enum NoScratch {
     InMemory(PathBuf),
     /// It cannot be made.
     Refused(PathBuf, String),
+    /// No folder can take these states.
+    TooWide(String),
+}
+
+impl NoScratch {
+    /// What to do about it.
+    pub(crate) fn remedy(&self) -> &'static str {
+        match self {
+            NoScratch::InMemory(_) | NoScratch::Refused(..) => {
+                "name a folder on a disk with --disk"
+            }
+            NoScratch::TooWide(_) => "give it more memory with --memory",
+        }
+    }
 }
 
 impl std::fmt::Display for NoScratch {
@@ -41,6 +55,7 @@ impl std::fmt::Display for NoScratch {
             NoScratch::Refused(path, why) => {
                 write!(f, "`{}` cannot be used: {why}", path.display())
             }
+            NoScratch::TooWide(why) => write!(f, "{why}"),
         }
     }
 }
@@ -54,8 +69,11 @@ pub(crate) fn folder_options(memory_bytes: u64, disk_limit: Option<u64>) -> Fold
     }
 }
 
-/// A fresh folder under TMPDIR, else /var/tmp, which is often on a disk where /tmp is not.
-pub(crate) fn scratch(options: FolderOptions) -> Result<Place, NoScratch> {
+/// A fresh folder for states of `state_len` bytes under TMPDIR, else /var/tmp, which is often on a
+/// disk where /tmp is not.
+pub(crate) fn scratch(state_len: usize, options: FolderOptions) -> Result<Place, NoScratch> {
+    let fits = hadal_store::check_state_len(state_len);
+    fits.map_err(|error| NoScratch::TooWide(error.to_string()))?;
     let parent = match std::env::var_os("TMPDIR") {
         Some(path) if !path.is_empty() => PathBuf::from(path),
         _ => PathBuf::from("/var/tmp"),
@@ -84,11 +102,15 @@ pub(crate) fn given(path: &Path, forced: bool, options: FolderOptions) -> anyhow
     if !is_new && !forced && !path.join(MANIFEST).exists() && has_others(path)? {
         bail!("`{shown}` is not empty; use another folder, or --force to use it all the same");
     }
-    let opened = Folder::open(open(path)?, options);
-    let (folder, manifest) = opened.with_context(|| about(path))?;
-    if let Some(manifest) = &manifest {
-        let looked_into = hadal_search::look_into(manifest).map_err(from_search);
-        let about = looked_into.with_context(|| about(path))?;
+    let disk = open(path)?;
+    let (folder, run) = match inspect(Arc::clone(&disk), options) {
+        // Whether a run of another version is finished cannot be known.
+        Err(error) if forced && is_other_version(&error) => {
+            (Folder::open_anew(disk, options)?, None)
+        }
+        inspected => inspected.map_err(|error| refused(path, error))?,
+    };
+    if let Some((_, about)) = &run {
         if !about.is_finished {
             bail!(
                 "`{shown}` holds an unfinished run ({} so far); use hadal resume to go on with it, \
@@ -111,7 +133,7 @@ pub(crate) fn given(path: &Path, forced: bool, options: FolderOptions) -> anyhow
              --force to use it all the same"
         );
     }
-    match manifest {
+    match run {
         Some(_) => folder.clear()?,
         // A run that died before it had a manifest may have left something.
         None => folder.sweep([])?,
@@ -128,13 +150,13 @@ pub(crate) struct Found {
     path: PathBuf,
     disk: Arc<NativeDisk>,
     pub(crate) folder: Folder,
-    pub(crate) manifest: Vec<u8>,
+    pub(crate) manifest: Payload,
     pub(crate) about: Unfinished,
 }
 
 impl Found {
     /// The folder, now that it is known how it is to be used, and its manifest.
-    pub(crate) fn take(self, options: FolderOptions) -> anyhow::Result<(Place, Vec<u8>)> {
+    pub(crate) fn take(self, options: FolderOptions) -> anyhow::Result<(Place, Payload)> {
         drop(self.folder);
         // The disk stays locked all the while, so it is still as it was.
         let (folder, _) = Folder::open(self.disk, options)?;
@@ -163,11 +185,9 @@ pub(crate) fn find(path: &Path) -> anyhow::Result<Found> {
         return Err(nothing());
     }
     let disk = open(path)?;
-    let opened = Folder::open(disk.clone(), FolderOptions::default());
-    let (folder, manifest) = opened.with_context(|| about(path))?;
-    let manifest = manifest.ok_or_else(nothing)?;
-    let looked_into = hadal_search::look_into(&manifest).map_err(from_search);
-    let about = looked_into.with_context(|| about(path))?;
+    let inspected = inspect(disk.clone(), FolderOptions::default());
+    let (folder, run) = inspected.map_err(|error| refused(path, error))?;
+    let (manifest, about) = run.ok_or_else(nothing)?;
     Ok(Found {
         path: path.to_owned(),
         disk,
@@ -175,6 +195,32 @@ pub(crate) fn find(path: &Path) -> anyhow::Result<Found> {
         manifest,
         about,
     })
+}
+
+/// Opens a folder and reads its manifest, if it has one.
+fn inspect(
+    disk: Arc<NativeDisk>,
+    options: FolderOptions,
+) -> anyhow::Result<(Folder, Option<(Payload, Unfinished)>)> {
+    let (folder, manifest) = Folder::open(disk, options)?;
+    let about = manifest.as_ref().map(hadal_search::look_into).transpose();
+    Ok((folder, manifest.zip(about.map_err(from_search)?)))
+}
+
+fn is_other_version(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<StoreError>();
+    matches!(error, Some(StoreError::OtherVersion { .. }))
+}
+
+/// Why the folder at `path` cannot be used.
+fn refused(path: &Path, error: anyhow::Error) -> anyhow::Error {
+    let in_folder = about(path);
+    match is_other_version(&error) {
+        true => {
+            anyhow!("{in_folder}: {error}: resume it with that version, or start anew with --force")
+        }
+        false => error.context(in_folder),
+    }
 }
 
 /// What an error of a folder begins with.

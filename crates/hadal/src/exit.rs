@@ -68,7 +68,9 @@ pub(crate) fn of_store_error(error: &StoreError) -> Exit {
     match error {
         StoreError::Full { .. } => Exit::Incomplete,
         // Nothing is wrong with the folder; it is not for this program, or not now.
-        StoreError::Locked { .. } | StoreError::Version { .. } => Exit::Usage,
+        StoreError::Locked { .. }
+        | StoreError::OtherVersion { .. }
+        | StoreError::TooWide { .. } => Exit::Usage,
         _ => Exit::Internal,
     }
 }

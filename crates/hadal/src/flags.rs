@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use hadal_search::Layers;
 use serde::{Deserialize, Serialize};
 
-use crate::strategy::parse_layers;
+use crate::strategy::StrategyArgs;
 use crate::units;
 
 /// An explicit-state model checker for protocols.
@@ -131,48 +130,12 @@ pub(crate) struct CheckArgs {
     #[arg(long, requires = "disk", help_heading = "Resources")]
     pub(crate) force: bool,
 
+    /// How to search
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
 
     #[command(flatten)]
     pub(crate) run: RunArgs,
-}
-
-/// How to search. All but the first are for some strategies only, and are refused with others.
-#[derive(Debug, Args)]
-pub(crate) struct StrategyArgs {
-    /// How to search: `auto` is ours and the one to use; the others are published algorithms, each
-    /// with its paper's parameters, on one thread (docs/reference/strategies.md)
-    #[arg(long = "strategy", value_name = "NAME", value_enum, default_value_t = StrategyName::Auto,
-          help_heading = "Strategy")]
-    pub(crate) name: StrategyName,
-
-    /// For `layered`: how many of the last layers on disk are looked at for duplicates, or `auto` for
-    /// as many as the search needs [default: 50]
-    #[arg(long, value_name = "L", value_parser = parse_layers, help_heading = "Strategy")]
-    pub(crate) layers: Option<Layers>,
-
-    /// For `layered`: keep no recent layers in memory
-    #[arg(long, help_heading = "Strategy")]
-    pub(crate) no_cache: bool,
-
-    /// For `snapshots`: which layers are kept, `frontier-safety-net`, `pebble` or a row of caches such
-    /// as '(c2,llnr,5)(o2,lfu,10)'. For `dfs-cache`: caches of states with their shares in percent,
-    /// such as '(mfu,25)(lru,75)'
-    #[arg(long, value_name = "SPEC", help_heading = "Strategy")]
-    pub(crate) caches: Option<String>,
-
-    /// For `snapshots`: the paper's form, which keeps no snapshot for ever and need not end
-    #[arg(long, help_heading = "Strategy")]
-    pub(crate) bounded: bool,
-
-    /// For `snapshots`: do not keep states that were probably visited twice
-    #[arg(long, help_heading = "Strategy")]
-    pub(crate) no_backtracking: bool,
-
-    /// For `mono` and `local`: the table of candidates [default: mono chained, local open]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
-    pub(crate) table: Option<TableName>,
 }
 
 /// What changes no result: means and output. A run that is resumed may be given others.
@@ -328,36 +291,6 @@ SymmetryName {
     Full = "full",
     /// None
     Off = "off",
-});
-names!(
-/// How to search.
-StrategyName {
-    /// In memory while it suffices, then on disk
-    Auto = "auto",
-    /// Standard Murphi: table and queue in memory; stops when either is full
-    Ram = "ram",
-    /// CMurphi: a table that forgets, queue on disk; stops when it forgets too much
-    Cache = "cache",
-    /// Stern and Dill: all signatures on disk, read as a whole
-    Mono = "mono",
-    /// DMurphi: the same, of which only a part is read, mostly what is recent
-    Local = "local",
-    /// PART: states divided by a hash, one part at a time in memory
-    Part = "part",
-    /// LDDD: layers on disk, of which only the last ones are looked at
-    Layered = "layered",
-    /// BFSWS: only some layers are kept
-    Snapshots = "snapshots",
-    /// Depth-first, with caches of states
-    DfsCache = "dfs-cache",
-});
-names!(
-/// Tables of `mono` and `local`.
-TableName {
-    /// Open addressing, as their authors had it
-    Open = "open",
-    /// Chains, which are faster when the table is nearly full
-    Chained = "chained",
 });
 names!(
 /// How states are remembered.

@@ -28,13 +28,13 @@ mod strategy;
 mod style;
 mod summary;
 mod trace;
-mod units;
 
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{CommandFactory, Parser};
+use hadal_report::units;
 
 use exit::Exit;
 use flags::{Cli, Command};

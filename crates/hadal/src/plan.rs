@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use hadal_ir::interp::Limits;
 use hadal_murphi::Dialect;
-use hadal_search::{Deadlock, Options, StoreKind};
+use hadal_search::{Deadlock, Options, StoreKind, Strategy};
 
-use crate::flags::{DeadlockName, DialectName, RunArgs, StoreName, StrategyName, SymmetryName};
+use crate::flags::{DeadlockName, DialectName, RunArgs, StoreName, SymmetryName};
 use crate::question::Question;
 use crate::{memory, units};
 
@@ -28,7 +28,7 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) threads: usize,
     pub(crate) time_limit: Option<Duration>,
-    /// How often a resumable run is written down.
+    /// How often a resumable run is checkpointed.
     pub(crate) commit_every: Option<Duration>,
 }
 
@@ -47,7 +47,7 @@ const STACK_BYTES_PER_CALL: usize = 64 << 10;
 const STACK_RESERVE_BYTES: usize = 4 << 20;
 
 impl Plan {
-    pub(crate) fn new(question: &Question, args: &RunArgs) -> Self {
+    pub(crate) fn new(question: &Question, strategy: &dyn Strategy, args: &RunArgs) -> Self {
         let dialect = dialect(question.dialect);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Plan {
@@ -71,10 +71,9 @@ impl Plan {
                 StoreName::Hash128 => StoreKind::Hash128,
             },
             seed: question.seed,
-            threads: match question.strategy {
-                StrategyName::Auto => args.threads.map_or(cores, |threads| threads as usize),
-                // Those of the papers have one.
-                _ => 1,
+            threads: match strategy.is_parallel() {
+                true => args.threads.map_or(cores, |threads| threads as usize),
+                false => 1,
             },
             time_limit: args.time_limit,
             commit_every: args.commit_every,

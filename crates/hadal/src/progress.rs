@@ -161,7 +161,7 @@ fn work(progress: &Progress) -> String {
         Work::Expanding => return String::new(),
         Work::Resolving => "finding new states",
         Work::Merging => "merging",
-        Work::Sweeping => "moving to disk",
+        Work::Flushing => "moving to disk",
     };
     format!(", {what} {} %", progress.work_percent)
 }

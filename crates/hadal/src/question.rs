@@ -7,8 +7,7 @@ use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
 use crate::flags::{
-    CheckArgs, DeadlockName, DialectName, EngineName, Language, StoreName, StrategyName,
-    SymmetryName,
+    CheckArgs, DeadlockName, DialectName, EngineName, Language, StoreName, SymmetryName,
 };
 use crate::load::{self, Internal};
 
@@ -29,7 +28,7 @@ pub(crate) struct Question {
     pub(crate) symmetry: SymmetryName,
     pub(crate) bound: Option<u32>,
     pub(crate) max_errors: u32,
-    pub(crate) strategy: StrategyName,
+    pub(crate) strategy: String,
     pub(crate) store: StoreName,
     pub(crate) seed: u64,
     pub(crate) engine: EngineName,
@@ -60,7 +59,7 @@ impl Question {
             symmetry: args.symmetry,
             bound: args.bound,
             max_errors: args.max_errors,
-            strategy: args.strategy.name,
+            strategy: args.strategy.name.clone(),
             store: args.store,
             seed: args.seed,
             engine: args.engine,

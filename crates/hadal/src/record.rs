@@ -15,7 +15,7 @@ use crate::order::OrderReport;
 use crate::plan::Plan;
 use crate::question::Question;
 use crate::run::Shown;
-use crate::strategy::figures;
+use crate::strategy;
 use crate::summary::{self, Summary};
 use crate::trace::NamedTrace;
 
@@ -68,7 +68,7 @@ impl Record {
             ..
         } = summary;
         let shape = loaded.model.shape();
-        let by_depth = figures::is_by_depth(*strategy);
+        let by_depth = strategy.is_by_depth();
         let diagnostic = |shown| DiagnosticRecord::of(shown, shape);
         let violation = |shown| violation_record(shown, shape);
         let is_rejected = outcome.verdict == Verdict::Rejected;
@@ -92,7 +92,7 @@ impl Record {
             violations: summary.shown.iter().map(violation).collect(),
             rules: rule_records(&*loaded.model, outcome),
             properties: property_records(&*loaded.model, outcome),
-            strategy: name_of(question.strategy),
+            strategy: question.strategy.clone(),
             store: name_of(question.store),
             engine: name_of(question.engine),
             symmetry: name_of(question.symmetry),
@@ -105,9 +105,9 @@ impl Record {
                 memory: outcome.duplicates.memory,
                 layer: outcome.duplicates.layer,
                 disk: outcome.duplicates.disk,
-                missed: figures::revisits(outcome).unwrap_or(0),
+                missed: outcome.strategy_stats.count("revisits").unwrap_or(0),
             },
-            strategy_stats: figures::record(*strategy, &outcome.strategy_stats),
+            strategy_stats: strategy::record(*strategy, outcome),
             memory: MemoryRecord {
                 budget_bytes: plan.budget_bytes,
                 peak_bytes: summary.peak_bytes,
@@ -177,7 +177,7 @@ impl Rejection {
             reason: None,
             diagnostics,
             violations: Vec::new(),
-            strategy: name_of(question.strategy),
+            strategy: question.strategy.clone(),
             store: name_of(question.store),
             engine: name_of(question.engine),
             symmetry: name_of(question.symmetry),

@@ -1,11 +1,17 @@
 //! `hadal replay`: shows the counterexamples of a record again, by running the model along them.
 
+use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
-use hadal_model::{FaultKind, Model, PAD_BYTES, States, Step, Stop, Successors, for_each_filling};
+use hadal_model::{
+    Expander, Failure, FaultKind, Flow, Model, PAD_BYTES, States, Step, Stop, Successors,
+    for_each_filling,
+};
 use hadal_search::{Trace, TraceStep};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -76,9 +82,23 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
     };
     for violation in with_trace {
         let trace = follow(&*loaded.model, violation)?;
+        let last = trace.steps.last().and_then(|step| step.state.as_deref());
+        let confirmed = confirm(&*loaded.model, violation, last);
+        if confirmed == Confirmed::No {
+            bail!(
+                "the last state of the record does not show `{}`: the model is not the one that \
+                 was checked",
+                violation.name
+            );
+        }
         let named = NamedTrace::new(&*loaded.model, &trace);
         let mut out = String::new();
         show(&mut out, &record, violation, &named, args.trace, style);
+        let and = match confirmed {
+            Confirmed::Yes => ", and the violation was found again at its end",
+            Confirmed::No | Confirmed::NotEvaluated => "",
+        };
+        let _ = writeln!(out, "\nEvery step was run again on the model{and}.\n");
         io::stdout().write_all(out.as_bytes())?;
     }
     Ok(Exit::Done)
@@ -92,7 +112,6 @@ fn show(
     how: TraceName,
     style: Style,
 ) {
-    use std::fmt::Write;
     let is_refusal = violation.kind == FaultKind::OrderDependence.name();
     let (verdict, what) = match is_refusal {
         true => ("rejected", order::headline(&violation.at)),
@@ -123,7 +142,95 @@ fn show(
     if is_refusal {
         let _ = writeln!(out, "\n  help: {}", order::HELP);
     }
-    let _ = writeln!(out, "\nEvery step was run again on the model.\n");
+}
+
+/// Whether a violation is found again at the end of its trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Confirmed {
+    Yes,
+    No,
+    /// That takes more than the last state, or other limits than a replay has.
+    NotEvaluated,
+}
+
+/// An evaluation that takes longer than this is given up: a replay has no limit on loops.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Evaluates the violated property, or the rules, at the last state of a trace; at the startstates,
+/// if one of them met a fault.
+fn confirm(model: &dyn Model, violation: &ViolationRecord, last: Option<&[u8]>) -> Confirmed {
+    let kinds = [
+        FaultKind::LoopLimit,
+        FaultKind::CallLimit,
+        FaultKind::OrderDependence,
+    ];
+    let kind = violation.kind.as_str();
+    if ["cover", "liveness"].contains(&kind) || kinds.iter().any(|it| it.name() == kind) {
+        return Confirmed::NotEvaluated;
+    }
+    let stop = Stop::new();
+    let (done, is_done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || {
+            if is_done.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                stop.raise();
+            }
+        });
+        let found = is_violated(model, violation, last, stop);
+        drop(done);
+        match found {
+            None => Confirmed::NotEvaluated,
+            Some(true) => Confirmed::Yes,
+            Some(false) => Confirmed::No,
+        }
+    })
+}
+
+/// `None` where the flag was raised first.
+fn is_violated(
+    model: &dyn Model,
+    violation: &ViolationRecord,
+    last: Option<&[u8]>,
+    stop: &Stop,
+) -> Option<bool> {
+    let shape = model.shape();
+    let mut padded = last.unwrap_or_default().to_vec();
+    padded.resize(padded.len() + PAD_BYTES, 0);
+    let block = last.map(|state| States::new(&padded, state.len(), 1));
+    let mut expander = model.expander(stop);
+    let mut failures = Vec::new();
+    if let Some(block) = block {
+        let mut flow = expander.check(block, &mut failures);
+        if flow == Flow::Done && !shape.goals.is_empty() {
+            let mut reached = vec![0; shape.goal_words()];
+            flow = expander.reach_goals(block, &mut reached, &mut failures);
+        }
+        if flow == Flow::Stopped {
+            return None;
+        }
+    }
+    let kind_of = |failure: &Failure| match &failure.fault {
+        Some(fault) => fault.kind.name(),
+        None => "invariant",
+    };
+    let is_failing = failures.iter().any(|failure| {
+        let property = &shape.properties[failure.property as usize];
+        property.name == violation.name && kind_of(failure) == violation.kind
+    });
+    if is_failing || violation.kind == "invariant" {
+        return Some(is_failing);
+    }
+    let mut out = Successors::new(shape, 1024);
+    let go_on = |_: &mut dyn Expander, _: &mut Successors| ControlFlow::<()>::Continue(());
+    let _ = for_each_filling(&mut *expander, block, &mut out, go_on).ok()?;
+    let source = &out.sources()[0];
+    let is_faulty = source
+        .faults
+        .iter()
+        .any(|fault| fault.kind.name() == violation.kind && fault.name == violation.name);
+    let is_stuck = violation.kind == "deadlock" && source.faults.is_empty() && !source.progress;
+    Some(is_faulty || is_stuck)
 }
 
 fn read_record(path: &Path) -> anyhow::Result<Record> {
@@ -173,15 +280,14 @@ fn follow(model: &dyn Model, violation: &ViolationRecord) -> anyhow::Result<Trac
             leaves.insert(name.clone(), value.clone());
         }
         let found = find_successor(model, parent, recorded, &leaves);
-        let Some((step, state)) = found else {
+        let Some((step, index, state)) = found else {
             // A startstate that meets a fault has no state to come to.
             if number == 0 && recorded.changes.is_empty() {
                 let step = Step {
                     rule: recorded.rule.clone(),
                     ..Step::default()
                 };
-                steps.push(TraceStep { step, state: None });
-                break;
+                return Ok(Trace::of_faulty_start(step));
             }
             bail!(
                 "step {number} ({}) of the record cannot be taken: the model is not the one that \
@@ -191,10 +297,12 @@ fn follow(model: &dyn Model, violation: &ViolationRecord) -> anyhow::Result<Trac
         };
         steps.push(TraceStep {
             step,
+            index,
+            stored: Some(state.clone()),
             state: Some(state),
         });
     }
-    Ok(Trace { steps })
+    Ok(Trace { steps, lasso: None })
 }
 
 fn find_successor(
@@ -202,7 +310,7 @@ fn find_successor(
     parent: Option<&[u8]>,
     recorded: &StepRecord,
     leaves: &Map<String, Value>,
-) -> Option<(Step, Vec<u8>)> {
+) -> Option<(Step, u32, Vec<u8>)> {
     let stop = Stop::new();
     let mut expander = model.expander(&stop);
     let mut out = Successors::new(model.shape(), 1024);
@@ -225,7 +333,7 @@ fn find_successor(
                     .map(|(name, value)| (name, value.as_str())),
             );
             if step.rule == recorded.rule && parameters == recorded.parameters {
-                return ControlFlow::Break((step, state.to_vec()));
+                return ControlFlow::Break((step, out.index(position), state.to_vec()));
             }
         }
         ControlFlow::Continue(())
@@ -278,8 +386,7 @@ mod tests {
         show(&mut out, &record, violation, &trace, TraceName::Diff, style);
         let expected = format!(
             "lock.m: rejected: the result of the loop at lock.m:9:5 depends on the order of its \
-             iterations, after 2 steps\n  the last one is kept\n\n\n  help: {}\n\nEvery step was \
-             run again on the model.\n\n",
+             iterations, after 2 steps\n  the last one is kept\n\n\n  help: {}\n",
             order::HELP
         );
         assert_eq!(out, expected);

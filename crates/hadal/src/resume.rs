@@ -12,7 +12,7 @@ use crate::question::Question;
 use crate::run::{self, Start};
 use crate::style::Style;
 use crate::units::{bytes, counted};
-use crate::{disk, signals};
+use crate::{disk, signals, strategy};
 
 /// `started` is when the process was.
 pub(crate) fn run(args: &ResumeArgs, started: Instant) -> anyhow::Result<Exit> {
@@ -28,7 +28,9 @@ pub(crate) fn run(args: &ResumeArgs, started: Instant) -> anyhow::Result<Exit> {
         );
     }
     let question = Question::from_label(&found.about.label)?;
-    run::run(&question, None, &args.run, Start::Found(found), started)
+    let strategy = strategy::from_name(&question.strategy)?;
+    let start = Start::Found(found);
+    run::run(&question, &*strategy, &args.run, start, started)
 }
 
 fn verify(args: &ResumeArgs, found: &Found) -> anyhow::Result<Exit> {

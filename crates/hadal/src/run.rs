@@ -1,4 +1,4 @@
-//! From a question to an exit code: load, search, replay what was found, tell.
+//! From a question to an exit code: load, search, report.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context;
-use hadal_model::{Model, Stop};
-use hadal_search::{Error, OnDisk, Options, Outcome, Strategy, TraceError, Violation};
-use hadal_store::disk::FolderOptions;
+use hadal_literature::Configurable;
+use hadal_model::Model;
+use hadal_search::{Error, OnDisk, Options, Outcome, Violation};
+use hadal_store::disk::{FolderOptions, Payload};
 use hadal_syntax::Source;
 use serde::Serialize;
 
@@ -25,7 +26,7 @@ use crate::summary::Summary;
 use crate::trace::NamedTrace;
 use crate::{memory, signals, strategy, summary};
 
-/// A violation with its replayed counterexample.
+/// A violation with its counterexample.
 pub(crate) struct Shown {
     pub(crate) violation: Violation,
     pub(crate) trace: Option<NamedTrace>,
@@ -44,8 +45,12 @@ pub(crate) enum Start<'a> {
 }
 
 /// Loads the model of a question, and says so.
-pub(crate) fn without_search(question: &Question, args: &RunArgs) -> anyhow::Result<Exit> {
-    let plan = Plan::new(question, args);
+pub(crate) fn without_search(
+    question: &Question,
+    strategy: &dyn Configurable,
+    args: &RunArgs,
+) -> anyhow::Result<Exit> {
+    let plan = Plan::new(question, strategy, args);
     let Ok(loaded) = load(question, &plan, args)? else {
         return Ok(Exit::Usage);
     };
@@ -70,17 +75,16 @@ pub(crate) fn load(question: &Question, plan: &Plan, args: &RunArgs) -> anyhow::
     load::load(request, Style::new(args.color, &io::stderr()))
 }
 
-/// Answers a question, by the strategy of a paper if one is given. `started` is when the process
-/// was.
+/// Answers a question by a strategy. `started` is when the process was.
 pub(crate) fn run(
     question: &Question,
-    strategy: Option<&Strategy>,
+    strategy: &dyn Configurable,
     args: &RunArgs,
     start: Start<'_>,
     started: Instant,
 ) -> anyhow::Result<Exit> {
     let begun = Instant::now();
-    let plan = Plan::new(question, args);
+    let plan = Plan::new(question, strategy, args);
     let style = Style::new(args.color, &io::stdout());
     let loaded = match load(question, &plan, args)? {
         Ok(loaded) => loaded,
@@ -98,16 +102,17 @@ pub(crate) fn run(
     let options = plan.search_options();
     let mut taken = take(
         start,
+        loaded.model.shape().state_len,
         disk::folder_options(options.memory_bytes, args.disk_limit),
     )?;
     if let Some(why) = taken.no_scratch.as_ref().filter(|_| !args.quiet) {
         let _ = writeln!(
             io::stderr(),
-            "warning: states have nowhere to go when memory ends: {why}; name a folder with --disk"
+            "warning: states have nowhere to go when memory ends: {why}; {}",
+            why.remedy()
         );
     }
-    if let (Some(_), Some(place)) = (strategy, &mut taken.place) {
-        // No other run can go on with what a paper's strategy leaves.
+    if let (false, Some(place)) = (strategy.is_resumable(), &mut taken.place) {
         place.kept = None;
     }
     let record_file = RecordFile::of(args)?;
@@ -115,15 +120,8 @@ pub(crate) fn run(
     let folder = taken.place.as_ref().map(|place| place.folder.clone());
     let mut display = Display::new(args.shown_progress(), folder);
     let before_search = started.elapsed().as_secs_f64();
-    let result = match strategy {
-        Some(strategy) => {
-            let folder = taken.place.as_ref().map(|place| place.folder.clone());
-            let own = strategy::means(strategy, &plan, &options, folder);
-            let (model, stop) = (&*loaded.model, &signals::STOP);
-            hadal_search::check_with(model, strategy, &own, &options, stop, &mut display)
-        }
-        None => search(question, &loaded, &options, &taken, &mut display)?,
-    };
+    let options = strategy::fit_options(strategy, &plan, options);
+    let result = search(question, strategy, &loaded, &options, &taken, &mut display)?;
     display.finish();
     let first_layer = display.first_layer_seconds();
     let mut outcome = match result {
@@ -140,17 +138,10 @@ pub(crate) fn run(
         }
     };
 
-    let trace_begun = Instant::now();
+    let naming_begun = Instant::now();
     let violations = std::mem::take(&mut outcome.violations);
-    let shown = match replay(&*loaded.model, violations, &options) {
-        Ok(shown) => shown,
-        Err(error @ TraceError::DoesNotReplay { .. }) => {
-            eprintln_lossy(&format!("{error}; please report this with the model"));
-            return Ok(Exit::Internal);
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let trace_seconds = trace_begun.elapsed().as_secs_f64();
+    let shown = show(&*loaded.model, violations);
+    let trace_seconds = outcome.seconds.trace + naming_begun.elapsed().as_secs_f64();
 
     let summary = Summary {
         question,
@@ -186,22 +177,11 @@ pub(crate) fn run(
     Ok(if_delivered(delivered, exit::of_verdict(outcome.verdict)))
 }
 
-/// Replays what was found, for people to see.
-pub(crate) fn replay(
-    model: &dyn Model,
-    violations: Vec<Violation>,
-    options: &Options,
-) -> Result<Vec<Shown>, TraceError> {
-    // Someone who stopped the search still wants to see what it had found.
-    let never = Stop::new();
-    let show = |violation: Violation| {
-        let path = violation.path.as_ref();
-        let trace = path.map(|path| hadal_search::trace(model, path, options, &never));
-        let trace = trace.transpose()?;
-        Ok(Shown {
-            trace: trace.map(|trace| NamedTrace::new(model, &trace)),
-            violation,
-        })
+/// Violations with their traces in the model's own names.
+pub(crate) fn show(model: &dyn Model, violations: Vec<Violation>) -> Vec<Shown> {
+    let show = |violation: Violation| Shown {
+        trace: (violation.trace.as_ref()).map(|trace| NamedTrace::new(model, trace)),
+        violation,
     };
     violations.into_iter().map(show).collect()
 }
@@ -222,24 +202,24 @@ fn if_delivered(delivered: anyhow::Result<()>, exit: Exit) -> Exit {
 #[derive(Default)]
 struct Taken {
     place: Option<Place>,
-    /// The manifest of the run to go on with.
-    manifest: Option<Vec<u8>>,
+    /// The manifest of the run to resume.
+    manifest: Option<Payload>,
     no_scratch: Option<NoScratch>,
 }
 
 impl Taken {
-    /// The folder that a later run can go on with.
+    /// The folder that a later run can resume from.
     fn resumable(&self) -> Option<&Path> {
         let kept = self.place.as_ref()?.kept.as_deref();
         kept.filter(|path| disk::has_run(path))
     }
 }
 
-fn take(start: Start<'_>, options: FolderOptions) -> anyhow::Result<Taken> {
+fn take(start: Start<'_>, state_len: usize, options: FolderOptions) -> anyhow::Result<Taken> {
     let mut taken = Taken::default();
     match start {
         Start::InMemory => {}
-        Start::Scratch => match disk::scratch(options) {
+        Start::Scratch => match disk::scratch(state_len, options) {
             Ok(place) => taken.place = Some(place),
             Err(why) => taken.no_scratch = Some(why),
         },
@@ -252,27 +232,28 @@ fn take(start: Start<'_>, options: FolderOptions) -> anyhow::Result<Taken> {
     Ok(taken)
 }
 
-/// Searches as `auto` does, with what there is. The outer error is about the question, not about the search.
+/// Searches. The outer error is about the question, not about the search.
 fn search(
     question: &Question,
+    strategy: &dyn Configurable,
     loaded: &Loaded,
     options: &Options,
     taken: &Taken,
     display: &mut Display,
 ) -> anyhow::Result<Result<Outcome, Error>> {
     let (model, stop) = (&*loaded.model, &signals::STOP);
-    let Some(place) = &taken.place else {
-        return Ok(hadal_search::check(model, options, stop, display));
+    let folder = match (&taken.place, &taken.manifest) {
+        (Some(place), Some(manifest)) => {
+            let folder = place.folder.clone();
+            return Ok(hadal_search::resume(
+                model, strategy, options, folder, manifest, stop, display,
+            ));
+        }
+        (Some(place), None) => Some(on_disk(question, place)?),
+        (None, _) => None,
     };
-    if let Some(manifest) = &taken.manifest {
-        let folder = place.folder.clone();
-        return Ok(hadal_search::resume(
-            model, options, folder, manifest, stop, display,
-        ));
-    }
-    let on_disk = on_disk(question, place)?;
-    Ok(hadal_search::check_on_disk(
-        model, options, on_disk, stop, display,
+    Ok(hadal_search::check(
+        model, strategy, options, folder, stop, display,
     ))
 }
 
@@ -284,7 +265,7 @@ fn on_disk(question: &Question, place: &Place) -> anyhow::Result<OnDisk> {
     })
 }
 
-/// Once the result is delivered, a folder that was given has nothing to go on with.
+/// Once the result is delivered, a folder that was given has nothing to resume.
 fn finish(question: &Question, taken: &Taken) -> anyhow::Result<()> {
     let Some(place) = taken.place.as_ref().filter(|place| place.kept.is_some()) else {
         return Ok(());

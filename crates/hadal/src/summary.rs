@@ -4,10 +4,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use hadal_literature::Configurable;
 use hadal_model::{FaultKind, GoalKind, Phase, PropertyKind, Remark, Shape};
-use hadal_search::{
-    Deadlock, Layers, Outcome, Reason, Strategy, Verdict, Violation, ViolationKind,
-};
+use hadal_search::{Auto, Deadlock, Outcome, Reason, Strategy, Verdict, Violation, ViolationKind};
 use hadal_syntax::{Diagnostic, Renderer, Span};
 
 use crate::disk::NoScratch;
@@ -18,7 +17,7 @@ use crate::order::{self, Extent, OrderReport};
 use crate::plan::Plan;
 use crate::question::Question;
 use crate::run::Shown;
-use crate::strategy::figures;
+use crate::strategy;
 use crate::style::Style;
 use crate::trace::{headline, quote, render_state};
 use crate::units::{bytes, count, counted, rate, seconds};
@@ -26,8 +25,7 @@ use crate::units::{bytes, count, counted, rate, seconds};
 /// Everything the summary is made of.
 pub(crate) struct Summary<'a> {
     pub(crate) question: &'a Question,
-    /// The paper's strategy that searched; `None` is ours.
-    pub(crate) strategy: Option<&'a Strategy>,
+    pub(crate) strategy: &'a dyn Configurable,
     pub(crate) args: &'a RunArgs,
     pub(crate) plan: &'a Plan,
     pub(crate) loaded: &'a Loaded,
@@ -101,6 +99,11 @@ impl Summary<'_> {
         let _ = writeln!(out, "{}: {verdict}: {rest}", style.bold(name));
     }
 
+    /// Whether the strategy is the program's own.
+    fn is_auto(&self) -> bool {
+        self.strategy.name() == Auto.name()
+    }
+
     /// What was found about the model's properties.
     fn violations(&self) -> &[Shown] {
         match self.shown {
@@ -132,15 +135,14 @@ impl Summary<'_> {
             },
             Some(Reason::Time) => "stopped at the time limit; nothing is proved".to_owned(),
             Some(Reason::Interrupted) => "interrupted; nothing is proved".to_owned(),
-            Some(Reason::Liveness) => match self.strategy {
-                None => "all states were visited and are safe, but liveness could not be decided"
-                    .to_owned(),
-                Some(strategy) => format!(
-                    "all states were visited and are safe, but liveness was not decided: the \
-                     strategy {} keeps no transitions",
-                    strategy.name()
-                ),
-            },
+            Some(Reason::Liveness) if self.is_auto() => {
+                "all states were visited and are safe, but liveness could not be decided".to_owned()
+            }
+            Some(Reason::Liveness) => format!(
+                "all states were visited and are safe, but liveness was not decided: the \
+                 strategy {} keeps no transitions",
+                self.strategy.name()
+            ),
             Some(Reason::Collisions) => {
                 "stopped because nearly every state that the cache took in made it forget another; \
                  nothing is proved"
@@ -205,7 +207,7 @@ impl Summary<'_> {
         };
         let _ = match n_steps {
             0 => writeln!(out, "\nThe startstate that {does} it:\n"),
-            _ if figures::is_trace_shortest(self.outcome) => writeln!(
+            _ if strategy::is_trace_shortest(self.outcome) => writeln!(
                 out,
                 "\nThe shortest run that {does} it, {} from a startstate; {how}:\n",
                 counted(n_steps, "step")
@@ -338,13 +340,11 @@ impl Summary<'_> {
             );
         }
         let _ = writeln!(out, "  transitions  {}", count(outcome.transitions));
-        if figures::is_by_depth(self.strategy) {
+        if self.strategy.is_by_depth() {
             let _ = writeln!(out, "  depth        {}", outcome.depth);
         }
-        if let Some(strategy) = self.strategy {
-            for (label, text) in figures::lines(strategy, outcome) {
-                let _ = writeln!(out, "  {label:<11}  {text}");
-            }
+        for (label, text) in self.strategy.summary(outcome) {
+            let _ = writeln!(out, "  {label:<11}  {text}");
         }
         // Of a run that went on it is not known here how many of them are from before.
         let speed = match self.is_resumed {
@@ -376,7 +376,7 @@ impl Summary<'_> {
             bytes(self.plan.budget_bytes),
         );
         self.disk_figures(out);
-        let counts = match figures::is_by_depth(self.strategy) {
+        let counts = match self.strategy.is_by_depth() {
             true => "whole layers up to it",
             false => "what was visited by then",
         };
@@ -439,7 +439,7 @@ impl Summary<'_> {
             bytes(self.outcome.disk.written_bytes),
             bytes(self.outcome.disk.read_bytes),
         );
-        if self.strategy.is_some() {
+        if !self.is_auto() {
             return;
         }
         let found = &self.outcome.duplicates;
@@ -504,13 +504,21 @@ impl Summary<'_> {
     /// What to do about a search that was stopped.
     fn hints(&self, out: &mut String) {
         let reason = self.outcome.reason;
-        if let (Some(strategy), Some(reason)) = (self.strategy, reason) {
-            self.strategy_hint(out, strategy, reason);
+        if let (false, Some(reason)) = (self.is_auto(), reason) {
+            let hint = match (reason, self.no_scratch) {
+                (Reason::Memory, Some(why)) if self.strategy.uses_disk() => {
+                    Some(format!("{why}; {}", why.remedy()))
+                }
+                _ => self.strategy.hint(reason),
+            };
+            if let Some(hint) = hint {
+                let _ = writeln!(out, "\n  hint: {hint}");
+            }
             return;
         }
         if reason == Some(Reason::Memory) {
             let hint = match self.no_scratch {
-                Some(why) => format!("{why}; name a folder on a disk with --disk to go on there"),
+                Some(why) => format!("{why}; {}", why.remedy()),
                 None => "give it more with --memory, or shrink the model with --const".to_owned(),
             };
             let _ = writeln!(out, "\n  hint: {hint}");
@@ -577,36 +585,6 @@ impl Summary<'_> {
             self.disk_bytes_per_state(),
             bytes(shortage.layer_bytes),
         );
-    }
-
-    /// What to do about a strategy that did not come to its end.
-    fn strategy_hint(&self, out: &mut String, strategy: &Strategy, reason: Reason) {
-        let name = strategy.name();
-        let leave_out = format!("leave out --strategy {name}");
-        let hint = match (reason, strategy) {
-            (Reason::Memory, Strategy::Ram) => {
-                format!("{leave_out} to go on on disk, or give it more with --memory")
-            }
-            (Reason::Memory, _) => match self.no_scratch {
-                Some(why) => format!("{why}; name a folder on a disk with --disk"),
-                None => format!("{leave_out} to go on on disk, or give it more with --memory"),
-            },
-            (Reason::Collisions, _) => {
-                format!("give it more with --memory, or {leave_out} to visit every state")
-            }
-            (Reason::Revisits, Strategy::Layered { layers, .. }) if *layers != Layers::Auto => {
-                format!(
-                    "look at more layers with --layers, or at as many as it takes with --layers auto, or {leave_out}"
-                )
-            }
-            (Reason::Revisits, Strategy::Snapshots { bounded: true, .. }) => {
-                "leave out --bounded, so that it ends".to_owned()
-            }
-            (Reason::Revisits | Reason::Liveness, _) => leave_out,
-            (Reason::Disk, _) => "name a folder with more room with --disk".to_owned(),
-            _ => return,
-        };
-        let _ = writeln!(out, "\n  hint: {hint}");
     }
 
     fn details(&self, out: &mut String, style: Style) {

@@ -4,7 +4,7 @@
 use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_model::{GoalKind, Model, Stop};
-use hadal_search::{Deadlock, Error, Options, Outcome, Silent, Verdict, ViolationKind, trace};
+use hadal_search::{Deadlock, Error, Options, Outcome, Silent, Verdict, ViolationKind, replay};
 use hadal_symmetry::Symmetric;
 use hadal_symmetry::order::Order;
 use hadal_testkit::oracle::{self, Report};
@@ -19,7 +19,14 @@ fn interpreter(program: &Program) -> Interpreter {
 }
 
 fn check(model: &dyn Model, options: &Options) -> Option<Outcome> {
-    match hadal_search::check(model, options, &Stop::new(), &mut Silent) {
+    match hadal_search::check(
+        model,
+        &hadal_search::Auto,
+        options,
+        None,
+        &Stop::new(),
+        &mut Silent,
+    ) {
         Ok(outcome) => Some(outcome),
         Err(Error::NoStartstate) => None,
         Err(error) => panic!("{error}"),
@@ -104,10 +111,10 @@ fn searches_agree_with_the_oracle_on_random_programs() {
             };
             assert_same(seed, &report, &outcome);
             for violation in &outcome.violations {
-                let Some(path) = &violation.path else {
+                let Some(trace) = &violation.trace else {
                     continue;
                 };
-                let trace = trace(&model, path, &options, &Stop::new());
+                let trace = replay(&model, trace, &options, &Stop::new());
                 let trace = trace.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
                 assert_eq!(
                     trace.steps.len(),
@@ -167,7 +174,14 @@ fn symmetry_changes_no_verdict() {
             // These programs use slots by their numbers, which the analysis does not accept.
             Err(_) => continue,
         };
-        let found = match hadal_search::check(&symmetric, &options, &Stop::new(), &mut Silent) {
+        let found = match hadal_search::check(
+            &symmetric,
+            &hadal_search::Auto,
+            &options,
+            None,
+            &Stop::new(),
+            &mut Silent,
+        ) {
             Ok(outcome) => outcome,
             // Nothing is left to search, or the startstates are not symmetric enough for goals.
             Err(Error::NoStartstate | Error::AsymmetricStarts { .. }) => continue,

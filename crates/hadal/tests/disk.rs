@@ -568,6 +568,40 @@ fn a_damaged_folder_is_named_and_never_believed() {
     }
 }
 
+#[test]
+fn a_folder_of_another_version_is_refused_and_can_be_started_anew() {
+    let this = format!("this is hadal {}, format ", env!("CARGO_PKG_VERSION"));
+    for (fixture, written_by) in [
+        ("manifest-format-6", "written by another hadal, format 6;"),
+        (
+            "manifest-format-99",
+            "written by hadal 7.8.9, format 99, payload 12;",
+        ),
+    ] {
+        let parent = folder();
+        let path = parent.path().join("run");
+        fs::create_dir(&path).expect("a folder");
+        let fixture = root().join("crates/store/tests/fixtures").join(fixture);
+        fs::copy(fixture, path.join("MANIFEST")).expect("a copy");
+        let check = ["check", "models/peterson.m", "--disk", text(&path)];
+        for args in [
+            &["resume", text(&path)][..],
+            &["resume", text(&path), "--verify"],
+            &check,
+        ] {
+            let run = hadal(args);
+            assert_refused(&run, written_by);
+            assert_refused(&run, &this);
+            assert_refused(
+                &run,
+                "resume it with that version, or start anew with --force",
+            );
+        }
+        let run = hadal(&[&check[..], &["--force"]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    }
+}
+
 /// Counters that take a while, and whose last state is bad.
 const COUNTERS: &str = r#"
 const N: 160;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_model::{Expander, Failure, Flow, GoalKind, Model, PAD_BYTES, States, Stop};
-use hadal_search::{Deadlock, Options, Outcome, Silent, Violation, ViolationKind, trace};
+use hadal_search::{Deadlock, Options, Outcome, Silent, Violation, ViolationKind, replay};
 use hadal_symmetry::Symmetric;
 use hadal_testkit::oracle::{self, Report};
 use hadal_testkit::random::{Config, program_from_seed};
@@ -39,14 +39,21 @@ fn compare(seed: u64, config: &Config) -> Option<(Interpreter, Report, Outcome, 
     }
     let options = options(1 + (seed % 2) as usize);
     let symmetric = Symmetric::trusting(&plain, &program);
-    let outcome = hadal_search::check(&symmetric, &options, &Stop::new(), &mut Silent)
-        .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let outcome = hadal_search::check(
+        &symmetric,
+        &hadal_search::Auto,
+        &options,
+        None,
+        &Stop::new(),
+        &mut Silent,
+    )
+    .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     // The last state of each violation's run, as it is shown.
     let last_states = outcome.violations.iter().map(|violation| {
-        let Some(path) = &violation.path else {
+        let Some(trace) = &violation.trace else {
             return Vec::new();
         };
-        let trace = trace(&symmetric, path, &options, &Stop::new());
+        let trace = replay(&symmetric, trace, &options, &Stop::new());
         let trace = trace.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let last = trace.steps.last().and_then(|step| step.state.clone());
         last.unwrap_or_default()
@@ -220,7 +227,7 @@ fn what_fails_is_told_in_the_names_of_the_run_shown() {
         let stop = Stop::new();
         let mut expander = plain.expander(&stop);
         for (violation, state) in outcome.violations.iter().zip(&last_states) {
-            if violation.parameters.is_empty() || violation.path.is_none() {
+            if violation.parameters.is_empty() || violation.trace.is_none() {
                 continue;
             }
             if let (ViolationKind::Fault(kind), None) = (violation.kind, violation.property) {

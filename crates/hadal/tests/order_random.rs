@@ -75,7 +75,14 @@ fn judge(text: &str, symmetric: bool) -> Judged {
         true => "proved",
         false => "checked",
     };
-    let judgement = match hadal_search::check(&symmetric, &options, &Stop::new(), &mut Silent) {
+    let judgement = match hadal_search::check(
+        &symmetric,
+        &hadal_search::Auto,
+        &options,
+        None,
+        &Stop::new(),
+        &mut Silent,
+    ) {
         Ok(outcome) => judge_outcome(&outcome),
         Err(error @ Error::AsymmetricStarts { .. }) => Judgement::Rejected(error.to_string()),
         Err(error @ Error::NoStartstate) => Judgement::Unloadable(error.to_string()),

@@ -167,13 +167,13 @@ impl Successors {
         self.len += 1;
     }
 
-    /// Sets the cost of the step to the successor that was pushed last; 1 unless set.
+    /// Sets the cost of the step to the successor that was pushed last; 1 unless set. It
+    /// may be 0.
     /// Has no effect where the buffer has no column of costs.
     ///
     /// # Panics
-    /// Where the cost is 0, or no successor is held.
+    /// Where no successor is held.
     pub fn set_cost(&mut self, cost: u32) {
-        assert!(cost > 0, "a step costs at least 1");
         assert!(self.len > 0, "a cost belongs to a successor");
         if let Some(entry) = self.costs.get_mut(self.len - 1) {
             *entry = cost;

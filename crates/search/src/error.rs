@@ -39,19 +39,27 @@ pub enum Error {
         /// The ordinal of the state.
         ordinal: u64,
     },
-    /// Keys of this model's states would be too long; numbers are the other way.
-    #[error("internal error: states do not become keys: {0}")]
-    Unfit(#[from] hadal_store::codec::Unfit),
-    /// A search is to go on that remembered states in another way.
+    /// A sink failed.
+    #[error("a receiver of states or edges failed: {0}")]
+    Sink(std::io::Error),
+    /// A search is to be resumed that remembered states in another way.
     #[error(
-        "the run was begun with the store `{}` and seed {}, and cannot go on with `{}` and seed {}",
+        "the run was begun with the store `{}` and seed {}, and cannot be resumed with `{}` and seed {}",
         begun.0.name(), begun.1, asked.0.name(), asked.1
     )]
     OtherStore {
         /// Store and seed of the run.
         begun: (StoreKind, u64),
-        /// Those it was to go on with.
+        /// Those it was to be resumed with.
         asked: (StoreKind, u64),
+    },
+    /// A search is resumed in another order of ranks.
+    #[error("the run was begun by {begun}, and cannot be resumed by {asked}")]
+    OtherOrder {
+        /// The order of the run.
+        begun: String,
+        /// The one it was to be resumed in.
+        asked: &'static str,
     },
     /// Something went wrong with what is on disk.
     #[error(transparent)]

@@ -1,9 +1,9 @@
 //! Which violations are reported, and in which order.
 //!
-//! Findings are taken in the order (depth, ordinal of the state, properties by number, then what
-//! ended or followed the state's expansion).
-//! Failures of properties become known when a state is found, faults and deadlocks when it is
-//! expanded one layer later; so failures wait until the expansion has come to their state.
+//! Findings are accepted in the order (rank, ordinal of the state, properties by number, then faults
+//! and deadlock of the state's expansion).
+//! Failures of properties are known when a state is found, faults and deadlocks when it is expanded
+//! with its rank; so failures wait until the expansion has reached their state.
 //! Of several findings of one kind about the same rule or property only the first counts.
 //!
 //! An order dependence is the last finding, however many are asked for: a reduction by symmetry is
@@ -16,21 +16,21 @@ use std::collections::{HashSet, VecDeque};
 use hadal_model::{Failure, Fault, Shape, Source, Step};
 use serde::{Deserialize, Serialize};
 
-use crate::task::Happened;
-use crate::{Deadlock, Path, Violation, ViolationKind};
+use crate::window::SourceSummary;
+use crate::{Deadlock, Trace, Violation, ViolationKind};
 
 pub(crate) use saved::SavedFindings;
 
 /// The violations of a search so far.
-pub(crate) struct Findings<'a> {
+pub struct Findings<'a> {
     shape: &'a Shape,
     deadlock: Deadlock,
     max_errors: usize,
     /// Violations to report, in order.
     accepted: Vec<Violation>,
-    /// Failures in the layer that is being expanded, in order.
+    /// Failures in the rank being expanded, in order.
     waiting: VecDeque<Waiting>,
-    /// Failures in the layer that is being found, in order.
+    /// Failures in the rank being found, in order.
     coming: VecDeque<Waiting>,
     /// What `accepted`, `waiting` and `coming` are about.
     known: HashSet<(ViolationKind, Subject)>,
@@ -50,8 +50,15 @@ enum Subject {
     Property(u32),
 }
 
+impl std::fmt::Debug for Findings<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.accepted).finish()
+    }
+}
+
 impl<'a> Findings<'a> {
-    pub(crate) fn new(shape: &'a Shape, deadlock: Deadlock, max_errors: usize) -> Self {
+    /// None yet.
+    pub fn new(shape: &'a Shape, deadlock: Deadlock, max_errors: usize) -> Self {
         Findings {
             shape,
             deadlock,
@@ -65,7 +72,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Notes a property that does not hold in the new state `ordinal` at `depth`.
-    pub(crate) fn add_failure(&mut self, ordinal: u64, depth: u32, failure: &Failure) {
+    pub fn add_failure(&mut self, ordinal: u64, depth: u32, failure: &Failure) {
         let property = &self.shape.properties[failure.property as usize];
         let kind = match &failure.fault {
             Some(fault) => {
@@ -96,13 +103,13 @@ impl<'a> Findings<'a> {
                 ordinal: Some(ordinal),
                 property: Some(failure.property),
                 parameters: failure.parameters.clone(),
-                path: None,
+                trace: None,
             },
         });
     }
 
     /// Notes a fault in the body of a startstate, after `n_states` startstates were found.
-    pub(crate) fn add_start_fault(&mut self, n_states: u64, fault: &Fault) {
+    pub fn add_start_fault(&mut self, n_states: u64, fault: &Fault) {
         self.faulted = true;
         let kind = ViolationKind::Fault(fault.kind);
         self.known
@@ -115,10 +122,7 @@ impl<'a> Findings<'a> {
         self.coming.push_back(Waiting {
             ordinal: n_states,
             violation: Violation {
-                path: Some(Path {
-                    steps: Vec::new(),
-                    faulty_start: Some(start),
-                }),
+                trace: Some(Trace::of_faulty_start(start)),
                 ordinal: None,
                 ..of_fault(fault, 0, 0)
             },
@@ -126,14 +130,14 @@ impl<'a> Findings<'a> {
     }
 
     /// Goes on to the layer that was found last.
-    pub(crate) fn begin_layer(&mut self) {
+    pub fn begin_rank(&mut self) {
         debug_assert!(self.waiting.is_empty());
         std::mem::swap(&mut self.waiting, &mut self.coming);
     }
 
     /// The ordinal at which the failures known in this layer end the search: only states before
     /// it can have anything to add.
-    pub(crate) fn limit(&self) -> Option<u64> {
+    pub fn limit(&self) -> Option<u64> {
         let missing = self.max_errors.saturating_sub(self.accepted.len());
         let mut waiting = (1..).zip(&self.waiting);
         let last = waiting
@@ -142,19 +146,19 @@ impl<'a> Findings<'a> {
     }
 
     /// Whether [`add_source`](Self::add_source) may have something to add about some state of a
-    /// block at which this happened.
-    pub(crate) fn may_add(&self, happened: &Happened) -> bool {
+    /// block at which this summary.
+    pub(crate) fn may_add(&self, summary: &SourceSummary) -> bool {
         let has_deadlock = match self.deadlock {
-            Deadlock::Stuttering => happened.has_stutter,
-            Deadlock::Stuck => happened.has_stuck,
+            Deadlock::Stuttering => summary.has_stutter,
+            Deadlock::Stuck => summary.has_stuck,
             Deadlock::Off => false,
         };
-        happened.has_fault || has_deadlock
+        summary.has_fault || has_deadlock
     }
 
     /// Takes what is known about the state `ordinal` at `depth` after its expansion. States come
     /// in order.
-    pub(crate) fn add_source(&mut self, ordinal: u64, depth: u32, source: &Source) {
+    pub fn add_source(&mut self, ordinal: u64, depth: u32, source: &Source) {
         let is_deadlock = source.faults.is_empty() && self.is_deadlock(source);
         if source.faults.is_empty() && !is_deadlock {
             return;
@@ -184,32 +188,32 @@ impl<'a> Findings<'a> {
                 ordinal: Some(ordinal),
                 property: None,
                 parameters: Vec::new(),
-                path: None,
+                trace: None,
             });
         }
     }
 
     /// Takes the rest of the layer.
-    pub(crate) fn end_layer(&mut self) {
+    pub fn end_rank(&mut self) {
         self.accept_waiting(u64::MAX);
     }
 
     /// Whether the search has found as many violations as it was asked for, or what no search goes
     /// beyond.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.accepted.len() >= self.max_errors || self.accepted.last().is_some_and(ends_any_search)
     }
 
     /// Whether some fault cut off a part of the state space.
-    pub(crate) fn faulted(&self) -> bool {
+    pub fn faulted(&self) -> bool {
         self.faulted
     }
 
     /// The violations, those of states not yet expanded included; to be asked at the end.
     pub(crate) fn finish(mut self) -> Vec<Violation> {
-        self.end_layer();
-        self.begin_layer();
-        self.end_layer();
+        self.end_rank();
+        self.begin_rank();
+        self.end_rank();
         self.accepted
     }
 
@@ -248,6 +252,6 @@ fn of_fault(fault: &Fault, ordinal: u64, depth: u32) -> Violation {
         ordinal: Some(ordinal),
         property: None,
         parameters: fault.parameters.clone(),
-        path: None,
+        trace: None,
     }
 }

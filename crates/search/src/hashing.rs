@@ -63,7 +63,7 @@ impl StoreKind {
 
 /// How states become signatures.
 #[derive(Clone, Debug)]
-pub(crate) struct Hashing {
+pub struct Hashing {
     pub(crate) kind: StoreKind,
     pub(crate) seed: u64,
     bits: u32,
@@ -77,7 +77,7 @@ const SECOND: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Hashing {
     /// `None` where states themselves are kept.
-    pub(crate) fn new(kind: StoreKind, seed: u64) -> Option<Self> {
+    pub fn new(kind: StoreKind, seed: u64) -> Option<Self> {
         Some(Hashing {
             kind,
             seed,
@@ -88,7 +88,7 @@ impl Hashing {
     }
 
     /// Bits of a signature.
-    pub(crate) fn bits(&self) -> u32 {
+    pub fn bits(&self) -> u32 {
         self.bits
     }
 
@@ -103,7 +103,7 @@ impl Hashing {
 
     /// The signature of `state`: its bits come first, and zeros behind them.
     #[inline]
-    pub(crate) fn words(&self, state: &[u8]) -> [u64; 2] {
+    pub fn words(&self, state: &[u8]) -> [u64; 2] {
         let first = self.first.hash(state);
         match self.bits.checked_sub(WORD_BITS) {
             None => [leading(first, self.bits), 0],

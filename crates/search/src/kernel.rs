@@ -1,24 +1,24 @@
 //! The expansion kernel: from a block of states to its successors in canonical form, and from new
-//! states to what is to be said about them. Every search goes through here.
+//! states to the verdicts on them. Every search goes through here.
 
 use hadal_model::{Cursor, Expander, Failure, Flow, Remark, Shape, States, Successors};
 
 /// Successors of one block of states, a buffer at a time.
 #[derive(Debug)]
-pub(crate) struct Kernel {
-    /// Where the expansion goes on.
+pub struct Kernel {
+    /// Where the expansion continues.
     cursor: Cursor,
-    /// How the last call of the expander ended; before the first one there is more to come.
-    pub(crate) flow: Flow,
+    /// How the last call of the expander ended; `Full` before the first one.
+    pub flow: Flow,
     /// Successors and facts about the sources.
-    pub(crate) successors: Successors,
+    pub successors: Successors,
     /// What the expander noticed.
-    pub(crate) remarks: Vec<Remark>,
+    pub remarks: Vec<Remark>,
 }
 
 impl Kernel {
     /// A kernel whose buffer takes `capacity` successors.
-    pub(crate) fn new(shape: &Shape, capacity: usize) -> Self {
+    pub fn new(shape: &Shape, capacity: usize) -> Self {
         Kernel {
             cursor: Cursor::default(),
             flow: Flow::Done,
@@ -27,21 +27,29 @@ impl Kernel {
         }
     }
 
-    /// Begins with a block of `n_sources` states.
-    pub(crate) fn begin(&mut self, n_sources: usize) {
+    /// A kernel whose buffer also takes the costs of steps.
+    pub fn with_costs(shape: &Shape, capacity: usize) -> Self {
+        Kernel {
+            successors: Successors::with_costs(shape, capacity),
+            ..Kernel::new(shape, 0)
+        }
+    }
+
+    /// Starts with a block of `n_sources` states.
+    pub fn begin(&mut self, n_sources: usize) {
         self.cursor = Cursor::default();
         self.flow = Flow::Full(self.cursor);
         self.successors.reset(n_sources);
     }
 
-    /// Whether the block has more to give.
-    pub(crate) fn is_full(&self) -> bool {
+    /// Whether the block has more successors.
+    pub fn is_full(&self) -> bool {
         matches!(self.flow, Flow::Full(_))
     }
 
     /// Fills the buffer with the next successors, as the model makes them. `None` stands for the
     /// imaginary source of all startstates.
-    pub(crate) fn expand(&mut self, expander: &mut dyn Expander, block: Option<States<'_>>) {
+    pub fn expand(&mut self, expander: &mut dyn Expander, block: Option<States<'_>>) {
         if let Flow::Full(cursor) = self.flow {
             self.cursor = cursor;
             self.successors.drain();
@@ -53,7 +61,7 @@ impl Kernel {
     }
 
     /// Replaces what is in the buffer, successors of `block`, by the representatives.
-    pub(crate) fn canonicalise(&mut self, expander: &mut dyn Expander, block: Option<States<'_>>) {
+    pub fn canonicalise(&mut self, expander: &mut dyn Expander, block: Option<States<'_>>) {
         match block {
             None => expander.canonicalise(self.successors.states_mut()),
             Some(block) => expander.canonicalise_successors(block, &mut self.successors),
@@ -64,16 +72,17 @@ impl Kernel {
 
 /// What was found out about new states: properties that fail, goals that are reached.
 #[derive(Debug)]
-pub(crate) struct Verdicts {
+pub struct Verdicts {
     /// Properties that do not hold, by state and property.
-    pub(crate) failures: Vec<Failure>,
+    pub failures: Vec<Failure>,
     /// How many states reach each goal.
-    pub(crate) goals: Vec<u64>,
+    pub goals: Vec<u64>,
     reached: Vec<u64>,
 }
 
 impl Verdicts {
-    pub(crate) fn new(shape: &Shape) -> Self {
+    /// Nothing yet.
+    pub fn new(shape: &Shape) -> Self {
         Verdicts {
             failures: Vec::new(),
             goals: vec![0; shape.goals.len()],
@@ -82,18 +91,13 @@ impl Verdicts {
     }
 
     /// Forgets everything.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.failures.clear();
         self.goals.fill(0);
     }
 
     /// Evaluates properties and goals on `block`.
-    pub(crate) fn find(
-        &mut self,
-        expander: &mut dyn Expander,
-        shape: &Shape,
-        block: States<'_>,
-    ) -> Flow {
+    pub fn find(&mut self, expander: &mut dyn Expander, shape: &Shape, block: States<'_>) -> Flow {
         self.clear();
         if block.is_empty() {
             return Flow::Done;

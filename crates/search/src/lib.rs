@@ -1,77 +1,77 @@
-//! Searches over the seam of `hadal-model`: breadth-first, by layers.
+//! Searches over the seam of `hadal-model`, in memory and on disk.
 //!
-//! [`check`] visits every reachable state of a [`Model`](hadal_model::Model) and tells in an
-//! [`Outcome`] whether its properties hold; [`trace`] turns the [`Path`] of a [`Violation`] into the
-//! run that shows it.
+//! [`check`] visits every reachable state of a [`Model`](hadal_model::Model) and reports in an
+//! [`Outcome`] whether its properties hold; each [`Violation`] comes with the run that shows it.
+//! [`Auto`] searches by depth and is the strategy to use; [`Ranked`] searches in any other order of
+//! ranks and passes states and edges to a [`Sink`]; [`strategy`] is the interface for others. With a
+//! folder ([`OnDisk`]) the search continues on disk when memory ends, and [`resume`] continues it
+//! after a crash.
 //! This crate knows neither the language of a model nor whether successors come from an
-//! interpreter, from native code or from a Rust type; it prints nothing and writes no file.
+//! interpreter, from native code or from a Rust type, and it prints nothing.
 //!
-//! Everything an outcome tells (counts, layers, violations, paths) is the same for any number of
+//! Everything in an outcome (counts, layers, violations, paths) is the same for any number of
 //! threads and any sizes in [`Options`]; only a search that was stopped from outside (memory,
-//! time, interrupt) tells how far it happened to come.
+//! time, interrupt) reports how far it got.
 //!
 //! ```no_run
 //! # fn example(model: &dyn hadal_model::Model) -> Result<(), Box<dyn std::error::Error>> {
 //! use hadal_model::Stop;
-//! use hadal_search::{Options, Silent, check, trace};
+//! use hadal_search::{Auto, Options, Silent, check};
 //!
 //! let (options, stop) = (Options::default(), Stop::new());
-//! let outcome = check(model, &options, &stop, &mut Silent)?;
+//! let outcome = check(model, &Auto, &options, None, &stop, &mut Silent)?;
 //! println!("{} states, {}", outcome.states, outcome.verdict.name());
 //! for violation in &outcome.violations {
-//!     if let Some(path) = &violation.path {
-//!         for step in trace(model, path, &options, &stop)?.steps {
-//!             println!("{}", step.step.rule);
-//!         }
+//!     for step in violation.trace.iter().flat_map(|trace| &trace.steps) {
+//!         println!("{}", step.step.rule);
 //!     }
 //! }
 //! # Ok(()) }
 //! ```
 
-mod bfs;
-mod conclusion;
-mod crew;
+mod budget;
+mod checkpoint;
+mod ending;
+mod engine;
 mod error;
 mod external;
 mod findings;
 mod hashing;
 mod kernel;
+mod keys;
 mod liveness;
-mod locality;
-mod naming;
 mod omission;
 mod on_disk;
 mod options;
 mod outcome;
+mod pool;
 mod progress;
-mod round;
-mod shared;
-mod sizes;
-mod snapshot;
-mod strategy;
-mod supply;
-mod task;
+mod rank;
+mod ranked;
+mod sink;
+mod storage;
+pub mod strategy;
+mod sync;
+mod tally;
 mod totals;
 mod trace;
-mod visited;
-mod way;
+mod watch;
+mod window;
 mod worker;
 
-pub use bfs::check;
+pub use checkpoint::{PAYLOAD_VERSION, Unfinished, look_into};
 pub use error::Error;
 pub use hashing::StoreKind;
-pub use locality::{Jump, Locality, Share, locality};
 pub use omission::Omission;
-pub use on_disk::{OnDisk, Verified, check_on_disk, finish, resume, verify};
+pub use on_disk::{OnDisk, Verified, finish, verify};
 pub use options::{Deadlock, Options};
 pub use outcome::{
-    DiskUse, Duplicates, Outcome, Path, PathStep, Reason, Seconds, Stats, Value, Verdict,
-    Violation, ViolationKind,
+    DiskUse, Duplicates, Outcome, Reason, Seconds, Stats, Value, Verdict, Violation, ViolationKind,
 };
 pub use progress::{Observer, Progress, Silent, Work};
-pub use snapshot::{Unfinished, look_into};
-pub use strategy::{
-    CacheSpec, Layers, MonoTable, Policy, ProcessLimit, Sampling, SnapshotSetup, SpecError,
-    StateCacheSpec, Strategy, StrategyOptions, check_with,
-};
-pub use trace::{Trace, TraceError, TraceStep, trace};
+pub use rank::{ByCost, ByDepth, Rank, RankOrder};
+pub use ranked::{Auto, Ranked};
+pub use sink::{Edge, EdgesWanted, NewEdges, NewStates, Sink, Target};
+pub use strategy::{Strategy, check, resume};
+pub use trace::{Trace, TraceError, TraceStep, replay};
+pub use watch::ProcessLimit;

@@ -17,55 +17,98 @@
 mod graph;
 mod maps;
 
-use hadal_model::{Flow, States};
-use hadal_store::{hash_state, partition_of};
+use hadal_model::{Flow, PAD_BYTES, Shape, States, Stop};
 
 use crate::Error;
-use crate::round::Rounds;
-use crate::shared::{Job, Shared, read, write};
-use crate::supply::Supply;
-use crate::task::{Block, Task};
-use crate::visited::Visited;
+use crate::engine::{Context, Engine};
+use crate::external::damaged_log;
+use crate::keys::KeySpace;
+use crate::storage::{OrdinalIndex, Storage};
+use crate::strategy::Decided;
+use crate::window::{Block, BlockSource, Task};
 use crate::worker::Worker;
 use graph::Graph;
 use maps::{IDENTITY, Maps};
 
-/// For each liveness goal of the shape, in order: its number and the least state from which it
-/// cannot be reached, if there is one.
-pub(crate) type Decided = Vec<(usize, Option<u64>)>;
-
 /// Decides every liveness goal over all states found; `None` where memory does not suffice or the
 /// search was stopped.
-pub(crate) fn decide(rounds: &mut Rounds<'_>, transitions: u64) -> Result<Option<Decided>, Error> {
-    let n_states = rounds.n_states();
-    let Some(mut graph) = Graph::new(rounds.shared.shape, n_states, rounds.spare_bytes()) else {
+pub(crate) fn decide(
+    engine: &mut Engine<'_, '_>,
+    transitions: u64,
+) -> Result<Option<Decided>, Error> {
+    let n_states = engine.states.len();
+    let Context {
+        shape,
+        stop,
+        gauge,
+        keys,
+        ..
+    } = engine.context;
+    let Some(index) = index_states(engine)? else {
         return Ok(None);
     };
-    let shared = rounds.shared;
+    engine.graph_bytes = index.data_bytes();
+    let Some(mut graph) = Graph::new(shape, n_states, engine.spare_bytes()) else {
+        return Ok(None);
+    };
+    let collect = |task: &mut Task, worker: &mut Worker<'_>| {
+        let mut edges = Edges::default();
+        edges.collect(task, worker, &index, shape, keys, stop);
+        edges
+    };
     let mut unrepeatable = None;
-    let halt = rounds.run(
-        Job::Edges,
-        &mut Supply::States(0..n_states),
-        &|| false,
-        &mut |slot, task| {
-            let n_states = task.kernel.successors.sources().len();
-            shared.gauge.note_expanded(n_states, transitions);
-            let edges = std::mem::take(&mut *write(&shared.edges[slot]));
-            unrepeatable = edges.unrepeatable;
-            unrepeatable.is_none() && graph.add(edges)
-        },
-    )?;
+    let mut source = BlockSource::States(0..n_states);
+    let halt = engine.revisit(&mut source, collect, &mut |task, edges| {
+        let n_states = task.kernel.successors.sources().len();
+        gauge.note_expanded(n_states, transitions);
+        unrepeatable = edges.unrepeatable;
+        unrepeatable.is_none() && graph.add(edges)
+    })?;
     if let Some(ordinal) = unrepeatable {
         return Err(Error::Unrepeatable { ordinal });
     }
-    rounds.other_bytes = graph.data_bytes();
+    engine.graph_bytes = index.data_bytes() + graph.data_bytes();
     let reversing = graph.reversing_bytes();
-    if halt.is_some() || !rounds.fits(reversing) {
+    if halt.is_some() || !engine.fits(reversing) {
         return Ok(None);
     }
-    let decided = graph.reverse().decide(&|| shared.stop.is_raised());
-    rounds.other_bytes = 0;
+    let decided = graph.reverse().decide(&|| stop.is_raised());
+    engine.graph_bytes = 0;
     Ok(decided)
+}
+
+/// States that are indexed at once.
+const STATES_AT_ONCE: u64 = 1 << 12;
+
+/// An index of all states, for which the set of keys makes room; `None` where they are not all in
+/// memory or the index does not fit.
+fn index_states(engine: &mut Engine<'_, '_>) -> Result<Option<OrdinalIndex>, Error> {
+    let n_states = engine.states.len();
+    let Context { shape, keys, .. } = engine.context;
+    let Storage::Resident(resident) = &mut engine.storage else {
+        return Ok(None);
+    };
+    resident.free_set(keys);
+    let mut index = OrdinalIndex::new(shape.state_len);
+    let (mut words, mut states) = (Vec::new(), Vec::new());
+    let mut first = 0;
+    while first < n_states {
+        let n = STATES_AT_ONCE.min(n_states - first);
+        engine.graph_bytes = index.data_bytes();
+        if !engine.fits(index.growth_bytes(n as usize)) {
+            engine.graph_bytes = 0;
+            return Ok(None);
+        }
+        states.clear();
+        for slice in engine.states.records.read(first, n as usize)? {
+            keys.decode(&slice, &mut words, &mut states)
+                .ok_or_else(|| damaged_log("states"))?;
+        }
+        states.resize(states.len() + PAD_BYTES, 0);
+        index.append(States::new(&states, shape.state_len, n as usize));
+        first += n;
+    }
+    Ok(Some(index))
 }
 
 /// Images of goals that are asked for at once: there may be many goals.
@@ -95,27 +138,25 @@ impl Edges {
         &mut self,
         task: &mut Task,
         worker: &mut Worker<'_>,
-        shared: &Shared<'_>,
+        index: &OrdinalIndex,
+        shape: &Shape,
+        keys: &KeySpace,
+        stop: &Stop,
     ) {
         let Block::States { first, len } = task.block else {
             return;
         };
-        let shape = shared.shape;
         *self = Edges {
             maps: Maps::new(shape),
             ..Edges::default()
         };
-        let Visited::Numbers(numbers) = &shared.visited else {
-            unreachable!("states have numbers where there is liveness");
-        };
-        let arena = read(&numbers.arena);
         // Targets and maps of the state that is being expanded.
         let mut found = Vec::new();
         let mut images = Vec::new();
         // A model without variables has one state and no bytes to go over.
         let chunk_len = (MOST_IMAGES / shape.goals.len().max(1)).max(1);
-        while task.is_full() && !shared.stop.is_raised() {
-            task.expand(worker, &shared.visited);
+        while task.is_full() && !stop.is_raised() {
+            task.expand(worker, keys);
             let expander = &mut *worker.expander;
             if task.kernel.flow == Flow::Stopped {
                 return;
@@ -132,10 +173,7 @@ impl Edges {
                         self.end_source(&mut found, first);
                     }
                     let state = task.kernel.successors.state(position);
-                    let hash = hash_state(state);
-                    let target = read(numbers.table.partition(partition_of(hash)))
-                        .find(hash, |ordinal| arena.get(ordinal) == state);
-                    let Some(target) = target else {
+                    let Some(target) = index.find(state) else {
                         self.unrepeatable.get_or_insert(first + source as u64);
                         continue;
                     };
@@ -160,11 +198,9 @@ impl Edges {
         self.map_of.shrink_to_fit();
 
         self.reached = vec![0; len * shape.goal_words()];
-        let block = States::new(arena.block(first, len), shape.state_len, len);
         let mut failures = Vec::new();
-        let flow = worker
-            .expander
-            .reach_goals(block, &mut self.reached, &mut failures);
+        let expander = &mut *worker.expander;
+        let flow = expander.reach_goals(task.sources(), &mut self.reached, &mut failures);
         if flow == Flow::Stopped {
             task.kernel.flow = Flow::Stopped;
         }

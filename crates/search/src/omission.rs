@@ -1,28 +1,28 @@
-//! How probable it is that a search by signatures missed something.
+//! The probability that a search by signatures missed something.
 //!
-//! A state is never visited if one with the same signature was there before, and with it may go
-//! states that are only reached through it. The figures hold for signatures that are independent
-//! and evenly spread; the states that were found stand for those that there are.
+//! A state is not visited if another with the same signature was visited before it, and with it
+//! states that are reached only through it may be missed. The figures assume signatures that are
+//! independent and uniform, and take the number of states found for that of all states.
 //!
-//! A violation is certain all the same, for it is replayed. What rests on *not* having found
-//! something is not: no violation means that one was missed with these probabilities at most, and
-//! a goal that no state reached (a cover property) is neither reached nor proved unreachable.
+//! A violation is certain all the same, because it is replayed. The absence of one is not: no
+//! violation means that one was missed with at most these probabilities, and a goal that no state
+//! reached (a cover property) is neither reached nor proved unreachable.
 
-/// Probabilities of having missed something.
+/// Probabilities that something was missed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Omission {
-    /// That any two states have the same signature, so that some state may not have been visited.
+    /// Of any two states having the same signature, so that some state may not have been visited.
     pub any: f64,
-    /// At most so probable that a given error was missed: that one of the states on a shortest way
-    /// to it was taken for another. In a handful of states this is more than `any`, for it also
-    /// reckons with a state that was never found.
+    /// Upper bound for missing a given error: for one of the states on a shortest path to it having
+    /// been taken for another. With a handful of states this exceeds `any`, because it includes a
+    /// state that was never found.
     pub given_error: f64,
 }
 
 impl Omission {
-    /// After a search by layers, with signatures of so many bits.
-    pub(crate) fn of_layers(bits: u32, layers: &[u64]) -> Self {
-        // A state on the way is up against all states up to its own layer.
+    /// After a search by layers, with signatures of `bits` bits.
+    pub fn of_layers(bits: u32, layers: &[u64]) -> Self {
+        // A state on the path may collide with all states up to its own layer.
         let (mut n_states, mut sum) = (0, 0.0);
         for &len in layers {
             n_states += len;
@@ -31,8 +31,8 @@ impl Omission {
         Omission::new(bits, n_states, sum)
     }
 
-    /// Where it is only known how many layers there are, and how many states in all.
-    pub(crate) fn of_states(bits: u32, n_states: u64, n_layers: u64) -> Self {
+    /// From the number of layers and of all states only.
+    pub fn of_states(bits: u32, n_states: u64, n_layers: u64) -> Self {
         Omission::new(bits, n_states, n_states as f64 * n_layers as f64)
     }
 

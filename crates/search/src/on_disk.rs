@@ -1,77 +1,32 @@
-//! Searches that have a folder: they go on where memory ends, and a later run can go on with them.
+//! The folder of a search: where it continues when memory ends, and what a later run resumes.
 
-use hadal_model::{Model, Stop};
-use hadal_store::disk::{BlockWriter, Folder, Kind, ParentLog};
+use hadal_store::disk::{BlockWriter, Folder, Kind, ParentLog, Payload};
 use hadal_store::{BlockSource, Error as StoreError};
 
-use crate::bfs;
-use crate::snapshot::{Content, from_manifest, to_manifest};
-use crate::{Error, Observer, Options, Outcome};
+use crate::Error;
+use crate::checkpoint::{Content, PAYLOAD_VERSION, from_manifest, to_manifest};
 
-/// Where a search puts what memory cannot hold.
+/// The folder of a search, for what memory cannot hold.
 #[derive(Clone)]
 pub struct OnDisk {
     /// The folder, which nothing else uses.
     pub folder: Folder,
-    /// Whether everything is written from the first state on, so that [`resume`] can go on after
-    /// a crash.
+    /// Whether everything is written from the first state on, so that [`resume`](crate::resume) works
+    /// after a crash.
     pub resumable: bool,
-    /// What the one who resumes must know (the model, say); given back by
-    /// [`look_into`](crate::look_into).
+    /// What whoever resumes must know (the model, say); returned by [`look_into`](crate::look_into).
     pub label: Vec<u8>,
 }
 
-/// Does what [`check`](crate::check) does, and goes on on a disk where memory ends.
-pub fn check_on_disk(
-    model: &dyn Model,
-    options: &Options,
-    on_disk: OnDisk,
-    stop: &Stop,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, Error> {
-    bfs::search(
-        model,
-        options,
-        Some((on_disk, Content::Begun)),
-        stop,
-        observer,
-    )
-}
-
-/// Notes that a search with a folder came to its end and that its result is delivered: there is
-/// nothing to go on with, and what it left on disk goes.
+/// Records that a search with a folder is finished and its result delivered: there is nothing to
+/// resume, and its files are deleted.
 ///
-/// This is not for the search itself to say. Should the process die before anyone has seen the
-/// result, another run must be able to find it again.
+/// The search itself does not do this: if the process dies before anyone has seen the result, another
+/// run must be able to find it again.
 pub fn finish(on_disk: &OnDisk) -> Result<(), Error> {
     on_disk.folder.clear()?;
     let manifest = to_manifest(&on_disk.label, &Content::Finished);
-    Ok(on_disk.folder.commit(&manifest)?)
-}
-
-/// Goes on with the search that `manifest`, the manifest of `folder`, is about. Model and those
-/// options that change what is reported must be the same as before.
-pub fn resume(
-    model: &dyn Model,
-    options: &Options,
-    folder: Folder,
-    manifest: &[u8],
-    stop: &Stop,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, Error> {
-    let manifest = from_manifest(manifest)?;
-    let on_disk = OnDisk {
-        folder,
-        resumable: true,
-        label: manifest.label,
-    };
-    bfs::search(
-        model,
-        options,
-        Some((on_disk, manifest.content)),
-        stop,
-        observer,
-    )
+    Ok(on_disk.folder.commit(PAYLOAD_VERSION, &manifest)?)
 }
 
 /// What [`verify`] has read.
@@ -86,11 +41,12 @@ pub struct Verified {
 }
 
 /// Reads and checks every block of every file that `manifest`, the manifest of `folder`, lists.
-pub fn verify(folder: &Folder, manifest: &[u8]) -> Result<Verified, Error> {
+pub fn verify(folder: &Folder, manifest: &Payload) -> Result<Verified, Error> {
     let mut verified = Verified::default();
-    let Content::Underway(snapshot) = from_manifest(manifest)?.content else {
+    let Content::Underway(checkpoint) = from_manifest(manifest)?.content else {
         return Ok(verified);
     };
+    let stored = &checkpoint.stored;
     let mut read = |name: &str, kind: Kind, n_blocks: u32| -> Result<(), StoreError> {
         // What a crash left behind the last block is cut off, as it is when the search goes on.
         let file = BlockWriter::reopen(folder, name, kind, n_blocks)?.finish()?;
@@ -102,18 +58,14 @@ pub fn verify(folder: &Folder, manifest: &[u8]) -> Result<Verified, Error> {
         verified.files += 1;
         Ok(())
     };
-    let external = snapshot.external.as_ref();
-    let candidates = external.map_or(&[][..], |external| &external.candidates);
-    for entry in snapshot.log.iter().chain(candidates) {
-        read(&entry.name, hadal_store::LOG, entry.n_blocks)?;
+    for entry in stored.logs() {
+        read(&entry.name, Kind::Log, entry.n_blocks)?;
     }
-    if let Some(external) = external {
-        for entry in external.tiers.iter().flatten() {
-            read(&entry.name, crate::external::RUN, entry.n_blocks)?;
-        }
+    for entry in stored.runs() {
+        read(&entry.name, hadal_store::tiers::RUN, entry.n_blocks)?;
     }
-    if let Some((name, n_blocks)) = ParentLog::file_of(&snapshot.parents.0) {
-        read(&name, Kind::PARENTS, n_blocks)?;
+    if let Some((name, n_blocks)) = ParentLog::file_of(&stored.parents.0) {
+        read(&name, Kind::Parents, n_blocks)?;
     }
     Ok(verified)
 }

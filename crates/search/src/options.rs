@@ -1,14 +1,14 @@
-//! What a search is asked to do, and with which means.
+//! What a search is asked to do, and with which resources.
 
 use std::time::Duration;
 
-use crate::StoreKind;
+use crate::{ProcessLimit, StoreKind};
 
 /// The options of a search.
 ///
 /// `deadlock`, `bound` and `max_errors` change what is reported; so may `store` and `seed`, with
-/// the probabilities that [`Omission`](crate::Omission) tells.
-/// The others are means: a run that is not stopped by them reports the same whatever they are.
+/// the probabilities that [`Omission`](crate::Omission) gives.
+/// The others are resources: a run that is not stopped by them reports the same whatever they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// What counts as a deadlock.
@@ -17,8 +17,8 @@ pub struct Options {
     pub bound: Option<u32>,
     /// The search ends at this many violations (at least one).
     pub max_errors: usize,
-    /// What is remembered of a visited state. Where every state needs a number (liveness), or has
-    /// no key of bearable length, states themselves are.
+    /// What is remembered of a visited state. Where every state needs a number (liveness), states
+    /// themselves are.
     pub store: StoreKind,
     /// Chooses the hash function of signatures.
     pub seed: u64,
@@ -28,15 +28,17 @@ pub struct Options {
     pub stack_bytes: usize,
     /// What table, states, parents and buffers may hold together, in bytes.
     pub memory_bytes: u64,
+    /// What the whole process may hold, where that must be measured.
+    pub process_limit: Option<ProcessLimit>,
     /// The search stops cleanly after this long.
     pub time_limit: Option<Duration>,
-    /// How often a search with a folder is written down: `None` for every few seconds, zero for
-    /// after every round.
+    /// How often a search with a folder is checkpointed: `None` for every few seconds, zero for
+    /// after every window.
     pub commit_every: Option<Duration>,
-    /// If runs on disk have so many times as many keys as a layer has candidates, they may be left
-    /// alone for some layers even where they are known to have some of these.
+    /// Where runs on disk have this many keys for each candidate of a layer, the lookup in them may
+    /// be deferred for some layers even where they are known to have some of the candidates.
     pub thin_layers: u64,
-    /// Most states handed to an expander at once.
+    /// Most states expanded at once.
     pub block_len: usize,
     /// Blocks that are expanded before their successors are looked up.
     pub window_blocks: usize,
@@ -56,10 +58,11 @@ impl Default for Options {
             threads,
             stack_bytes: 16 << 20,
             memory_bytes: u64::MAX,
+            process_limit: None,
             time_limit: None,
             commit_every: None,
-            // To go through a layer twice takes about as long as to pass over so many keys for each
-            // of its candidates.
+            // Expanding a layer twice takes about as long as scanning this many keys for each of its
+            // candidates.
             thin_layers: 1000,
             // Of a block's successors a partition should get more than a few, and of a window's
             // blocks every thread.

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use hadal_model::{FaultKind, Phase, PropertyKind, Remark, Step};
+use hadal_model::{FaultKind, Phase, PropertyKind, Remark};
 
-use crate::Omission;
+use crate::{Omission, Trace};
 
-/// The result of a search, with everything the run record tells about it.
+/// The result of a search, with everything the run record reports of it.
 ///
 /// At a violation that ended the search, the counts cover whole layers only: `states` and `layers`
 /// go up to the depth of the last violation, and `visited`, `transitions`, `fired_by_rule` and
@@ -16,7 +16,7 @@ use crate::Omission;
 pub struct Outcome {
     /// Whether the properties hold.
     pub verdict: Verdict,
-    /// Whether the search came to its end: no state was left to expand and nothing was left to
+    /// Whether the search is complete: no state was left to expand and nothing was left to
     /// decide. Never so after a fault, which cuts off what would have come after it; nor where
     /// signatures leave open whether a goal that was not reached can be.
     pub complete: bool,
@@ -24,7 +24,7 @@ pub struct Outcome {
     /// to its end with goals that signatures leave open.
     pub reason: Option<Reason>,
     /// Distinct states, after reduction. Where `states_exact` is false this is what the strategy
-    /// counted afterwards, if it tells a figure `distinct`; else states that it forgot in between
+    /// counted afterwards, if it has a figure `distinct`; else states that it forgot in between
     /// count as often as they were found.
     pub states: u64,
     /// Whether the search itself knew all states that it had found: false where a strategy forgot
@@ -100,6 +100,11 @@ impl Stats {
         self.entries.push((name, value));
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// The figures in order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.entries.iter().map(|(name, value)| (*name, value))
@@ -124,7 +129,7 @@ impl Stats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Every reachable state was visited and every property holds; with signatures, but for what
-    /// [`Outcome::omission`] tells.
+    /// [`Outcome::omission`] gives.
     Verified,
     /// At least one violation was found.
     Violated,
@@ -175,9 +180,9 @@ pub enum Reason {
     /// All states were visited, but liveness could not be decided: memory did not suffice, the
     /// search was stopped by then, or the strategy keeps no edges.
     Liveness,
-    /// A cache overwrote nearly all that it was given, so the search would hardly get on.
+    /// A cache overwrote nearly all it was given, so the search makes hardly any progress.
     Collisions,
-    /// The search only visited states again that it had forgotten, with no end in sight.
+    /// The search only revisited states that it had forgotten, with no end in sight.
     Revisits,
 }
 
@@ -219,11 +224,11 @@ pub struct Violation {
     /// Index into `Shape::properties` where a property is violated, or could not be evaluated.
     pub property: Option<u32>,
     /// Parameters of the rule or property instance, by name. Under a reduction these are the names
-    /// of the run that [`trace`](crate::trace()) gives, not those of the stored state; none where
-    /// the state at the end of that run fails in another way.
+    /// of the trace, not those of the stored state; none where the state at the end of the trace
+    /// fails in another way.
     pub parameters: Vec<(String, String)>,
-    /// How the state is reached, for [`trace`](crate::trace()); `None` for an unreached goal.
-    pub path: Option<Path>,
+    /// The run that leads to the state; `None` for an unreached goal.
+    pub trace: Option<Trace>,
 }
 
 /// The classes of violations.
@@ -260,32 +265,12 @@ impl ViolationKind {
     }
 }
 
-/// The stored states that lead to a violation, enough to rebuild the run with any generator of
-/// the same model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path {
-    /// The states, from a startstate to the one concerned. Under a reduction these are
-    /// representatives, which need not follow each other in a run.
-    pub steps: Vec<PathStep>,
-    /// The startstate whose body met a fault; then there are no states.
-    pub faulty_start: Option<Step>,
-}
-
-/// A stored state and how it was first found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathStep {
-    /// Index among the successors of the state before; the first one's among the startstates.
-    pub index: u32,
-    /// The packed state, as stored.
-    pub state: Vec<u8>,
-}
-
 /// Successors that were known already, by where that was noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duplicates {
     /// In the table in memory.
     pub memory: u64,
-    /// Among the candidates of the same layer, when they were put in order.
+    /// Among the candidates of the same layer, when these were sorted.
     pub layer: u64,
     /// In the runs on disk.
     pub disk: u64,
@@ -304,11 +289,11 @@ pub struct DiskUse {
     pub used_bytes: u64,
     /// What was to be written when there was no room for it; zero where there always was.
     pub refused_bytes: u64,
-    /// States that a later run can go on with.
+    /// States in the last checkpoint.
     pub saved_states: u64,
-    /// Layers that were looked for in old runs later than when they were found.
+    /// Layers whose lookup in old runs was deferred.
     pub late_layers: u64,
-    /// How many times that was too late, and the search went back.
+    /// How often a deferred lookup found duplicates, and the search was rolled back.
     pub times_gone_back: u64,
 }
 
@@ -323,10 +308,12 @@ pub struct Seconds {
     pub insert: f64,
     /// Evaluating properties on new states.
     pub check: f64,
-    /// Putting candidates in order and merging them with what is on disk.
+    /// Sorting candidates and merging them with the runs on disk.
     pub merge: f64,
     /// Waiting for the disk, summed over threads.
     pub io_wait: f64,
     /// Deciding liveness after the last state was found.
     pub liveness: f64,
+    /// Rebuilding the traces of violations.
+    pub trace: f64,
 }

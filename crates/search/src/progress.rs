@@ -1,4 +1,4 @@
-//! How far a running search is, for whoever watches it.
+//! Progress of a running search, for whoever watches it.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
@@ -20,26 +20,26 @@ pub struct Progress {
     pub seconds: f64,
     /// Memory held by table, states, parents and buffers.
     pub data_bytes: u64,
-    /// Bytes that lie on the disk.
+    /// Bytes on the disk.
     pub disk_bytes: u64,
     /// What is being done.
     pub work: Work,
-    /// How many hundredths of that are done, where it is not expanding.
+    /// Percentage of that which is done, where it is not expanding.
     pub work_percent: u32,
 }
 
 /// What a search is doing at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Work {
-    /// States of the layer are expanded.
+    /// States of the rank are expanded.
     #[default]
     Expanding,
-    /// It is found out which states are new.
+    /// Candidates are resolved.
     Resolving,
-    /// Few runs are made of many.
+    /// Runs are merged.
     Merging,
-    /// Keys in memory are put in order and written down.
-    Sweeping,
+    /// Keys in memory are sorted and written to runs.
+    Flushing,
 }
 
 impl Work {
@@ -47,16 +47,16 @@ impl Work {
         Work::Expanding,
         Work::Resolving,
         Work::Merging,
-        Work::Sweeping,
+        Work::Flushing,
     ];
 }
 
-/// Someone who watches a search.
+/// Watches a search.
 ///
 /// Called on the thread that called [`check`](crate::check), about five times a second and at the
 /// end of each layer (then `frontier_done` equals `frontier`). The search does not wait for it.
 pub trait Observer {
-    /// Takes note of how far the search is.
+    /// Receives the progress of the search.
     fn progress(&mut self, progress: &Progress);
 }
 
@@ -109,7 +109,7 @@ impl Gauge {
         }
     }
 
-    pub(crate) fn begin_layer(&self, layer: u32, frontier: u64) {
+    pub(crate) fn begin_rank(&self, layer: u32, frontier: u64) {
         self.layer.store(layer, Ordering::Relaxed);
         self.frontier.store(frontier, Ordering::Relaxed);
         self.frontier_done.store(0, Ordering::Relaxed);

@@ -1,23 +1,29 @@
-//! What adds up over expansions and new states.
+//! Counts over all expansions and new states.
 
-use hadal_model::Shape;
+use hadal_model::{Shape, Successors};
 use serde::{Deserialize, Serialize};
 
 use crate::Duplicates;
-use crate::task::Task;
+use crate::window::Task;
 
-/// What adds up over expansions and new states.
+/// Counts over all expansions and new states.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Totals {
-    pub(crate) visited: u64,
-    pub(crate) transitions: u64,
-    pub(crate) fired_by_rule: Vec<u64>,
-    pub(crate) goals: Vec<u64>,
-    pub(crate) duplicates: Duplicates,
+pub struct Totals {
+    /// Expansions of states.
+    pub visited: u64,
+    /// Rule firings.
+    pub transitions: u64,
+    /// Rule firings by rule.
+    pub fired_by_rule: Vec<u64>,
+    /// How often each goal was reached.
+    pub goals: Vec<u64>,
+    /// Successors that were known already.
+    pub duplicates: Duplicates,
 }
 
 impl Totals {
-    pub(crate) fn new(shape: &Shape) -> Self {
+    /// All zero.
+    pub fn new(shape: &Shape) -> Self {
         Totals {
             visited: 0,
             transitions: 0,
@@ -27,13 +33,23 @@ impl Totals {
         }
     }
 
-    pub(crate) fn add_new_states(&mut self, task: &Task) {
-        add_to(&mut self.goals, &task.verdicts.goals);
+    /// Adds all that happened in the expansion of a block of states.
+    pub fn add_expansions(&mut self, successors: &Successors) {
+        let sources = successors.sources();
+        self.visited += sources.len() as u64;
+        self.transitions += sources.iter().map(|s| u64::from(s.fired)).sum::<u64>();
+        add_to(&mut self.fired_by_rule, successors.fired_by_rule());
+        self.add_goals(successors.goal_hits());
+    }
+
+    /// Adds how often each goal was reached.
+    pub fn add_goals(&mut self, counts: &[u64]) {
+        add_to(&mut self.goals, counts);
     }
 
     pub(crate) fn add_sources(&mut self, task: &Task) {
         self.visited += task.kernel.successors.sources().len() as u64;
-        self.transitions += task.happened.fired;
+        self.transitions += task.summary.fired;
         add_to(
             &mut self.fired_by_rule,
             task.kernel.successors.fired_by_rule(),

@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..rounds {
         let mut file = None;
         measure(&folder, "write and sync", || {
-            let mut writer = BlockWriter::create(&folder, Kind(*b"rate"))?;
+            let mut writer = BlockWriter::create(&folder, Kind::Log)?;
             for number in 0..n_blocks {
                 writer.put(&blocks[number as usize % blocks.len()])?;
             }

@@ -42,7 +42,7 @@ fn main() {
     };
     let codec = match rest.first().map(String::as_str) {
         Some("tree") => return count_tree(&states, state_len),
-        Some("plain") => Codec::plain(state_len).expect("states that fit a key"),
+        Some("plain") => Codec::plain(state_len),
         Some("collapse") => Codec::collapsed(state_len, 64 << 20),
         _ => Codec::new(state_len, 64 << 20),
     };
@@ -136,7 +136,7 @@ impl Bench {
 
     fn widen(&mut self) {
         let since = cpu_time();
-        let shape = self.codec.widen(false).expect("keys that fit");
+        let shape = self.codec.widen(false);
         let recoder = self.codec.recoder(self.version, shape.version);
         if shape.n_bits != 0 {
             self.set.recode(shape.n_bits, |key, made| {

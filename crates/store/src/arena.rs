@@ -1,8 +1,8 @@
 //! All states of a search, densely packed in the order of their ordinals.
 //!
 //! The states lie in chunks of equal size, so growth never copies, and a range of ordinals within
-//! one chunk is one slice that can be handed to an expander as it is.
-//! States that no one will read again can be forgotten; their chunks are used again.
+//! one chunk is one slice that can be passed to an expander unchanged. States that are not read
+//! again can be dropped; their chunks are reused.
 
 /// An append-only sequence of states of one length.
 #[derive(Debug)]
@@ -12,10 +12,10 @@ pub struct Arena {
     chunk_shift: u32,
     /// Readable bytes behind the last state of a chunk.
     pad_bytes: usize,
-    /// Without bytes where forgotten.
+    /// Empty where dropped.
     chunks: Vec<Box<[u8]>>,
     n_forgotten: usize,
-    /// Chunks for later, of states that were forgotten.
+    /// Chunks of dropped states, for reuse.
     spare: Vec<Box<[u8]>>,
     n_states: u64,
 }
@@ -90,9 +90,8 @@ impl Arena {
         }
     }
 
-    /// Gives up the states before `ordinal`, as far as they fill chunks; they cannot be read
-    /// again.
-    pub fn forget_before(&mut self, ordinal: u64) {
+    /// Drops the states before `ordinal`, as far as they fill chunks; they cannot be read again.
+    pub fn retire_before(&mut self, ordinal: u64) {
         let end = (ordinal.min(self.n_states) >> self.chunk_shift) as usize;
         while self.n_forgotten < end {
             let chunk = std::mem::take(&mut self.chunks[self.n_forgotten]);
@@ -187,7 +186,7 @@ mod tests {
             assert_eq!(arena.data_bytes(), expected);
             ordinal += 1000;
             let kept = ordinal.saturating_sub(50_000);
-            arena.forget_before(kept);
+            arena.retire_before(kept);
             assert_eq!(arena.get(kept), kept.to_le_bytes());
             most = most.max(arena.data_bytes());
         }

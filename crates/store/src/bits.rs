@@ -1,26 +1,26 @@
-//! Taking chosen bits out of a word and putting them back.
+//! Extracting and depositing the bits of a word under a mask.
 //!
-//! Runs are coded by masks of bits and [differences](crate::write_difference) by masks of bytes:
-//! *extract* closes up the bits of a word that a mask chooses, *deposit* spreads them out again.
-//! Processors with BMI2 do either in one instruction, but only code that was compiled for them may
-//! say so; hence a [`Kernel`] is a whole loop, compiled once for such processors and once for all,
-//! and [`run`] chooses when the program runs. All of these have AVX2 too, which loops that compare
-//! many numbers gain by. What is unsafe about it is in here.
+//! Runs are coded by masks of bits and [deltas](crate::write_delta) by masks of bytes:
+//! *extract* packs the bits of a word under a mask, *deposit* spreads them out again.
+//! Processors with BMI2 do either in one instruction, but only in code that is compiled for them;
+//! hence a [`Kernel`] is a whole loop, compiled once for such processors and once for all, and
+//! [`run`] selects one at run time. All of these also have AVX2, which speeds up loops that compare
+//! many numbers. The unsafe code for this is here.
 
 /// The two operations, on a processor that has them.
 pub trait Bits: Copy {
-    /// The bits of `word` that `mask` chooses, closed up at the low end.
+    /// The bits of `word` under `mask`, packed at the low end.
     fn extract(self, word: u64, mask: u64) -> u64;
-    /// The low bits of `word`, spread over the places that `mask` chooses.
+    /// The low bits of `word`, spread over the ones of `mask`.
     fn deposit(self, word: u64, mask: u64) -> u64;
 }
 
 /// A loop over many words. Its `run` must be `#[inline(always)]`, and so must all that is generic
-/// in [`Bits`] below it, or the instructions are called instead of used.
+/// in [`Bits`] below it, or the instructions are called instead of inlined.
 pub trait Kernel {
     /// What it computes.
     type Output;
-    /// Does it.
+    /// Runs it.
     fn run<B: Bits>(self, bits: B) -> Self::Output;
 }
 
@@ -34,7 +34,7 @@ pub fn run<K: Kernel>(kernel: K) -> K::Output {
     kernel.run(Portable)
 }
 
-/// The operations in plain code: a step for each stretch of ones in the mask.
+/// The operations in plain code: a step for each run of ones in the mask.
 #[derive(Clone, Copy)]
 pub struct Portable;
 

@@ -1,8 +1,8 @@
-//! Blocks: how what is sorted, streamed or logged gets to a disk and back.
+//! Blocks: the unit in which data goes to a disk and back.
 //!
 //! A block is a piece of a file that is written, checked and read as a whole; blocks of a file are
-//! numbered from zero. What is in them is the business of those who fill them; that they come back
-//! as they were written, or with an [`Error`], is the business of those who implement these traits.
+//! numbered from zero. Their content is up to the caller; implementations of these traits return it
+//! as it was written, or an [`Error`].
 
 use std::ops::Range;
 
@@ -17,18 +17,18 @@ pub trait BlockSink: Send {
     fn put(&mut self, payload: &[u8]) -> Result<(), Error>;
 }
 
-/// Gives back the blocks of one file.
+/// Reads the blocks of one file.
 pub trait BlockSource: Send + Sync {
     /// Reads the blocks in `wanted`, which are ascending and do not overlap, ahead of their use.
     fn read(&self, wanted: Vec<Range<u32>>) -> Box<dyn BlockReader + '_>;
 }
 
-/// Blocks on their way in.
+/// A stream of blocks.
 pub trait BlockReader: Send {
     /// The next block that is wanted, with its number.
     fn next(&mut self) -> Result<Option<(u32, &[u8])>, Error>;
 
-    /// The block that [`next`](Self::next) gave last, again.
+    /// The block that [`next`](Self::next) returned last.
     fn last(&self) -> Option<(u32, &[u8])>;
 }
 

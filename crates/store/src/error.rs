@@ -1,6 +1,9 @@
 //! What can go wrong between a search and its disk.
 
+use std::fmt;
 use std::io;
+
+use crate::disk::FORMAT_VERSION;
 
 /// Why something could not be stored or read back.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +14,7 @@ pub enum Error {
     Io {
         /// Name of the file in its folder.
         file: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// What was read is not what was written.
@@ -24,13 +27,23 @@ pub enum Error {
         /// What is wrong there.
         what: String,
     },
-    /// A file is whole, but of a format that this version does not know.
-    #[error("{file} has format version {version}, which this version of hadal cannot read")]
-    Version {
+    /// A file is whole, but of a version that this program cannot read.
+    #[error("{file} was written by {found}; this is {supported}")]
+    OtherVersion {
         /// Name of the file in its folder.
         file: String,
-        /// The version it names.
-        version: u32,
+        /// The versions it names.
+        found: Box<Versions>,
+        /// The versions this program reads.
+        supported: Box<Versions>,
+    },
+    /// States are too wide to go to disk.
+    #[error("states have {state_len} bytes; at most {limit} can go to disk")]
+    TooWide {
+        /// Bytes of a state.
+        state_len: usize,
+        /// The most there may be.
+        limit: usize,
     },
     /// There is no room left, on the device or within the limit.
     #[error("no room for {needed} more bytes on the disk")]
@@ -46,7 +59,51 @@ pub enum Error {
     },
 }
 
+/// What a file names as its versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versions {
+    /// Version of `docs/reference/format.md`.
+    pub format: u32,
+    /// Version of the manifest's payload, if known.
+    pub payload: Option<u32>,
+    /// Version of the program that wrote it, if known.
+    pub program: Option<String>,
+}
+
+impl Versions {
+    /// Those of this program, as far as this crate knows.
+    pub(crate) fn own() -> Self {
+        Versions {
+            format: FORMAT_VERSION,
+            payload: None,
+            program: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Versions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.program {
+            Some(program) => write!(f, "hadal {program}, format {}", self.format)?,
+            None => write!(f, "another hadal, format {}", self.format)?,
+        }
+        match self.payload {
+            Some(payload) => write!(f, ", payload {payload}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Error {
+    /// `file` is of a version that this program cannot read.
+    pub(crate) fn other_version(file: &str, found: Versions, supported: Versions) -> Self {
+        Self::OtherVersion {
+            file: file.to_owned(),
+            found: Box::new(found),
+            supported: Box::new(supported),
+        }
+    }
+
     /// What an operation on `file` failed with; `needed` are the bytes it was to write, if any.
     pub(crate) fn from_io(file: &str, needed: u64, source: io::Error) -> Self {
         match source.kind() {

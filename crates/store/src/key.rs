@@ -5,9 +5,8 @@
 //! *cell* of the key, `cell_len` bytes, held as words of which the first has the most significant
 //! bits of the mix and the last byte of the key: the order of cells as lists of words is the order
 //! of their places in a partition.
-//! Partition and cell tell the key, so comparing cells is exact and a set can list its keys.
-
-use crate::codec::MAX_KEY_WORDS;
+//! The cell of a *wide* key, of more than 16 words, is all of the key with its first word mixed.
+//! Partition and cell determine the key, so comparing cells is exact and a set can list its keys.
 
 /// How keys of one width are spread over partitions and cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +17,13 @@ pub struct Placing {
     mixed_bits: u32,
     /// Bytes of a key's last word before its last byte, where the key is longer than a word.
     last_shift: u32,
-    /// Whether the last word of a key has but one byte, which lies in the cell's first word.
+    /// Whether the last word of a key has only one byte, which lies in the cell's first word.
     last_is_alone: bool,
 }
 
 const WORD_BYTES: usize = 8;
+/// Words of the longest key whose cell is packed; others are wide.
+const MAX_PACKED_WORDS: usize = 16;
 /// Shorter keys are filled up with zeros: partition and cell must hold a number that is mixed well.
 const MIN_KEY_LEN: usize = 4;
 
@@ -30,11 +31,16 @@ impl Placing {
     /// The placing of keys of which the first `n_bits` bits are used.
     pub fn new(n_bits: usize) -> Self {
         let key_len = n_bits.div_ceil(8).max(MIN_KEY_LEN);
-        assert!(key_len <= MAX_KEY_WORDS * WORD_BYTES, "keys are bounded");
+        // The cell of a wide key is the whole key, its first word mixed with all others.
+        let is_wide = key_len > MAX_PACKED_WORDS * WORD_BYTES;
+        let key_len = match is_wide {
+            true => key_len.next_multiple_of(WORD_BYTES),
+            false => key_len,
+        };
         let in_last = (key_len - 1) % WORD_BYTES;
         Placing {
             key_len,
-            cell_len: key_len - 1,
+            cell_len: if is_wide { key_len } else { key_len - 1 },
             mixed_bits: 8 * key_len.min(WORD_BYTES) as u32,
             last_shift: 8 * (WORD_BYTES - 1 - in_last) as u32,
             last_is_alone: key_len > WORD_BYTES && in_last == 0,
@@ -49,6 +55,11 @@ impl Placing {
     /// Words of a key.
     pub fn key_words(&self) -> usize {
         self.key_len.div_ceil(WORD_BYTES)
+    }
+
+    /// Whether cells have more words than functions that are generic in their number.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.cell_words() > MAX_PACKED_WORDS
     }
 
     /// Words of a cell.
@@ -105,6 +116,19 @@ impl Placing {
             true => last << self.last_shift,
             false => (cell[N - 1] << 8 | last) << self.last_shift,
         };
+    }
+
+    /// Turns a wide key into its cell; returns the partition.
+    pub(crate) fn place_wide(&self, key: &mut [u64]) -> usize {
+        let others = key[1..].iter().fold(0, |others, &word| fold(others, word));
+        key[0] = mix(key[0] ^ others.wrapping_mul(OTHERS));
+        (key[0] >> 56) as usize
+    }
+
+    /// Turns a wide cell into its key.
+    pub(crate) fn invert_wide(&self, cell: &mut [u64]) {
+        let others = cell[1..].iter().fold(0, |others, &word| fold(others, word));
+        cell[0] = self.unmix(cell[0]) ^ others.wrapping_mul(OTHERS);
     }
 
     /// The cell stored at the beginning of `bytes`, behind which a word can be read.
@@ -210,7 +234,7 @@ fn load(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// Calls a function that is generic in the number of words of a cell.
+/// Calls a function that is generic in the number of words of a cell, which is not wide.
 macro_rules! with_cell_words {
     ($n_words:expr, $object:ident.$function:ident($($argument:expr),*)) => {
         match $n_words {
@@ -244,7 +268,7 @@ mod tests {
     struct Checks(Placing);
 
     impl Checks {
-        /// The key is found again from partition and cell: nothing is lost.
+        /// Partition and cell give the key back: nothing is lost.
         fn round_trip<const N: usize>(&self, key: &[u64]) -> usize {
             let placing = self.0;
             let (partition, cell) = placing.place::<N>(key);
@@ -256,6 +280,28 @@ mod tests {
             placing.invert(partition, cell, &mut found);
             assert_eq!(found, key);
             partition
+        }
+    }
+
+    #[test]
+    fn wide_keys_come_back_and_spread() {
+        let mut rng = Pcg64Mcg::seed_from_u64(4);
+        for n_bits in [1025, 1088, 6400, 38_400] {
+            let placing = Placing::new(n_bits);
+            assert!(placing.is_wide());
+            let mut counts = [0; 256];
+            for number in 0..1024u64 {
+                let mut key = vec![rng.random(); placing.key_words()];
+                if number % 2 == 0 {
+                    key.fill(0);
+                    *key.last_mut().unwrap() = number << 40;
+                }
+                let mut cell = key.clone();
+                counts[placing.place_wide(&mut cell)] += 1;
+                placing.invert_wide(&mut cell);
+                assert_eq!(cell, key);
+            }
+            assert!(counts.iter().filter(|&&count| count == 0).count() < 40);
         }
     }
 

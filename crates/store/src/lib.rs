@@ -1,46 +1,54 @@
 //! Where states are kept: fixed-length byte strings, their order, and numbers.
 //!
-//! States live once, in an [`Arena`], in the order of their discovery; the position there is the
-//! state's *ordinal*.
-//! A [`Table`] finds the ordinal of a byte string. A [`Codec`](codec::Codec) turns byte strings into
-//! keys of a few words; a [`Set`] only tells whether a key is new, and does so sooner, for it has
-//! the keys themselves.
-//! A [`Log`] has what is still to be expanded, and a [`ParentLog`](disk::ParentLog) remembers for
-//! each ordinal two numbers, by which a search tells how it came there.
-//! What memory cannot hold lies in a folder on a [`disk`], keys in sorted [`run`]s.
-//! This crate knows nothing of models: what the bytes mean, what a layer is and which state comes
-//! next is the search's affair.
+//! A [`Codec`](codec::Codec) encodes a state as a *key* of a few words and decodes it again. A [`Set`]
+//! holds keys in memory and answers whether one is new. A [`Log`] holds the states that are still to be
+//! expanded, and a [`ParentLog`](disk::ParentLog) the parent and index of every state, by *ordinal*,
+//! the state's number in the order of discovery. What does not fit in memory goes to a folder on a
+//! [`disk`]: keys to sorted [`run`]s, logs to files of blocks. [`check_state_len`] reports how wide a
+//! state may be for that.
+//! Where every state must stay in memory and be found by number, an [`Arena`] holds the states and a
+//! [`Table`] finds their ordinals.
+//!
+//! This crate knows nothing of models: what the bytes mean, what a layer is and which state comes next
+//! is up to the search.
 
 mod arena;
 #[expect(unsafe_code, reason = "instructions without a safe name")]
 pub mod bits;
 mod blocks;
 pub mod codec;
-mod difference;
+mod delta;
 pub mod disk;
 mod error;
 mod hash;
 mod key;
+mod limit;
+mod lock;
 mod log;
+mod parallel;
 mod parent;
+/// Keys partitioned into buckets, for sorting.
+pub mod partition;
 #[expect(unsafe_code, reason = "an instruction without a safe name")]
 mod prefetch;
 mod record;
 pub mod run;
 mod set;
 mod table;
+/// Sorted runs by tier, merged as they grow.
+pub mod tiers;
 mod varint;
 
 pub use arena::Arena;
 pub use blocks::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource};
-pub use difference::{
-    difference_bytes, read_difference, read_differences, write_difference, write_differences,
-};
+pub use delta::{delta_bytes, read_delta, read_deltas, write_delta, write_deltas};
 pub use disk::{decode_parent, encode_parent};
-pub use error::Error;
+pub use error::{Error, Versions};
 pub use hash::{SeededHash, hash_state};
 pub use key::Placing;
-pub use log::{HALF_PIECE_BYTES, Keep, LOG, Log, MAX_PIECE_BYTES, SegmentEntry, Slice};
+pub use limit::{MAX_KEY_WORDS, MAX_STATE_LEN, check_state_len};
+pub use log::{HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Retention, SegmentEntry, Slice};
+pub use parallel::in_parallel;
 pub use parent::Parent;
 pub use record::{read_records, record_overhead, write_records};
 pub use set::{Growth, Keys, Set, SetPartition};

@@ -1,9 +1,9 @@
-//! Asking the processor for memory before it is needed.
+//! Prefetching memory.
 //!
-//! A large table is in no cache; a load that is asked for while others are worked on costs next to
-//! nothing. This is the crate's only unsafe code.
+//! A large table is in no cache; a load that is prefetched while others are processed costs next to
+//! nothing. Besides [`bits`](crate::bits) this is the crate's only unsafe code.
 
-/// Asks for the cache line that holds `bytes[at]`; past the end nothing happens.
+/// Prefetches the cache line that holds `bytes[at]`; past the end it does nothing.
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -1,24 +1,24 @@
 //! Records of states: keys in groups, so that some can be read without all that come before them.
 //!
-//! A group is the number of its bytes (4), then [`GROUP_KEYS`] keys, each as what
-//! [differs](crate::write_difference) from the one before it in the group. The last group may have
+//! A group is the number of its bytes (4), then [`GROUP_KEYS`] keys, each as its
+//! [delta](crate::write_delta) from the one before it in the group. The last group may have
 //! fewer.
 
 use std::ops::Range;
 
 use crate::codec::KeyShape;
-use crate::difference::{read_differences, write_differences};
+use crate::delta::{read_deltas, write_deltas};
 
 /// Keys of a group.
 const GROUP_KEYS: usize = 256;
 
 const HEAD_BYTES: usize = 4;
 
-/// Bytes that records may take more than the same keys by their differences alone, where `n_keys`
-/// keys were taken out of `n_lists` such lists.
+/// Bytes by which records may exceed the deltas of the same keys, where `n_keys` keys were taken
+/// out of `n_lists` lists of deltas.
 ///
-/// A key that others were taken out before differs in no more bytes than these together; but the
-/// first of a list or a group may differ in all.
+/// Where keys before a key were left out, its delta has no more bytes than theirs and its own
+/// together; but the first of a list or a group may differ in all bytes.
 pub fn record_overhead(shape: KeyShape, n_keys: usize, n_lists: usize) -> usize {
     let n_firsts = n_lists + n_keys / GROUP_KEYS + 1;
     n_firsts * (HEAD_BYTES + shape.n_bytes())
@@ -34,13 +34,13 @@ pub fn write_records<'a>(
     while keys.peek().is_some() {
         let head = records.len();
         records.extend([0; HEAD_BYTES]);
-        write_differences(n_words, keys.by_ref().take(GROUP_KEYS), records);
+        write_deltas(n_words, keys.by_ref().take(GROUP_KEYS), records);
         let n_bytes = (records.len() - head - HEAD_BYTES) as u32;
         records[head..][..HEAD_BYTES].copy_from_slice(&n_bytes.to_le_bytes());
     }
 }
 
-/// Appends the words of the keys number `wanted`; `None` if they are not there.
+/// Appends the words of keys `wanted`; `None` if they are not there.
 pub fn read_records(
     mut records: &[u8],
     wanted: Range<usize>,
@@ -54,7 +54,7 @@ pub fn read_records(
         let from = wanted.start.saturating_sub(first);
         let to = (wanted.end - first).min(GROUP_KEYS);
         if from < to {
-            let n_taken = read_differences(group, from..to, n_words, words)?;
+            let n_taken = read_deltas(group, from..to, n_words, words)?;
             if to == GROUP_KEYS && n_taken != group.len() {
                 return None;
             }
@@ -72,7 +72,7 @@ mod tests {
 
     use super::{GROUP_KEYS, read_records, record_overhead, write_records};
     use crate::codec::KeyShape;
-    use crate::difference::write_differences;
+    use crate::delta::write_deltas;
 
     const LENGTHS: [usize; 6] = [0, 1, GROUP_KEYS - 1, GROUP_KEYS, GROUP_KEYS + 1, 1000];
 
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn any_of_them_can_be_read() {
         let mut rng = Pcg64Mcg::seed_from_u64(1);
-        for n_words in [1, 2, 5] {
+        for n_words in [1, 2, 5, 17, 100, 600] {
             for n in LENGTHS {
                 let keys = keys(&mut rng, n_words, n);
                 let mut records = Vec::new();
@@ -111,13 +111,13 @@ mod tests {
         for len in (0..records.len()).step_by(7) {
             assert!(!reads(&records[..len], 600));
         }
-        // A group that is said to be longer than its keys.
+        // A group whose length exceeds its keys.
         let n_bytes = u32::from_le_bytes([0, 1, 2, 3].map(|i| records[i]));
         records[..4].copy_from_slice(&(n_bytes + 1).to_le_bytes());
         assert!(!reads(&records, 600));
     }
 
-    /// Keys of several lists, some of which are left out, are never longer than that.
+    /// Records of some keys of several lists stay within the bound.
     #[test]
     fn records_of_some_keys_take_little_more_than_all_of_them_did() {
         let mut rng = Pcg64Mcg::seed_from_u64(3);
@@ -133,7 +133,7 @@ mod tests {
                 while kept.len() < 900 * n_words {
                     let mut list = Vec::new();
                     for at in 0..n_in_list {
-                        // Much is changed between lists, little in them.
+                        // Much changes between lists, little within them.
                         for (number, word) in key.iter_mut().enumerate() {
                             let used = n_bits.saturating_sub(64 * number).min(64) as u32;
                             let mask = !u64::MAX.checked_shr(used).unwrap_or(0);
@@ -150,7 +150,7 @@ mod tests {
                         }
                     }
                     n_lists += 1;
-                    write_differences(n_words, list.chunks(n_words), &mut lists);
+                    write_deltas(n_words, list.chunks(n_words), &mut lists);
                 }
                 let mut records = Vec::new();
                 write_records(n_words, kept.chunks(n_words), &mut records);

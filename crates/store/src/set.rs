@@ -2,15 +2,15 @@
 //!
 //! A partition is a sorted array of cells (see [`Placing`]) with gaps, so a key costs little more
 //! than its bytes. It grows in small steps, each a pass over the array.
-//! From [`Set::begin_cache`] on a set is a cache of fixed size that tells of recent keys whether
-//! they are known: a partition has a young array and an old one, and when the young one is full,
-//! the old one is emptied and they change places.
-//! Ordinals are not kept: who needs to find them takes a [`Table`](crate::Table).
+//! From [`Set::begin_cache`] on a set is a cache of recent keys of fixed size: a partition has a
+//! young array and an old one, and when the young one is full, the old one is emptied and they are
+//! swapped. It holds no ordinals; a [`Table`](crate::Table) finds those.
 
 mod cells;
 mod keys;
 #[cfg(test)]
 mod tests;
+mod wide;
 
 use std::sync::RwLock;
 
@@ -18,6 +18,7 @@ use crate::Placing;
 use crate::key::with_cell_words;
 use crate::table::N_PARTITIONS;
 use cells::{Added, Cells};
+use wide::WidePartition;
 
 pub use keys::Keys;
 
@@ -36,14 +37,14 @@ pub struct Growth {
     /// A new key moves all cells up to the next gap: 13 where four of five are taken, 23 at 85 in
     /// a hundred, 50 at 90.
     pub fill: usize,
-    /// An array grows by one in so many cells, so a key is moved about so many times in its life,
-    /// in sequence.
+    /// An array grows by one in `steps` cells, so a key is moved about `steps` times in its life,
+    /// sequentially.
     pub steps: usize,
 }
 
 impl Growth {
-    /// What suits cells of some length: the longer they are, the more a gap costs in memory, and
-    /// the less a pass over them adds to the time for a key.
+    /// Values that suit the length of cells: the longer they are, the more a gap costs in memory,
+    /// and the less a pass over them adds to the time for a key.
     pub fn of(placing: Placing) -> Self {
         let (fill, steps) = match placing.cell_len() {
             0..=8 => (850, 8),
@@ -61,7 +62,7 @@ impl Set {
         Self::with_growth(placing, Growth::of(placing))
     }
 
-    /// An empty set that grows in another way.
+    /// An empty set with another growth.
     pub fn with_growth(placing: Placing, growth: Growth) -> Self {
         let partition = |number| RwLock::new(SetPartition::new(placing, growth, number));
         Set {
@@ -70,7 +71,7 @@ impl Set {
         }
     }
 
-    /// Where keys belong.
+    /// How keys are placed.
     pub fn placing(&self) -> Placing {
         self.placing
     }
@@ -125,19 +126,18 @@ impl Set {
         }
     }
 
-    /// Turns all keys into other ones, of which the first `n_bits` bits are used. `recode` writes
-    /// to its second argument what its first becomes. Returns the most memory that was held at a
-    /// time, in bytes.
+    /// Replaces all keys by others, of which the first `n_bits` bits are used. `recode` writes the
+    /// new key for its first argument to its second. Returns the peak of memory held, in bytes.
     ///
-    /// One partition of the old keys after the other is freed as the new ones grow. A cache stays
-    /// one of the same size, and for the sake of memory keeps its young keys only.
+    /// One partition of the old keys after the other is freed as the new ones grow. A cache keeps
+    /// its size and, to save memory, only its young keys.
     pub fn recode(&mut self, n_bits: usize, mut recode: impl FnMut(&[u64], &mut [u64])) -> u64 {
         let new = Set::new(Placing::new(n_bits));
         let placing = new.placing;
-        let cache_bytes: Option<usize> = read(&self.partitions[0]).cache_bytes;
+        let cache_bytes: Option<usize> = read(&self.partitions[0]).cache_bytes();
         if let Some(bytes) = cache_bytes {
             for (old, new) in self.partitions.iter().zip(&new.partitions) {
-                write(old).old = None;
+                write(old).drop_old();
                 write(new).begin_cache(bytes);
             }
         }
@@ -193,10 +193,12 @@ pub struct SetPartition {
     /// In a cache, those that came before.
     old: Option<Cells>,
     cache_bytes: Option<usize>,
+    /// Wide keys, which lie nowhere else.
+    wide: Option<Box<WidePartition>>,
 }
 
 const FIRST_CELLS: usize = 256;
-/// Keys that are asked for before they are looked up.
+/// Keys that are prefetched before they are looked up.
 const LOOKAHEAD: usize = 32;
 
 impl SetPartition {
@@ -208,11 +210,15 @@ impl SetPartition {
             young: Cells::new(placing, 0, 0, 0),
             old: None,
             cache_bytes: None,
+            wide: (placing.is_wide()).then(|| Box::new(WidePartition::new(placing))),
         }
     }
 
     /// Number of keys.
     pub fn len(&self) -> usize {
+        if let Some(wide) = &self.wide {
+            return wide.len();
+        }
         self.young.len() + self.old.as_ref().map_or(0, Cells::len)
     }
 
@@ -221,13 +227,17 @@ impl SetPartition {
         self.len() == 0
     }
 
-    /// Adds the cells of several batches in order, given as words (see [`Keys`]). `is_new` is told
-    /// the number of the batch and the position in it of every one that was not in the set before.
+    /// Adds the cells of several batches in order, given as words (see [`Keys`]). `is_new` is
+    /// called with the number of the batch and the position in it of each cell that was not in the
+    /// set.
     pub fn add_all<'a>(
         &mut self,
         batches: impl Iterator<Item = &'a [u64]>,
         is_new: impl FnMut(usize, usize),
     ) {
+        if let Some(wide) = &mut self.wide {
+            return wide.add_all(batches, is_new);
+        }
         with_cell_words!(self.placing.cell_words(), self.add_words(batches, is_new));
     }
 
@@ -243,12 +253,12 @@ impl SetPartition {
         });
         let mut next = pieces.next();
         if let Some((_, _, cells)) = next {
-            self.ask_for(cells);
+            self.prefetch_cells(cells);
         }
         while let Some((batch, first, cells)) = next {
             next = pieces.next();
             if let Some((_, _, cells)) = next {
-                self.ask_for(cells);
+                self.prefetch_cells(cells);
             }
             for (position, &cell) in cells.iter().enumerate() {
                 if self.add(cell) {
@@ -258,23 +268,23 @@ impl SetPartition {
         }
     }
 
-    fn ask_for<const N: usize>(&self, cells: &[[u64; N]]) {
+    fn prefetch_cells<const N: usize>(&self, cells: &[[u64; N]]) {
         for cell in cells {
-            self.young.ask_for(cell[0]);
+            self.young.prefetch(cell[0]);
         }
         if let Some(old) = &self.old {
             for cell in cells {
-                old.ask_for(cell[0]);
+                old.prefetch(cell[0]);
             }
         }
     }
 
-    /// Adds a cell; says whether it is new.
+    /// Adds a cell; returns whether it is new.
     #[inline]
     fn add<const N: usize>(&mut self, cell: [u64; N]) -> bool {
         let added = match &self.old {
             None => self.young.add(cell),
-            // What came last is asked for most.
+            // Recent keys are looked up most.
             Some(old) => self.young.add_unless(cell, || old.contains(cell)),
         };
         match added {
@@ -303,10 +313,13 @@ impl SetPartition {
 
     /// Appends all keys to `keys`, those that came last behind the others.
     pub fn keys(&self, keys: &mut Vec<u64>) {
+        if let Some(wide) = &self.wide {
+            return wide.keys(keys);
+        }
         with_cell_words!(self.placing.cell_words(), self.key_words(keys));
     }
 
-    /// Appends all keys to `keys` and gives up the memory.
+    /// Appends all keys to `keys` and frees the memory.
     fn take_keys(&mut self, keys: &mut Vec<u64>) {
         self.keys(keys);
         *self = Self::new(self.placing, self.growth, self.number);
@@ -345,7 +358,7 @@ impl SetPartition {
         }
     }
 
-    /// The young array becomes the old one. False where there is none at all.
+    /// Makes the young array the old one. False where there is none.
     fn turn(&mut self) -> bool {
         let Some(old) = &mut self.old else {
             return false;
@@ -358,7 +371,22 @@ impl SetPartition {
         true
     }
 
+    fn cache_bytes(&self) -> Option<usize> {
+        (self.wide.as_deref()).map_or(self.cache_bytes, WidePartition::cache_bytes)
+    }
+
+    /// Drops the older keys of a cache and frees their memory.
+    fn drop_old(&mut self) {
+        self.old = None;
+        if let Some(wide) = &mut self.wide {
+            wide.drop_old();
+        }
+    }
+
     fn begin_cache(&mut self, bytes: usize) {
+        if let Some(wide) = &mut self.wide {
+            return wide.begin_cache(bytes);
+        }
         with_cell_words!(self.placing.cell_words(), self.begin_cache_words(bytes));
     }
 
@@ -373,7 +401,7 @@ impl SetPartition {
         let room = (n_cells * self.growth.fill / 1000).max(n_cells.min(1));
         let mut old = Cells::new(placing, n_cells, n_spare, room);
         if n_cells > 0 {
-            // What does not fit behind the last home is lost, as a cache may.
+            // A cache may lose what does not fit behind the last home.
             old.fill_from::<N>(&self.young, room.min(self.young.n_taken()));
         }
         self.young = Cells::new(placing, n_cells, n_spare, room);
@@ -382,11 +410,17 @@ impl SetPartition {
 
     /// Memory held, in bytes.
     pub fn data_bytes(&self) -> u64 {
+        if let Some(wide) = &self.wide {
+            return wide.data_bytes();
+        }
         self.young.data_bytes() + self.old.as_ref().map_or(0, Cells::data_bytes)
     }
 
     /// Memory that `n` more keys take at most, in bytes, the replaced array freed.
     pub fn growth_bytes(&self, n: usize) -> u64 {
+        if let Some(wide) = &self.wide {
+            return wide.growth_bytes(n);
+        }
         let n_taken = self.young.n_taken() + n;
         if n == 0 || n_taken <= self.young.room() || self.old.is_some() {
             return 0;

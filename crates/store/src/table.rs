@@ -3,9 +3,8 @@
 //! A fixed number of partitions, chosen by the first bits of the hash, lets several threads insert
 //! at once, each the owner of the partition it works on.
 //! A partition is an open-addressing array of six-byte cells: eight further bits of the hash, so
-//! that few states are compared in vain, and the ordinal of a state that lies elsewhere.
-//! Whether two states are equal is asked of the caller, who has their bytes; a hash alone never
-//! decides.
+//! that few unequal states are compared, and the ordinal of a state that lies elsewhere. The
+//! caller, who has their bytes, compares states; a hash alone never decides.
 //!
 //! In a round a partition takes *candidates*, whose ordinals are not yet known: which of them
 //! survive in all partitions decides how they are numbered. [`Partition::settle`] then turns the

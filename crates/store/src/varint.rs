@@ -1,6 +1,6 @@
 //! Numbers that are mostly small: seven bits a byte, the low ones first (LEB128).
 
-/// Seven bits a byte, least significant first; the high bit says that more follow.
+/// Seven bits a byte, least significant first; the high bit marks that more follow.
 pub(crate) fn write_varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);

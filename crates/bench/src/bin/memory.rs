@@ -17,7 +17,7 @@ use anyhow::ensure;
 use clap::Parser;
 use hadal_bench::header;
 use hadal_bench::workload::{self, Workload};
-use hadal_search::{OnDisk, Outcome, check, check_on_disk};
+use hadal_search::{Auto, OnDisk, Outcome, check};
 use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
 
 /// Compare searches with little memory with one that has enough.
@@ -150,7 +150,14 @@ fn run(workload: &Workload, args: &Args, data_bytes: Option<u64>) -> anyhow::Res
     let stop = hadal_model::Stop::new();
     let mut options = workload.options(args.threads);
     let Some(data_bytes) = data_bytes else {
-        return Ok(check(&*model, &options, &stop, &mut hadal_search::Silent)?);
+        return Ok(check(
+            &*model,
+            &Auto,
+            &options,
+            None,
+            &stop,
+            &mut hadal_search::Silent,
+        )?);
     };
     options.memory_bytes = data_bytes;
     let scratch = tempfile::tempdir_in(&args.disk)?;
@@ -161,10 +168,11 @@ fn run(workload: &Workload, args: &Args, data_bytes: Option<u64>) -> anyhow::Res
         resumable: args.resumable,
         label: Vec::new(),
     };
-    Ok(check_on_disk(
+    Ok(check(
         &*model,
+        &Auto,
         &options,
-        on_disk,
+        Some(on_disk),
         &stop,
         &mut hadal_search::Silent,
     )?)

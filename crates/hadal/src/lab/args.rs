@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
-use hadal_search::{Layers, SnapshotSetup, StoreKind};
+use clap::{Args, Subcommand, ValueEnum};
+use hadal_literature::lab::Choice;
+use hadal_literature::{Layers, ParameterError, SnapshotSetup};
+use hadal_report::Format;
+use hadal_search::StoreKind;
 
 use super::lists::{parse_fraction, split_list};
-use super::output::Format;
 use crate::flags::{DeadlockName, DialectName, EngineName, ProgressName, SymmetryName};
-use crate::strategy::{Choice, parse_layers};
 use crate::units;
 
 #[derive(Debug, Args)]
@@ -126,7 +127,7 @@ pub(crate) struct Common {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
     pub(crate) seed: u64,
 
-    /// Do every run so many times, in turn, and tell the fastest
+    /// Do every run N times, in turn, and report the fastest
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Search")]
     pub(crate) repeat: u32,
@@ -145,12 +146,36 @@ pub(crate) struct Common {
     pub(crate) time_limit: Option<Duration>,
 
     /// How tables are written
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = FormatName::Table, help_heading = "Output")]
+    pub(crate) format: FormatName,
 
     /// Progress on standard error: live on a terminal, plain lines elsewhere
     #[arg(long, value_enum, default_value_t = ProgressName::Auto, help_heading = "Output")]
     pub(crate) progress: ProgressName,
+}
+
+/// How tables are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
+    /// Aligned columns
+    Table,
+    /// Markdown
+    Markdown,
+    /// Comma-separated values; lines that begin with `#` are remarks
+    Csv,
+    /// JSON, one object
+    Json,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Table => Format::Table,
+            FormatName::Markdown => Format::Markdown,
+            FormatName::Csv => Format::Csv,
+            FormatName::Json => Format::Json,
+        }
+    }
 }
 
 /// A list in one argument. A type of its own, since several values of one flag mean something else.
@@ -162,8 +187,12 @@ fn parse_list<T>(text: &str, parse: fn(&str) -> Result<T, String>) -> Result<Lis
     parts.map(List)
 }
 
+fn message(error: ParameterError) -> String {
+    error.to_string()
+}
+
 fn parse_choices(text: &str) -> Result<List<Choice>, String> {
-    parse_list(text, Choice::parse)
+    parse_list(text, |text| Choice::parse(text).map_err(message))
 }
 
 fn parse_fractions(text: &str) -> Result<List<f64>, String> {
@@ -171,7 +200,7 @@ fn parse_fractions(text: &str) -> Result<List<f64>, String> {
 }
 
 fn parse_layer_list(text: &str) -> Result<List<Layers>, String> {
-    parse_list(text, parse_layers)
+    parse_list(text, |text| Layers::parse(text).map_err(message))
 }
 
 fn parse_setup(text: &str) -> Result<(String, SnapshotSetup), String> {

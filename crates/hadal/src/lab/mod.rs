@@ -1,46 +1,43 @@
 //! `hadal lab`: the papers' strategies on the same models, counted the same way.
 //!
-//! [`args`] (what was typed) → [`rig`] (loads the models, runs what is to be measured, and survives
-//! what goes wrong) → one file for each table ([`locality`], [`memory`], [`profile`], [`layers`],
-//! [`caches`]) → [`table`] (what was measured, as data) → [`output`] and [`plot`] (text).
-//!
-//! A strategy's memory is here that of its own table and queue, as in the papers, so that small
-//! models can be measured at small fractions of what they need. All runs have one thread.
+//! The measuring is done by [`hadal_literature::lab`]; here are the flags ([`args`]), the loading of
+//! models ([`models`]), progress and printing.
 
 mod args;
-mod caches;
-mod layers;
 mod lists;
-mod locality;
-mod memory;
+mod models;
 mod origin;
-mod output;
-mod plot;
-mod profile;
-mod rig;
-mod table;
+mod scratch;
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use hadal_literature::lab::{
+    Conditions, Monitor, Report, Rig, Subject, caches, layers, locality, memory, profile,
+};
+use hadal_model::Shape;
+use hadal_report::plot::{svg_of_bars, svg_of_lines};
+use hadal_report::units;
+use hadal_search::{Deadlock, Observer, Options, Violation};
 
 pub(crate) use args::LabArgs;
 
 use crate::exit::Exit;
+use crate::flags::{DeadlockName, ProgressName};
 use crate::load::Internal;
+use crate::progress::Display;
+use crate::{order, signals, summary};
 use args::{Common, LabTable};
-use origin::Origin;
-use rig::{Rig, Subject};
-use table::Report;
+use scratch::Scratch;
 
 pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Exit> {
     match &args.table {
         LabTable::Locality { common, svg } => {
             in_rig("locality", common, svg.as_deref(), |rig, subjects| {
                 let (report, bars) = locality::measure(rig, subjects);
-                (report, plot::svg_of_bars(&bars))
+                (report, svg_of_bars(&bars))
             })
         }
         LabTable::Memory {
@@ -50,7 +47,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Exit> {
             svg,
         } => in_rig("memory", common, svg.as_deref(), |rig, subjects| {
             let (report, lines) = memory::measure(rig, subjects, &strategies.0, &fractions.0);
-            (report, plot::svg_of_lines(&lines))
+            (report, svg_of_lines(&lines))
         }),
         LabTable::Profile {
             common,
@@ -67,7 +64,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Exit> {
             svg,
         } => in_rig("layers", common, svg.as_deref(), |rig, subjects| {
             let (report, bars) = layers::measure(rig, subjects, &layers.0, *fraction);
-            (report, plot::svg_of_bars(&bars))
+            (report, svg_of_bars(&bars))
         }),
         LabTable::Caches {
             common,
@@ -87,8 +84,9 @@ fn in_rig(
     svg: Option<&Path>,
     measure: impl FnOnce(&mut Rig<'_>, &[Subject]) -> (Report, String),
 ) -> anyhow::Result<Exit> {
-    let mut rig = Rig::new(common)?;
-    let subjects = match rig.load() {
+    signals::listen().context("cannot listen to signals")?;
+    let folder = Scratch::new(common.disk.as_deref())?;
+    let subjects = match models::load(common) {
         Ok(Some(subjects)) => subjects,
         Ok(None) => return Ok(Exit::Usage),
         Err(error) if error.is::<Internal>() => {
@@ -102,16 +100,85 @@ fn in_rig(
     if let Some(path) = svg {
         fs::File::create(path).with_context(|| cannot_write(path))?;
     }
+    let conditions = Conditions {
+        options: options(common),
+        repeat: common.repeat,
+        folder: folder.path.clone(),
+    };
+    let mut announcer = Announcer {
+        progress: common.progress,
+        display: Display::new(ProgressName::None, None),
+    };
+    let mut rig = Rig::new(conditions, &signals::STOP, &mut announcer);
     let (mut report, picture) = measure(&mut rig, &subjects);
     report.notes.append(&mut rig.notes);
     if let Some(path) = svg {
         fs::write(path, picture).with_context(|| cannot_write(path))?;
     }
-    let text = output::render(&report, &Origin::new(name, common.seed), common.format);
+    let text = hadal_report::render(
+        &report,
+        &origin::origin(name, common.seed),
+        common.format.into(),
+    );
     io::stdout().write_all(text.as_bytes())?;
     io::stdout().flush()?;
     Ok(match rig.is_interrupted() {
         true => Exit::Incomplete,
         false => Exit::Verified,
     })
+}
+
+/// The options of all runs: all tables compare searches by one thread.
+fn options(common: &Common) -> Options {
+    Options {
+        deadlock: match common.deadlock {
+            DeadlockName::Stuttering => Deadlock::Stuttering,
+            DeadlockName::Stuck => Deadlock::Stuck,
+            DeadlockName::Off => Deadlock::Off,
+        },
+        max_errors: match common.stop_at_error {
+            true => 1,
+            false => usize::MAX,
+        },
+        store: common.store,
+        seed: common.seed,
+        threads: 1,
+        stack_bytes: models::limits(common).stack_bytes + (4 << 20),
+        memory_bytes: (common.memory).unwrap_or_else(crate::memory::default_budget),
+        time_limit: common.time_limit,
+        ..Options::default()
+    }
+}
+
+/// Announces runs and shows their progress.
+struct Announcer {
+    progress: ProgressName,
+    display: Display,
+}
+
+impl Monitor for Announcer {
+    fn begin(&mut self, number: u32, model: &str, what: &str, budget_bytes: Option<u64>) {
+        self.display = Display::new(self.progress, None);
+        if self.progress == ProgressName::None {
+            return;
+        }
+        let within = match budget_bytes {
+            Some(bytes) => format!(" within {}", units::bytes(bytes)),
+            None => String::new(),
+        };
+        let _ = writeln!(io::stderr(), "run {number}: {model}: {what}{within}");
+    }
+
+    fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.display
+    }
+
+    fn end(&mut self) {
+        self.display.finish();
+    }
+
+    fn describe(&self, violation: &Violation, shape: &Shape) -> String {
+        let why = summary::described(violation, shape);
+        format!("{}: {why}", order::headline(&violation.at))
+    }
 }

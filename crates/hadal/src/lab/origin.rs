@@ -3,42 +3,24 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::units;
 
-/// Where a report comes from.
-#[derive(Debug)]
-pub(crate) struct Origin {
-    pub(crate) lab: &'static str,
-    pub(crate) seed: u64,
-    machine: String,
-    command: String,
-}
-
-impl Origin {
-    pub(crate) fn new(lab: &'static str, seed: u64) -> Self {
-        let arguments = std::env::args_os().skip(1);
-        let words: Vec<String> = arguments
-            .map(|argument| quoted(&argument.to_string_lossy()))
-            .collect();
-        Origin {
-            lab,
-            seed,
-            machine: machine(),
-            command: format!("hadal {}", words.join(" ")),
-        }
-    }
-
-    /// Names and values, in order.
-    pub(crate) fn entries(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("lab", self.lab.to_owned()),
-            ("hadal", env!("CARGO_PKG_VERSION").to_owned()),
-            ("commit", commit().to_owned()),
-            ("machine", self.machine.clone()),
-            ("seed", self.seed.to_string()),
-            ("command", self.command.clone()),
-        ]
-    }
+/// The origin of a report of the laboratory's table `lab`.
+pub(crate) fn origin(lab: &'static str, seed: u64) -> Vec<(&'static str, Value)> {
+    let arguments = std::env::args_os().skip(1);
+    let words: Vec<String> = arguments
+        .map(|argument| quoted(&argument.to_string_lossy()))
+        .collect();
+    vec![
+        ("lab", lab.into()),
+        ("hadal", env!("CARGO_PKG_VERSION").into()),
+        ("commit", commit().into()),
+        ("machine", machine().into()),
+        ("seed", seed.into()),
+        ("command", format!("hadal {}", words.join(" ")).into()),
+    ]
 }
 
 /// The commit that was built, as `build.rs` found it.

@@ -121,7 +121,7 @@ fn tell(model: &str, flags: &[&str]) -> Told {
     let mut question = Question::new(&args).expect("a model can be read");
     question.name = "lock.m".to_owned();
     question.text = model.to_owned();
-    let plan = Plan::new(&question, &args.run);
+    let plan = Plan::new(&question, &hadal_search::Auto, &args.run);
     let loaded = run::load(&question, &plan, &args.run).expect("nothing fails");
     let mut loaded = loaded.expect("the model is right");
     loaded.model = Box::new(Dependent(loaded.model));
@@ -132,13 +132,20 @@ fn tell(model: &str, flags: &[&str]) -> Told {
         primary: false,
     });
     let options = plan.search_options();
-    let outcome = hadal_search::check(&*loaded.model, &options, &Stop::new(), &mut Silent);
+    let outcome = hadal_search::check(
+        &*loaded.model,
+        &hadal_search::Auto,
+        &options,
+        None,
+        &Stop::new(),
+        &mut Silent,
+    );
     let mut outcome = outcome.expect("the search has an outcome");
     let violations = std::mem::take(&mut outcome.violations);
-    let shown = run::replay(&*loaded.model, violations, &options).expect("everything replays");
+    let shown = run::show(&*loaded.model, violations);
     let summary = Summary {
         question: &question,
-        strategy: None,
+        strategy: &hadal_search::Auto,
         args: &args.run,
         plan: &plan,
         loaded: &loaded,

@@ -1,63 +1,53 @@
-//! States that may be new: their keys and parents in a log, in the order of their generation, and
-//! their keys dealt out to buckets, which are to be put in order.
+//! Candidates of the next rank: states that may be new, in a log in the order of generation, and
+//! their keys partitioned into buckets that are sorted later.
+
+use std::ops::Range;
 
 use hadal_store::codec::KeyShape;
-use hadal_store::disk::Folder;
+use hadal_store::partition::{MOST_AT_ONCE, PartitionBuffers, Spills, least_page_bytes};
 use hadal_store::run::{Splitters, fence_splitters};
-use hadal_store::{
-    Error, HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Parent, Slice, decode_parent, encode_parent,
-    read_differences, record_overhead,
-};
+use hadal_store::tiers::{Tiers, Views};
+use hadal_store::{Error, Slice, in_parallel};
 
-use super::buckets::{MOST_AT_ONCE, Spills};
-use super::hands::{Hands, least_page_bytes};
-use super::parallel::in_parallel;
+use super::candidate_log::{CandidateLog, LOG_PIECE_BYTES, keys_of_piece};
+use super::context::DiskContext;
 use super::resolve::resolving_threads;
-use super::tiers::{Means, Tiers, Views};
-use super::{Shares, keep};
-use crate::shared::{read, write};
-use crate::snapshot::SavedExternal;
-use crate::visited::Keyed;
+use crate::budget::retention;
+use crate::keys::recode;
 
-/// The candidates of a layer.
+/// The candidates of a rank.
 pub(crate) struct Candidates {
-    folder: Folder,
-    shares: Shares,
-    /// Whether what is written shall survive a crash.
-    durable: bool,
-    /// Their keys and parents, in the order of generation.
-    pub(crate) log: Log,
-    /// Parcels that are not in the log yet, and how many candidates they have.
-    parcels: Vec<u8>,
-    n_in_parcels: usize,
-    n_parcels: usize,
-    /// Layout of the keys in the log, which the codec makes.
-    log_shape: KeyShape,
-    /// Keys that found no more room in hands.
+    /// Keys and parents, in the order of generation.
+    pub(crate) log: CandidateLog,
+    /// Number of the first candidate that counts; those before it were admitted in memory.
+    pub(super) first: u64,
+    /// Keys by bucket, in memory.
+    pub(crate) buffers: PartitionBuffers,
+    /// Keys by bucket that had no room in the buffers.
     pub(super) spills: Spills,
-    /// How many buckets the layer should have, and whether it was looked how full they become.
+    /// How many buckets the rank should have, and whether their skew was checked.
     n_buckets: usize,
-    was_looked_at: bool,
-    /// What is known of the layers before.
-    before: LayersBefore,
+    is_skew_checked: bool,
+    /// What is known of earlier ranks.
+    before: EarlierRanks,
 }
 
-/// What the candidates of earlier layers tell about those of the next.
+/// What the candidates of earlier ranks predict about those of the next.
 #[derive(Default)]
-struct LayersBefore {
-    /// How many the last layer had.
+struct EarlierRanks {
+    /// Number of candidates of the last rank.
     len: u64,
-    /// Some keys of several, and their layout.
+    /// Sampled keys of several ranks, and their layout.
     sample: Vec<u64>,
     shape: Option<KeyShape>,
 }
 
-/// One in so many of the keys that are remembered is of the last layer, once others are known. Layers
-/// that follow each other may be less alike than one is to several before.
+/// One in this many sampled keys is of the last rank, once others are known. Consecutive ranks may
+/// be less alike than one is to several before it.
 const LAST_OF: usize = 4;
 
-impl LayersBefore {
-    /// Takes some keys of another layer, and forgets others.
+impl EarlierRanks {
+    /// Takes sampled keys of another rank, and forgets some of earlier ones.
     fn add(&mut self, sample: Vec<u64>, shape: KeyShape) {
         let n_words = shape.n_words;
         let n_wanted = sample.len() / n_words;
@@ -66,470 +56,355 @@ impl LayersBefore {
             false => 0,
         };
         let mut keys = Vec::with_capacity(sample.len());
-        keys.extend(some(&self.sample, n_words, n_earlier));
-        keys.extend(some(&sample, n_words, n_wanted - n_earlier));
+        keys.extend(evenly_spread(&self.sample, n_words, n_earlier));
+        keys.extend(evenly_spread(&sample, n_words, n_wanted - n_earlier));
         (self.sample, self.shape) = (keys, Some(shape));
     }
 }
 
-/// So many of `keys`, evenly spread.
-fn some(keys: &[u64], n_words: usize, n: usize) -> impl Iterator<Item = u64> {
+/// `n` of `keys`, evenly spread.
+fn evenly_spread(keys: &[u64], n_words: usize, n: usize) -> impl Iterator<Item = u64> {
     let n_keys = keys.len() / n_words;
     let at = move |i: usize| keys[i * n_keys / n * n_words..][..n_words].iter().copied();
     (0..n).flat_map(at)
 }
 
-/// Candidates of several tasks go to the log together, in pieces of up to this many bytes.
-const LOG_PIECE_BYTES: usize = HALF_PIECE_BYTES;
-/// Before each parcel: number of candidates, number of bytes.
-pub(crate) const PARCEL_HEAD: usize = 8;
-/// A bucket has about so many keys, where that is not too many buckets.
+/// Keys in a bucket, where that does not make too many buckets.
 const BUCKET_KEYS: u64 = 3 << 10;
-const MOST_BUCKETS: u64 = 1 << 12;
-/// A pile is expected to come to so many bytes, or more: else pages would be all but empty.
-const PILE_BYTES: u64 = 512;
-/// When hands are full to one in so many parts, it is looked whether buckets have equal shares.
-const LOOKED_AT: u64 = 16;
-/// However little memory there is, so many keys are put in order at once.
+const MAX_BUCKETS: u64 = 1 << 12;
+/// Least number of bytes that a chain of pages should come to: with less, pages are all but empty.
+const CHAIN_BYTES: u64 = 512;
+/// Divisor: skew is checked when the buffers hold this part of their share.
+const SKEW_CHECKED_AT: u64 = 16;
+/// Least number of keys that are sorted at once, however little memory there is.
 const MIN_SORTED_KEYS: u64 = 8;
-/// Keys that are remembered of a layer, at least, and more if it has more buckets: so many for each.
+/// Keys sampled of a rank: at least this many, and this many for each bucket.
 const SAMPLE_KEYS: u64 = 1 << 13;
 const BUCKET_SAMPLE: u64 = 8;
-/// How few keys are too few.
+/// Memory that a sample may take in any case.
+const SAMPLE_BYTES: u64 = 1 << 20;
+/// With fewer sampled keys, bucket borders are taken from the runs.
 const MIN_SAMPLE_KEYS: usize = 64;
 
 impl Candidates {
-    pub(crate) fn new(
-        folder: Folder,
-        shares: Shares,
-        durable: bool,
-        keyed: &Keyed,
-    ) -> Result<Self, Error> {
-        let log = empty_log(&folder, shares, durable)?;
+    pub(crate) fn new(disk: &DiskContext<'_>) -> Result<Self, Error> {
         Ok(Candidates {
-            folder,
-            shares,
-            durable,
-            log,
-            parcels: Vec::new(),
-            n_in_parcels: 0,
-            n_parcels: 0,
-            log_shape: keyed.codec.newest(),
+            log: empty_log(disk)?,
+            first: 0,
+            buffers: PartitionBuffers::default(),
             spills: Spills::default(),
             n_buckets: 1,
-            was_looked_at: false,
-            before: LayersBefore::default(),
+            is_skew_checked: false,
+            before: EarlierRanks::default(),
         })
     }
 
-    /// Takes candidates up again. Their keys as set and runs have them are made anew.
-    pub(crate) fn reopen(
+    /// Takes a log of candidates from the candidate `next` on, and partitions their keys.
+    pub(crate) fn load(
         &mut self,
-        saved: &SavedExternal,
+        log: CandidateLog,
+        mut next: u64,
         tiers: &Tiers,
-        means: &Means<'_>,
+        disk: &DiskContext<'_>,
     ) -> Result<(), Error> {
-        let keep = keep(self.shares.candidates, self.durable);
-        self.log = Log::reopen(self.folder.clone(), keep, &saved.candidates)?;
-        self.before.len = self.log.len();
-        // A piece for each hand, whose ordinals then ascend; its keys take several times its bytes.
-        let n_at_once = self.shares.sort / (8 * LOG_PIECE_BYTES as u64);
-        let n_at_once = n_at_once.clamp(1, means.n_threads as u64) as usize;
-        let mut next = 0;
-        while next < self.log.len() {
-            let mut pieces = Vec::with_capacity(n_at_once);
-            while next < self.log.len() && pieces.len() < n_at_once {
-                let piece = self.log.read_piece(next)?;
+        self.log = log;
+        self.first = next;
+        self.log.end_piece()?;
+        self.before.len = self.len();
+        // A piece for each buffer, so that ordinals ascend there; its keys take several times its
+        // bytes.
+        let n_at_once = disk.shares.sort / (8 * LOG_PIECE_BYTES as u64);
+        let n_at_once = n_at_once.clamp(1, disk.n_threads as u64) as usize;
+        loop {
+            let mut pieces: Vec<(u64, Slice)> = Vec::with_capacity(n_at_once);
+            while pieces.len() < n_at_once
+                && let Some(piece) = self.log.read_piece(next)?
+            {
+                let first = next;
                 next += piece.n_records() as u64;
-                pieces.push((next - piece.n_records() as u64, piece));
+                pieces.push((first, piece));
+            }
+            if pieces.is_empty() {
+                return Ok(());
             }
             let n_keys = pieces.iter().map(|(_, piece)| piece.n_records()).sum();
-            self.make_room(n_keys, tiers, means)?;
-            in_parallel(means.n_threads, pieces.len(), |hand| {
-                let (first, piece) = &pieces[hand];
-                deal_piece(hand, *first, piece, means)
+            self.make_room(n_keys, tiers, disk)?;
+            let buffers = &self.buffers;
+            in_parallel(disk.n_threads, pieces.len(), |number| {
+                let (first, piece) = &pieces[number];
+                let mut keys = Vec::new();
+                keys_of_piece(piece, disk.keys, &mut keys)?;
+                buffers.partition(number, &keys, *first);
+                Ok(())
             })?;
             for (first, _) in pieces {
-                self.log.put_back(first);
+                self.log.evict_piece(first);
             }
         }
-        Ok(())
     }
 
-    /// Puts everything on disk that a later run needs, and lists it for a manifest.
-    pub(crate) fn commit(&mut self) -> Result<SavedExternal, Error> {
-        self.end_piece()?;
-        Ok(SavedExternal {
-            tiers: Vec::new(),
-            merging: None,
-            candidates: self.log.commit()?,
-            n_candidates: self.log.len(),
-        })
-    }
-
-    /// Of so many keys one shall be remembered.
-    pub(super) fn sample_stride(&self) -> u64 {
+    /// One in this many keys is sampled for the next rank.
+    pub(super) fn sample_stride(&self, disk: &DiskContext<'_>) -> u64 {
         let wanted = SAMPLE_KEYS.max(BUCKET_SAMPLE * self.n_buckets as u64);
-        (self.len() / wanted).max(1)
+        // Wide keys would take more memory than all else.
+        let most_bytes = disk.shares.lookup.max(SAMPLE_BYTES);
+        let key_bytes = 8 * disk.keys.shape().n_words as u64;
+        let most = (most_bytes / key_bytes).max(MIN_SAMPLE_KEYS as u64);
+        (self.len() / wanted.min(most)).max(1)
     }
 
     /// Number of candidates.
     pub(crate) fn len(&self) -> u64 {
-        self.log.len() + self.n_in_parcels as u64
+        self.log.len() - self.first
     }
 
-    /// Number of candidates of the last layer.
+    /// Numbers of the candidates.
+    pub(super) fn numbers(&self) -> Range<u64> {
+        self.first..self.log.len()
+    }
+
+    /// Number of candidates of the last rank.
     pub(crate) fn len_before(&self) -> u64 {
         self.before.len
     }
 
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let parcels = self.parcels.capacity() as u64;
         let sample = 8 * self.before.sample.capacity() as u64;
-        self.log.data_bytes() + parcels + sample + self.spills.memory_bytes()
+        let keys = self.buffers.memory_bytes() + self.spills.memory_bytes();
+        self.log.memory_bytes() + keys + sample
     }
 
-    /// Appends `len` candidates with their parents. Their keys are dealt out by whoever has them, for which [`make_room`](Self::make_room) comes first.
-    pub(crate) fn append(&mut self, parcel: &[u8], len: usize) -> Result<(), Error> {
-        if len == 0 {
-            return Ok(());
-        }
-        let n_bytes = self.parcels.len() + PARCEL_HEAD + parcel.len();
-        // What is new of a piece becomes one of states, whose records must fit a block too.
-        let (n_in_all, n_parcels) = (self.n_in_parcels + len, self.n_parcels + 1);
-        let record_bytes = n_bytes + record_overhead(self.log_shape, n_in_all, n_parcels);
-        if n_bytes > LOG_PIECE_BYTES || record_bytes > MAX_PIECE_BYTES {
-            self.end_piece()?;
-        }
-        self.parcels.extend((len as u32).to_le_bytes());
-        self.parcels.extend((parcel.len() as u32).to_le_bytes());
-        self.parcels.extend_from_slice(parcel);
-        self.n_in_parcels += len;
-        self.n_parcels += 1;
-        Ok(())
-    }
-
-    /// Sees to it that `n` keys can be dealt out. `tiers` has keys of all layers.
+    /// Makes room in the buffers for `n` keys, which the caller partitions next. `tiers` has keys of
+    /// all ranks.
     pub(crate) fn make_room(
         &mut self,
         n: usize,
         tiers: &Tiers,
-        means: &Means<'_>,
+        disk: &DiskContext<'_>,
     ) -> Result<(), Error> {
         self.spills.reap()?;
-        let mut hands = write(means.hands);
-        if hands.splitters().is_none() {
-            self.n_buckets = self.wanted_buckets(&hands, means);
-            let splitters = self.bucket_splitters(tiers, means);
-            let shape = means.keyed.key_shape();
-            let (n_hands, spare) = (means.n_threads, means.folder.spare());
-            hands.begin(splitters, shape, n_hands, self.shares.hands, spare);
+        if self.buffers.splitters().is_none() {
+            self.n_buckets = self.wanted_buckets(disk);
+            let splitters = self.bucket_splitters(tiers, disk);
+            let (shape, spare) = (disk.keys.shape(), disk.folder.lent_memory());
+            let share = disk.shares.buckets;
+            (self.buffers).begin(splitters, shape, disk.n_threads, share, spare);
         }
-        self.take_back(&hands, n, tiers, means);
-        let is_begun = hands.bytes_with(0) > 0;
-        if !self.was_looked_at && is_begun && hands.bytes_with(n) > self.shares.hands / LOOKED_AT {
-            // The keys at hand tell of this layer what those of others do not.
-            self.was_looked_at = true;
-            let n_expected = self.expected_len(&hands, means);
-            let most_bytes = self.sorting_bytes(!self.fits_hands(n_expected, &hands, means));
-            let most = most_bytes / hands.bytes_per_key(means.keyed.key_shape());
-            let is_lopsided = hands.is_lopsided(self.n_buckets, n_expected, most);
-            if self.spills.is_empty() && is_lopsided {
-                let is_alike = self.before.shape == hands.shape();
-                let before = if is_alike {
-                    &self.before.sample[..]
-                } else {
-                    &[]
-                };
-                // While keys are dealt out again they are there several times over.
-                take_all_back(tiers, means);
-                let spare = means.folder.spare();
-                hands.deal_again(self.n_buckets, before, self.shares.hands, spare)?;
-                self.take_back(&hands, n, tiers, means);
+        self.reclaim_lent(n, tiers, disk);
+        let has_keys = self.buffers.bytes_with(0) > 0;
+        let is_filling = self.buffers.bytes_with(n) > disk.shares.buckets / SKEW_CHECKED_AT;
+        if !self.is_skew_checked && has_keys && is_filling {
+            self.is_skew_checked = true;
+            if self.spills.is_empty() && self.is_skewed(disk) {
+                self.repartition(n, tiers, disk)?;
             }
         }
-        if hands.bytes_with(0) > 0 && hands.bytes_with(n) > self.shares.hands {
-            self.spills.take(&mut hands, self.shares.hands, means)?;
+        let is_over = self.buffers.bytes_with(n) > disk.shares.buckets;
+        if self.buffers.bytes_with(0) > 0 && is_over {
+            self.spills.take(&mut self.buffers, &disk.runs())?;
         }
         Ok(())
     }
 
-    /// What hands leave of their share is lent to runs. They are to have `n` more keys, so some of it
-    /// is wanted back.
-    fn take_back(&self, hands: &Hands, n: usize, tiers: &Tiers, means: &Means<'_>) {
-        let spare = means.folder.spare();
-        let held = hands.most_bytes_with(n).max(hands.memory_bytes());
-        spare.lower_limit(self.shares.hands.saturating_sub(held));
-        tiers.let_go(means.folder);
-        if !hands.take_pieces() {
+    /// Whether some bucket has far more than its share of keys and would become too large to sort.
+    fn is_skewed(&self, disk: &DiskContext<'_>) -> bool {
+        let n_expected = self.expected_len(disk);
+        let will_spill = !self.fits_buffers(n_expected, disk);
+        let most_bytes = sorting_bytes(will_spill, disk);
+        let most = most_bytes / self.buffers.bytes_per_key(disk.keys.shape());
+        self.buffers.is_skewed(self.n_buckets, n_expected, most)
+    }
+
+    /// Moves the borders of buckets: the first keys of this rank show what earlier ranks did not.
+    fn repartition(
+        &mut self,
+        n: usize,
+        tiers: &Tiers,
+        disk: &DiskContext<'_>,
+    ) -> Result<(), Error> {
+        let is_alike = self.before.shape == self.buffers.shape();
+        let before: &[u64] = if is_alike { &self.before.sample } else { &[] };
+        // While keys are partitioned again they exist several times.
+        reclaim_all(tiers, disk);
+        let spare = disk.folder.lent_memory();
+        (self.buffers).repartition(self.n_buckets, before, disk.shares.buckets, spare)?;
+        self.reclaim_lent(n, tiers, disk);
+        Ok(())
+    }
+
+    /// What the buffers leave of their share is lent to the block cache of runs. Takes back what `n`
+    /// more keys need.
+    fn reclaim_lent(&self, n: usize, tiers: &Tiers, disk: &DiskContext<'_>) {
+        let spare = disk.folder.lent_memory();
+        let held = self
+            .buffers
+            .most_bytes_with(n)
+            .max(self.buffers.memory_bytes());
+        spare.lower_limit(disk.shares.buckets.saturating_sub(held));
+        tiers.evict(disk.folder);
+        if !self.buffers.take_pieces() {
             spare.clear();
         }
     }
 
-    /// Hands the parcels over to the log, so that all candidates are there.
-    pub(crate) fn end_piece(&mut self) -> Result<(), Error> {
-        let piece = self.parcels.as_slice().into();
-        self.log
-            .append(piece, self.n_in_parcels, self.log_shape.version)?;
-        self.parcels.clear();
-        self.n_in_parcels = 0;
-        self.n_parcels = 0;
-        Ok(())
-    }
-
-    /// Says that the layer has no more candidates: now all keys are in hands, or all in spills.
-    pub(crate) fn end_layer(&mut self, tiers: &Tiers, means: &Means<'_>) -> Result<(), Error> {
-        self.end_piece()?;
-        let mut hands = write(means.hands);
+    /// Ends the rank: from now on all its keys are in the buffers, or all in spills.
+    pub(crate) fn end_rank(&mut self, tiers: &Tiers, disk: &DiskContext<'_>) -> Result<(), Error> {
+        self.log.end_piece()?;
         if self.spills.is_empty() {
-            // Now it is known what hands leave, until those of the next layer take more.
-            let left = self.shares.hands.saturating_sub(hands.memory_bytes());
-            means.folder.spare().set_limit(left);
+            // What the buffers leave is known now, until those of the next rank need more.
+            let left = disk
+                .shares
+                .buckets
+                .saturating_sub(self.buffers.memory_bytes());
+            disk.folder.lent_memory().set_limit(left);
         } else {
-            self.spills.take(&mut hands, self.shares.hands, means)?;
-            // Buckets are put in order where hands were, and what they had lent.
-            hands.release();
-            take_all_back(tiers, means);
-            self.spills.settle(means)?;
+            self.spills.take(&mut self.buffers, &disk.runs())?;
+            // Buckets are sorted in the memory of the buffers, and in what they had lent.
+            self.buffers.release();
+            reclaim_all(tiers, disk);
+            self.spills.settle(&disk.runs())?;
         }
         Ok(())
     }
 
-    /// Goes on with keys and records of other shapes; what is there stays as it is.
-    pub(crate) fn set_shapes(&mut self, means: &Means<'_>) -> Result<(), Error> {
-        self.end_piece()?;
-        self.log_shape = means.keyed.codec.newest();
-        let mut hands = write(means.hands);
-        let shape = means.keyed.key_shape();
-        let Some(before) = hands.shape().filter(|before| *before != shape) else {
+    /// Continues with keys of the newest layout; those already there stay as they are.
+    pub(crate) fn set_shape(&mut self, disk: &DiskContext<'_>) -> Result<(), Error> {
+        self.log.set_shape(disk.keys.codec.newest())?;
+        let shape = disk.keys.shape();
+        let before = self.buffers.shape().filter(|before| *before != shape);
+        let Some(before) = before else {
             return Ok(());
         };
-        if hands.bytes_with(0) > 0 {
-            self.spills.take(&mut hands, self.shares.hands, means)?;
+        if self.buffers.bytes_with(0) > 0 {
+            self.spills.take(&mut self.buffers, &disk.runs())?;
         }
-        let recoder = means.keyed.codec.recoder(before.version, shape.version);
-        hands.set_shape(shape, |key, made| {
-            assert!(recoder.recode(key, made), "newer layouts have room for all");
-        });
+        let recoder = disk.keys.codec.recoder(before.version, shape.version);
+        self.buffers
+            .set_shape(shape, |key, recoded| recode(&recoder, key, recoded));
         Ok(())
     }
 
-    /// Forgets the candidates, for the next layer; `sample` are keys of some of them, of the newest
+    /// Forgets the candidates, for the next rank; `sample` are keys of some of them, of the newest
     /// layout.
-    pub(crate) fn clear(&mut self, sample: Vec<u64>, means: &Means<'_>) -> Result<(), Error> {
+    pub(crate) fn clear(&mut self, sample: Vec<u64>, disk: &DiskContext<'_>) -> Result<(), Error> {
         self.before.len = self.len();
-        self.before.add(sample, means.keyed.key_shape());
-        self.discard(means)
+        self.before.add(sample, disk.keys.shape());
+        self.discard(disk)
     }
 
     /// Forgets the candidates as if there had been none.
-    pub(crate) fn discard(&mut self, means: &Means<'_>) -> Result<(), Error> {
-        let log = empty_log(&self.folder, self.shares, self.durable)?;
+    pub(crate) fn discard(&mut self, disk: &DiskContext<'_>) -> Result<(), Error> {
+        let log = empty_log(disk)?;
         std::mem::replace(&mut self.log, log).discard()?;
-        self.parcels.clear();
-        self.n_in_parcels = 0;
-        self.n_parcels = 0;
-        self.was_looked_at = false;
-        write(means.hands).end();
-        self.spills.retire(&self.folder)
+        self.first = 0;
+        self.is_skew_checked = false;
+        self.buffers.end();
+        self.spills.retire(disk.folder)
     }
 
-    /// Keys of a bucket that a thread can put in order: each is there as it was dealt out, by words
-    /// with its ordinal, and in a list by parts; what is sorted at once is there twice more. Threads
-    /// share the memory for it, and that of hands if they are empty.
-    pub(super) fn sorted_keys(
-        &self,
-        hands: &Hands,
-        hands_are_empty: bool,
-        means: &Means<'_>,
-    ) -> u64 {
-        let bytes = self.sorting_bytes(hands_are_empty) / resolving_threads(means) as u64;
-        let shape = means.keyed.key_shape();
-        let key_bytes = hands.bytes_per_key(shape) + 8 * shape.n_words as u64 + 14;
+    /// Keys of a bucket that a thread can sort: each is there as it was partitioned, as words with
+    /// its ordinal, and in a list by parts; what is sorted at once is there twice more. Threads share
+    /// the memory for sorting, and that of the buffers if these are empty.
+    pub(super) fn sorted_keys(&self, are_buffers_empty: bool, disk: &DiskContext<'_>) -> u64 {
+        let bytes = sorting_bytes(are_buffers_empty, disk) / resolving_threads(disk) as u64;
+        let shape = disk.keys.shape();
+        let key_bytes = self.buffers.bytes_per_key(shape) + 8 * shape.n_words as u64 + 14;
         let at_once_bytes = 16 * shape.n_words as u64 + 32;
         let at_once = bytes / (key_bytes + at_once_bytes);
         let by_parts = bytes.saturating_sub(MOST_AT_ONCE as u64 * at_once_bytes) / key_bytes;
         at_once.max(by_parts).max(MIN_SORTED_KEYS)
     }
 
-    /// Memory for putting buckets in order.
-    fn sorting_bytes(&self, hands_are_empty: bool) -> u64 {
-        match hands_are_empty {
-            true => self.shares.sort + self.shares.hands,
-            false => self.shares.sort,
-        }
-    }
-
-    /// How many candidates the layer may have.
-    fn expected_len(&self, hands: &Hands, means: &Means<'_>) -> u64 {
+    /// How many candidates the rank may have.
+    fn expected_len(&self, disk: &DiskContext<'_>) -> u64 {
         match self.before.len {
-            0 => 2 * self.shares.hands / hands.bytes_per_key(means.keyed.key_shape()),
+            0 => 2 * disk.shares.buckets / self.buffers.bytes_per_key(disk.keys.shape()),
             len => len + len / 4,
         }
     }
 
-    /// Whether the keys of so many candidates need not be spilled.
-    fn fits_hands(&self, n: u64, hands: &Hands, means: &Means<'_>) -> bool {
-        n * hands.bytes_per_key(means.keyed.key_shape()) <= self.shares.hands
+    /// Whether the keys of `n` candidates fit the buffers.
+    fn fits_buffers(&self, n: u64, disk: &DiskContext<'_>) -> bool {
+        n * self.buffers.bytes_per_key(disk.keys.shape()) <= disk.shares.buckets
     }
 
-    /// How many buckets the layer should have.
-    fn wanted_buckets(&self, hands: &Hands, means: &Means<'_>) -> usize {
-        let shape = means.keyed.key_shape();
-        let n_expected = self.expected_len(hands, means);
-        let will_spill = !self.fits_hands(n_expected, hands, means);
-        // Half of what there is room for, for some are larger than others.
-        let most_keys = self.sorted_keys(hands, will_spill, means) / 2;
+    /// How many buckets the rank should have.
+    fn wanted_buckets(&self, disk: &DiskContext<'_>) -> usize {
+        let n_expected = self.expected_len(disk);
+        let will_spill = !self.fits_buffers(n_expected, disk);
+        // Half of what there is room for, because some are larger than others.
+        let most_keys = self.sorted_keys(will_spill, disk) / 2;
         let wanted = n_expected.div_ceil(most_keys.clamp(1, BUCKET_KEYS));
-        let pile_bytes = PILE_BYTES.max(2 * least_page_bytes(shape) as u64);
-        let most = self.shares.hands / (means.n_threads as u64 * pile_bytes);
-        wanted.min(most).clamp(1, MOST_BUCKETS) as usize
+        let chain_bytes = CHAIN_BYTES.max(2 * least_page_bytes(disk.keys.shape()) as u64);
+        let most = disk.shares.buckets / (disk.n_threads as u64 * chain_bytes);
+        wanted.min(most).clamp(1, MAX_BUCKETS) as usize
     }
 
-    /// Where the buckets of a layer begin, as far as that can be told before there are any keys.
-    fn bucket_splitters(&self, tiers: &Tiers, means: &Means<'_>) -> Splitters {
-        let shape = means.keyed.key_shape();
+    /// Where the buckets of a rank begin, predicted before there are keys.
+    fn bucket_splitters(&self, tiers: &Tiers, disk: &DiskContext<'_>) -> Splitters {
+        let shape = disk.keys.shape();
         let (n_words, n_buckets) = (shape.n_words, self.n_buckets);
         let n_sampled = self.before.sample.len() / n_words;
         if self.before.shape == Some(shape) && n_sampled >= MIN_SAMPLE_KEYS {
             let n_buckets = n_buckets.min(n_sampled / 2);
             return Splitters::sample(n_words, &[&self.before.sample], n_buckets);
         }
-        // Keys of all layers are not quite like those of this one, but better than nothing.
-        let views = Views::new(tiers.segments(), means.keyed);
+        // Keys of all ranks are not quite like those of this one, but better than nothing.
+        let views = Views::new(tiers.segments(), disk.keys.layouts());
         let runs: Vec<_> = tiers.segments().map(|segment| views.of(segment)).collect();
         fence_splitters(n_words, &runs, n_buckets)
     }
 }
 
-/// Nothing is lent to runs any more, and the memory of it is given up.
-fn take_all_back(tiers: &Tiers, means: &Means<'_>) {
-    let spare = means.folder.spare();
+/// Memory for sorting buckets.
+fn sorting_bytes(are_buffers_empty: bool, disk: &DiskContext<'_>) -> u64 {
+    match are_buffers_empty {
+        true => disk.shares.sort + disk.shares.buckets,
+        false => disk.shares.sort,
+    }
+}
+
+/// Takes back all memory that is lent to the block cache of runs, and frees it.
+fn reclaim_all(tiers: &Tiers, disk: &DiskContext<'_>) {
+    let spare = disk.folder.lent_memory();
     spare.set_limit(0);
-    tiers.let_go(means.folder);
+    tiers.evict(disk.folder);
     spare.clear();
 }
 
-fn empty_log(folder: &Folder, shares: Shares, durable: bool) -> Result<Log, Error> {
-    let mut log = Log::new();
-    log.attach(folder.clone(), keep(shares.candidates, durable))?;
-    Ok(log)
-}
-
-/// Makes the keys of a piece's candidates anew, the first of which is `first`, and deals them out.
-fn deal_piece(hand: usize, first: u64, piece: &Slice, means: &Means<'_>) -> Result<(), Error> {
-    let n_words = means.keyed.codec.shape(piece.version).n_words;
-    let (mut words, mut keys) = (Vec::new(), Vec::new());
-    let mut n_keys = 0;
-    for parcel in parcels(&piece.bytes) {
-        let n_bytes =
-            parcel.and_then(|(n, bytes)| read_differences(bytes, 0..n, n_words, &mut words));
-        n_bytes.ok_or_else(|| damaged_log("candidates"))?;
-        n_keys += words.len() / n_words;
-        (means.keyed).keys_of_words(piece.version, &words, &mut keys);
-        words.clear();
-    }
-    if n_keys != piece.n_records() {
-        return Err(damaged_log("candidates"));
-    }
-    read(means.hands).deal(hand, &keys, first);
-    Ok(())
-}
-
-/// What is said if a piece of the log of candidates or states is not what was written.
-pub(crate) fn damaged_log(of: &str) -> Error {
-    Error::Damaged {
-        file: format!("the log of {of}"),
-        offset: 0,
-        what: "a piece is not what was written".to_owned(),
-    }
-}
-
-/// The parcels of a piece, each with its number of candidates; `None` where they end in the middle
-/// of one.
-pub(crate) fn parcels(mut piece: &[u8]) -> impl Iterator<Item = Option<(usize, &[u8])>> {
-    std::iter::from_fn(move || {
-        if piece.is_empty() {
-            return None;
-        }
-        let split = |piece: &mut &'_ [u8]| -> Option<(usize, usize)> {
-            let (len, rest) = piece.split_first_chunk::<4>()?;
-            let (n_bytes, rest) = rest.split_first_chunk::<4>()?;
-            let found = (u32::from_le_bytes(*len), u32::from_le_bytes(*n_bytes));
-            let n_bytes = found.1 as usize;
-            (rest.len() >= n_bytes).then_some((found.0 as usize, n_bytes))
-        };
-        let Some((len, n_bytes)) = split(&mut piece) else {
-            piece = &[];
-            return Some(None);
-        };
-        let (parcel, rest) = piece[PARCEL_HEAD..].split_at(n_bytes);
-        piece = rest;
-        Some(Some((len, parcel)))
-    })
-}
-
-/// Writes parents behind the keys of candidates.
-pub(crate) fn write_parents(parents: impl Iterator<Item = Parent>, piece: &mut Vec<u8>) {
-    let mut last = 0;
-    for parent in parents {
-        encode_parent(piece, last, parent);
-        last = parent.ordinal;
-    }
-}
-
-/// Reads parents one after the other, while there are some.
-pub(crate) fn read_parents(mut bytes: &[u8]) -> impl Iterator<Item = Parent> {
-    let mut last = 0;
-    std::iter::from_fn(move || {
-        let parent = decode_parent(&mut bytes, last)?;
-        last = parent.ordinal;
-        Some(parent)
-    })
+fn empty_log(disk: &DiskContext<'_>) -> Result<CandidateLog, Error> {
+    let retention = retention(disk.shares.candidates, disk.durable);
+    CandidateLog::new(Some((disk.folder, retention)), disk.keys.codec.newest())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LayersBefore, read_parents, write_parents};
-    use hadal_store::Parent;
+    use super::EarlierRanks;
     use hadal_store::codec::KeyShape;
 
     #[test]
-    fn keys_of_several_layers_are_remembered_and_of_no_other_layout() {
+    fn keys_of_several_ranks_are_sampled_and_of_no_other_layout() {
         let shape = |version| KeyShape {
             version,
             n_bits: 128,
             n_words: 2,
         };
-        let layer = |number: u64, n: u64| (0..n).flat_map(|at| [number, at]).collect::<Vec<_>>();
-        let counts = |before: &LayersBefore| {
+        let rank = |number: u64, n: u64| (0..n).flat_map(|at| [number, at]).collect::<Vec<_>>();
+        let counts = |before: &EarlierRanks| {
             let of = |number: u64| before.sample.chunks(2).filter(move |key| key[0] == number);
             [1, 2, 3].map(|number| of(number).count())
         };
-        let mut before = LayersBefore::default();
-        before.add(layer(1, 400), shape(0));
+        let mut before = EarlierRanks::default();
+        before.add(rank(1, 400), shape(0));
         assert_eq!(counts(&before), [400, 0, 0]);
-        before.add(layer(2, 800), shape(0));
+        before.add(rank(2, 800), shape(0));
         assert_eq!(counts(&before), [400, 400, 0]);
-        before.add(layer(3, 80), shape(0));
+        before.add(rank(3, 80), shape(0));
         assert_eq!(counts(&before), [30, 30, 20]);
-        before.add(layer(3, 7), shape(1));
+        before.add(rank(3, 7), shape(1));
         assert_eq!(counts(&before), [0, 0, 7]);
         before.add(Vec::new(), shape(1));
         assert_eq!(counts(&before), [0, 0, 0]);
-    }
-
-    #[test]
-    fn parents_come_back_as_they_were() {
-        let parents: Vec<Parent> = [(0, 0), (0, 300), (5, 1), (1 << 40, u32::MAX), (1 << 40, 7)]
-            .into_iter()
-            .map(|(ordinal, index)| Parent { ordinal, index })
-            .collect();
-        let mut piece = Vec::new();
-        write_parents(parents.iter().copied(), &mut piece);
-        let found: Vec<Parent> = read_parents(&piece).collect();
-        assert_eq!(found, parents);
-        assert_eq!(read_parents(&piece[..3]).count(), 1);
     }
 }

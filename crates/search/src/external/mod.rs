@@ -1,65 +1,303 @@
-//! What a search does when memory ends: visited states lie in sorted runs on a disk, and the set in
-//! memory only remembers those of late.
+//! External storage: visited states are in sorted runs on disk, and the set in memory is a cache of
+//! recent ones.
 //!
-//! A layer then goes like this. Successors that the set does not know are *candidates*: they may
-//! be new, or older than the set remembers. They are written down in the order in which they were
-//! generated ([`Candidates`]), and their keys are dealt out to buckets ([`Hands`]).
-//! When the layer is expanded, the keys of one bucket after the other are put in order, equal
-//! candidates are made one, the first of them, and what older
-//! runs have is taken away ([`resolve`]); a bit for each candidate tells which are left.
-//! These are the new states. They become a run ([`Tiers`]), and going over the candidates once more
-//! gives them their ordinals, in the same order as if memory had never ended ([`settle`]).
+//! A rank is then processed in three steps. Successors that the cache does not know are *candidates*:
+//! new, or older than the cache remembers. They are logged in the order of generation
+//! ([`CandidateLog`]), and their keys are partitioned into buckets ([`Candidates`]). When the rank is expanded, the buckets are sorted one after the other; of equal
+//! candidates the first counts, and those in older runs are dropped ([`resolve()`]). Those left are
+//! the *survivors*: they become a run ([`Tiers`]), and a pass over the log promotes them to states
+//! with the ordinals that they would have had in memory ([`SurvivorBatch`]).
 //!
-//! Old runs may be left alone for some layers ([`Postponed`]).
+//! Old runs may be skipped for some ranks ([`Deferral`]).
 //!
-//! What depends on how much memory there is, the size of the cache, hands, buckets and slices,
-//! changes no result.
+//! The sizes of cache, buffers, buckets and slices depend on memory and change no result.
 
-#[cfg(test)]
-mod bench;
 mod bitmap;
-mod buckets;
+mod candidate_log;
 mod candidates;
-mod hands;
-mod merging;
-mod parallel;
-mod postponed;
-mod preparation;
+mod context;
+mod deferral;
 mod resolve;
-mod segment;
-mod settle;
-mod shares;
-mod sweep;
-mod tiers;
-mod views;
+mod survivor_batch;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hadal_model::{Flow, Shape, Stop};
+use hadal_store::codec::Recoder;
+use hadal_store::tiers::Tiers;
+use hadal_store::{Keys, Set};
+
+use crate::budget::{Held, retention};
+use crate::engine::Halt;
+use crate::keys::{KeySpace, recode};
+use crate::pool::Pool;
+use crate::progress::Gauge;
+use crate::storage::{StateLog, insert};
+use crate::window::Task;
+use crate::{Duplicates, Error, Seconds};
+use candidates::Candidates;
+use deferral::Deferral;
+use resolve::resolve;
 
 pub(crate) use bitmap::Bitmap;
-pub(crate) use candidates::{
-    Candidates, PARCEL_HEAD, damaged_log, parcels, read_parents, write_parents,
+pub(crate) use candidate_log::{
+    BATCH_HEAD, CandidateLog, damaged_log, keys_of_piece, write_parents,
 };
-pub(crate) use hands::Hands;
-pub(crate) use postponed::{Postponed, Trust, old_keys};
-pub(crate) use preparation::Preparation;
-pub(crate) use resolve::resolve;
-pub(crate) use settle::Settling;
-pub(crate) use shares::{Shares, keep, sort_reserve};
-pub(crate) use sweep::sweep;
-pub(crate) use tiers::{Means, RUN, Tiers};
+pub(crate) use context::{DiskContext, RunMonitor, is_nearly_full};
+pub(crate) use survivor_batch::SurvivorBatch;
 
-/// What a search has beside the set since memory ended.
-pub(crate) struct External {
-    pub(crate) shares: Shares,
+/// Storage of a search whose states are on disk.
+pub(crate) struct External<'a> {
+    pub(crate) disk: DiskContext<'a>,
+    /// Keys of recent states and candidates.
+    cache: Set,
+    cache_bytes: u64,
     pub(crate) tiers: Tiers,
     pub(crate) candidates: Candidates,
-    pub(crate) trust: Trust,
-    /// While old runs are left alone.
-    pub(crate) postponed: Option<Postponed>,
+    pub(crate) deferral: Deferral,
+    /// Pieces of candidates that are promoted at once.
+    batches: Vec<SurvivorBatch>,
 }
 
-impl External {
-    /// Memory held, in bytes.
-    pub(crate) fn data_bytes(&self) -> u64 {
-        let postponed = self.postponed.as_ref().map_or(0, Postponed::memory_bytes);
-        self.tiers.memory_bytes() + self.candidates.memory_bytes() + postponed
+impl<'a> External<'a> {
+    /// Makes `set` the cache, and moves logs to disk. `tiers` has all keys of the set.
+    pub(crate) fn new(
+        set: Set,
+        tiers: Tiers,
+        states: &mut StateLog,
+        batches: Vec<SurvivorBatch>,
+        disk: DiskContext<'a>,
+    ) -> Result<Self, Error> {
+        set.begin_cache(disk.shares.cache);
+        states.parents.attach(disk.folder)?;
+        let retention = retention(disk.shares.frontier, disk.durable);
+        match states.records.is_attached() {
+            true => states.records.set_retention(retention),
+            false => states.records.attach(disk.folder.clone(), retention)?,
+        }
+        Ok(External {
+            cache_bytes: set.data_bytes(),
+            cache: set,
+            tiers,
+            candidates: Candidates::new(&disk)?,
+            deferral: Deferral::default(),
+            batches,
+            disk,
+        })
+    }
+
+    /// Adds what is held to its accounts.
+    pub(crate) fn add_held(&self, held: &mut Held) {
+        held.set += self.cache_bytes;
+        held.runs += self.tiers.memory_bytes();
+        held.candidates += self.candidates.memory_bytes();
+        held.logs += self.deferral.memory_bytes();
+    }
+
+    /// Takes the candidates of `tasks` that the cache does not know.
+    pub(crate) fn admit(&mut self, tasks: &mut [Task], pool: &Pool<'_>) -> Result<(), Error> {
+        let disk = self.disk;
+        let cells: Vec<&Keys> = tasks.iter().map(|task| &task.keys.cells).collect();
+        insert(&self.cache, &cells, pool, |task, at| {
+            tasks[task].mark_new(at)
+        });
+        pool.each(tasks.iter_mut(), |task, _| {
+            task.collect_candidates(disk.keys)
+        });
+        let mut next = self.candidates.numbers().end;
+        for task in &mut *tasks {
+            task.first_survivor = next;
+            next += task.n_survivors() as u64;
+        }
+        let n_candidates = (next - self.candidates.numbers().end) as usize;
+        self.candidates
+            .make_room(n_candidates, &self.tiers, &disk)?;
+        let Candidates { log, buffers, .. } = &mut self.candidates;
+        let tasks = &*tasks;
+        let logged = pool.each_while(
+            tasks.iter(),
+            |task, worker| {
+                buffers.partition(worker.number, task.survivor_keys(), task.first_survivor);
+            },
+            || {
+                tasks
+                    .iter()
+                    .try_for_each(|task| log.append(task.batch(), task.n_survivors()))
+            },
+        );
+        Ok(logged?)
+    }
+
+    /// Finds the new states among the candidates and appends them to `states`. `each` is called with
+    /// every batch of them, in order, and the ordinal of its first state.
+    pub(crate) fn resolve(
+        &mut self,
+        states: &mut StateLog,
+        pool: &Pool<'_>,
+        seconds: &mut Seconds,
+        duplicates: &mut Duplicates,
+        each: &mut dyn FnMut(u64, &mut SurvivorBatch) -> Result<(), Error>,
+    ) -> Result<Option<Halt>, Error> {
+        if self.candidates.len() == 0 {
+            return Ok(None);
+        }
+        let since = Instant::now();
+        let disk = self.disk;
+        self.candidates.end_rank(&self.tiers, &disk)?;
+        let resolved = resolve(&self.candidates, &self.tiers, &disk)?;
+        if disk.stop().is_raised() {
+            return Ok(Some(Halt::Stopped));
+        }
+        duplicates.layer += resolved.n_equal;
+        duplicates.disk += resolved.n_old;
+        let (n_candidates, numbers) = (self.candidates.len(), self.candidates.numbers());
+        (self.deferral).note_rank(n_candidates, resolved.n_old, &self.tiers);
+        self.deferral.set_log_aside(states, &disk)?;
+        seconds.merge += since.elapsed().as_secs_f64();
+
+        let since = Instant::now();
+        let is_new = &resolved.is_new;
+        let promotion = Promotion {
+            log: &mut self.candidates.log,
+            batches: &mut self.batches,
+            candidates: numbers,
+            shape: disk.shape,
+            keys: disk.keys,
+            stop: disk.stop(),
+            gauge: disk.gauge(),
+        };
+        let halt = promotion.run(is_new, states, pool, each)?;
+        if halt.is_some() {
+            return Ok(halt);
+        }
+        seconds.check += since.elapsed().as_secs_f64();
+
+        let since = Instant::now();
+        // Candidates are deleted first, so that the disk has space for larger runs.
+        self.candidates.clear(resolved.sample, &disk)?;
+        self.tiers.push(resolved.tier, &disk.runs())?;
+        disk.gauge().end_work();
+        seconds.merge += since.elapsed().as_secs_f64();
+        Ok(None)
+    }
+
+    /// Continues merging runs as far as states have been expanded since it started.
+    pub(crate) fn merge_runs(&mut self, n_expanded: u64) -> Result<(), Error> {
+        let n_meanwhile = self.disk.gauge().frontier();
+        self.tiers
+            .keep_up(n_expanded, n_meanwhile, &self.disk.runs())?;
+        if self.disk.is_nearly_full() {
+            self.tiers.squeeze(&self.disk.runs())?;
+        }
+        Ok(())
+    }
+
+    /// Starts to merge runs where there are too many.
+    pub(crate) fn balance_runs(&mut self) -> Result<(), Error> {
+        Ok(self.tiers.balance(&self.disk.runs())?)
+    }
+
+    /// Recodes the cache and continues with keys of the newest layout. Returns the most memory that
+    /// the cache took meanwhile, in bytes.
+    pub(crate) fn widen(&mut self, recoder: Option<Recoder<'_>>) -> Result<u64, Error> {
+        let mut most_bytes = self.cache_bytes;
+        if let Some(recoder) = recoder {
+            let n_bits = self.disk.keys.shape().n_bits;
+            most_bytes = self
+                .cache
+                .recode(n_bits, |key, recoded| recode(&recoder, key, recoded));
+        }
+        self.cache_bytes = self.cache.data_bytes();
+        self.candidates.set_shape(&self.disk)?;
+        Ok(most_bytes)
+    }
+
+    /// Gives up the states before `first`, which are expanded, unless a roll back needs them.
+    pub(crate) fn retire_before(&self, first: u64, states: &mut StateLog) -> Result<(), Error> {
+        match self.deferral.needs_log() {
+            true => states.records.evict_before(first),
+            false => states.records.retire_before(first)?,
+        }
+        Ok(())
+    }
+}
+
+/// Promotes candidates of a log to states, some pieces at a time: while one half of the batches is
+/// worked on, the other half is read.
+pub(crate) struct Promotion<'p> {
+    pub(crate) log: &'p mut CandidateLog,
+    pub(crate) batches: &'p mut [SurvivorBatch],
+    /// The candidates to come.
+    pub(crate) candidates: Range<u64>,
+    pub(crate) shape: &'p Shape,
+    pub(crate) keys: &'p KeySpace,
+    pub(crate) stop: &'p Stop,
+    pub(crate) gauge: &'p Gauge,
+}
+
+impl Promotion<'_> {
+    /// Promotes the candidates whose bit in `is_new` is set.
+    pub(crate) fn run(
+        mut self,
+        is_new: &Bitmap,
+        states: &mut StateLog,
+        pool: &Pool<'_>,
+        each: &mut dyn FnMut(u64, &mut SurvivorBatch) -> Result<(), Error>,
+    ) -> Result<Option<Halt>, Error> {
+        let Promotion {
+            shape,
+            keys,
+            stop,
+            gauge,
+            ..
+        } = self;
+        let half = self.batches.len().div_ceil(2);
+        let (mut current, mut ahead) = std::mem::take(&mut self.batches).split_at_mut(half);
+        let mut n_current = self.read(current)?;
+        while n_current > 0 {
+            let working = &mut current[..n_current];
+            let n_ahead = pool.each_while(
+                working.iter_mut(),
+                |batch, worker| batch.promote(is_new, keys, shape, worker),
+                || self.read(ahead),
+            );
+            gauge.note_resolved(self.candidates.start);
+            for batch in working {
+                if batch.flow == Flow::Stopped || stop.is_raised() {
+                    return Ok(Some(Halt::Stopped));
+                }
+                if !batch.is_intact {
+                    return Err(damaged_log("candidates").into());
+                }
+                each(states.len(), batch)?;
+                let records = Arc::clone(&batch.records);
+                (states.records).append(records, batch.n_new, batch.version)?;
+                states.parents.append(&batch.parents)?;
+            }
+            n_current = n_ahead?;
+            std::mem::swap(&mut current, &mut ahead);
+        }
+        Ok(None)
+    }
+
+    /// Reads the next pieces into `batches`; returns how many there were.
+    fn read(&mut self, batches: &mut [SurvivorBatch]) -> Result<usize, Error> {
+        let mut n_read = 0;
+        for batch in batches {
+            if self.candidates.is_empty() {
+                break;
+            }
+            let first = self.candidates.start;
+            let Some(piece) = self.log.read_piece(first)? else {
+                break;
+            };
+            self.candidates.start += piece.n_records() as u64;
+            self.log.retire_before(self.candidates.start)?;
+            batch.assign(piece, first);
+            n_read += 1;
+        }
+        Ok(n_read)
     }
 }

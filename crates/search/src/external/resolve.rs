@@ -1,93 +1,93 @@
-//! Which candidates of a layer are new: equal ones count once, and those in older runs not at all.
+//! Resolving the candidates of a rank: of equal ones the first counts, and those in older runs are
+//! dropped.
 
 use hadal_store::disk::BlockWriter;
+use hadal_store::partition::Buckets;
 use hadal_store::run::{Batch, KeyRange, MemoryBlocks, RunWriter, Sorted, Versioned, subtract};
-use hadal_store::{BlockSink, Error};
+use hadal_store::tiers::{RUN, Segment, Tier, Tiers, Views};
+use hadal_store::{BlockSink, Error, in_parallel};
 
 use super::bitmap::Bitmap;
-use super::buckets::Buckets;
 use super::candidates::Candidates;
-use super::parallel::in_parallel;
-use super::tiers::{Means, RUN, Segment, Tier, Tiers, Views};
+use super::context::DiskContext;
 use crate::progress::Work;
-use crate::shared::read;
 
-/// What became of the candidates of a layer.
+/// The result for the candidates of a rank.
 pub(crate) struct Resolved {
     /// Which are new.
     pub(crate) is_new: Bitmap,
     /// The keys of these.
     pub(crate) tier: Tier,
-    /// Candidates that were equal to an earlier one.
+    /// Candidates equal to an earlier one.
     pub(crate) n_equal: u64,
     /// Candidates that are in older runs.
     pub(crate) n_old: u64,
-    /// The keys of some candidates.
+    /// Sampled keys of candidates.
     pub(crate) sample: Vec<u64>,
 }
 
-/// Candidates that keep a thread busy long enough to be worth its waking.
+/// Candidates that are worth waking a thread for.
 const PART_KEYS: u64 = 1 << 12;
 
-/// Into how many parts the work on `n_keys` sorted keys should be cut.
-pub(super) fn n_parts_of(n_keys: u64, means: &Means<'_>) -> usize {
-    (n_keys / PART_KEYS).clamp(1, 4 * means.n_threads as u64) as usize
+/// Number of parts that work on `n_keys` sorted keys is divided into.
+pub(super) fn n_parts_of(n_keys: u64, disk: &DiskContext<'_>) -> usize {
+    (n_keys / PART_KEYS).clamp(1, 4 * disk.n_threads as u64) as usize
 }
 
-/// How many keys are looked for at once with a share of `bytes`.
+/// Number of keys looked up at once with a share of `bytes`.
 pub(super) fn keys_at_once(bytes: u64, n_words: usize) -> usize {
     (bytes / (8 * n_words as u64 + 16)) as usize
 }
 
-/// Memory for looking candidates up that is worth sharing out to more threads than there are
-/// processors.
+/// Memory for look-ups that is worth dividing among more threads than there are processors.
 const MANY_BATCH_BYTES: u64 = 512 << 10;
 
-/// Threads that resolve: half of them mostly wait for the disk, but where memory is short they would
-/// take it from each other.
-pub(super) fn resolving_threads(means: &Means<'_>) -> usize {
-    match means.batch_bytes >= MANY_BATCH_BYTES {
-        true => 2 * means.n_threads,
-        false => means.n_threads,
+/// Number of threads that resolve: half of them mostly wait for the disk, but where memory is short
+/// they would take it from each other.
+pub(super) fn resolving_threads(disk: &DiskContext<'_>) -> usize {
+    match disk.shares.lookup >= MANY_BATCH_BYTES {
+        true => 2 * disk.n_threads,
+        false => disk.n_threads,
     }
 }
 
-/// Finds out which candidates are new, as far as runs tell that are not left alone.
+/// Finds the candidates that are in no run, but for runs that are skipped.
 pub(crate) fn resolve(
     candidates: &Candidates,
     tiers: &Tiers,
-    means: &Means<'_>,
+    disk: &DiskContext<'_>,
 ) -> Result<Resolved, Error> {
-    let n_parts = n_parts_of(candidates.len(), means);
-    let is_new = Bitmap::new(candidates.len());
-    // Half of the work is to tell what is new, and half to look at that.
-    (means.gauge).begin_work(Work::Resolving, 0, 2 * candidates.len());
-    let views = Views::new(tiers.looked_into(), means.keyed);
-    // Most of what is old is not very old.
-    let mut older: Vec<Versioned<'_>> = (tiers.looked_into())
+    let n_parts = n_parts_of(candidates.len(), disk);
+    let is_new = Bitmap::new(candidates.numbers().end);
+    // The other half of the work is promoting what is new to states.
+    disk.gauge()
+        .begin_work(Work::Resolving, 0, 2 * candidates.len());
+    let views = Views::new(tiers.searched(), disk.keys.layouts());
+    // Most duplicates are in young runs.
+    let mut older: Vec<Versioned<'_>> = (tiers.searched())
         .map(|segment| views.of(segment))
         .collect();
     older.reverse();
-    let n_words = means.keyed.key_shape().n_words;
-    let n_threads = resolving_threads(means);
+    let n_words = disk.keys.shape().n_words;
+    let n_threads = resolving_threads(disk);
     let n_at_once = n_threads.min(n_parts) as u64;
     let resolving = Resolving {
         is_new: &is_new,
         older: &older,
-        batch_keys: keys_at_once(means.batch_bytes / n_at_once, n_words),
-        is_small: candidates.len() * 8 * n_words as u64 <= means.memory_bytes,
-        sample_stride: candidates.sample_stride(),
-        means,
+        batch_keys: keys_at_once(disk.shares.lookup / n_at_once, n_words),
+        is_small: candidates.len() * 8 * n_words as u64 <= disk.shares.runs,
+        sample_stride: candidates.sample_stride(disk),
+        disk,
     };
-    let hands = read(means.hands);
-    let parts = match Buckets::new(&hands, &candidates.spills, candidates.len()) {
+    let buffers = &candidates.buffers;
+    let parts = match Buckets::new(buffers, &candidates.spills, candidates.numbers().end) {
         None => Vec::new(),
         Some(buckets) => {
-            let most = candidates.sorted_keys(&hands, !candidates.spills.is_empty(), means);
+            let most = candidates.sorted_keys(!candidates.spills.is_empty(), disk);
             let rows = buckets.rows(n_parts);
             in_parallel(n_threads, rows.len(), |row| {
                 let row = rows[row].clone();
-                let mut sorted = buckets.sorted(row.clone(), most, means.keyed);
+                let mut sorted = buckets.sorted(row.clone(), most, disk.keys.layouts());
                 resolving.part(&mut sorted, buckets.n_in(&row), buckets.range(&row))
             })?
         }
@@ -112,16 +112,16 @@ pub(crate) fn resolve(
 struct Resolving<'a> {
     is_new: &'a Bitmap,
     older: &'a [Versioned<'a>],
-    /// Candidates that are looked for at once.
+    /// Candidates looked up at once.
     batch_keys: usize,
-    /// Whether the layer stays in memory.
+    /// Whether the run of the rank stays in memory.
     is_small: bool,
-    /// Of so many candidates one is remembered.
+    /// One in this many candidates is sampled.
     sample_stride: u64,
-    means: &'a Means<'a>,
+    disk: &'a DiskContext<'a>,
 }
 
-/// What became of a part of the candidates.
+/// The result for a part of the candidates.
 struct Part {
     segment: Segment,
     n_distinct: u64,
@@ -129,16 +129,16 @@ struct Part {
 }
 
 impl Resolving<'_> {
-    /// Makes a run of what is new among about `n_about` ascending candidates in `range`.
+    /// Writes a run of what is new among about `n_about` ascending candidates in `range`.
     fn part(
         &self,
         candidates: &mut dyn Sorted,
         n_about: u64,
         range: KeyRange<'_>,
     ) -> Result<Part, Error> {
-        let (n_words, version) = (candidates.n_words(), self.means.keyed.key_shape().version);
+        let (n_words, version) = (candidates.n_words(), self.disk.keys.shape().version);
         let mut distinct = Observed {
-            means: self.means,
+            disk: self.disk,
             keys: candidates,
             n_keys: 0,
             stride: self.sample_stride,
@@ -146,15 +146,15 @@ impl Resolving<'_> {
         };
         let segment = if self.is_small {
             let writer = RunWriter::new(MemoryBlocks::default(), n_words);
-            Segment::keep(
+            Segment::finish_in_memory(
                 self.write_new(&mut distinct, n_about, range, writer)?,
                 version,
             )?
         } else {
-            let sink = BlockWriter::create(self.means.folder, RUN)?;
+            let sink = BlockWriter::create(self.disk.folder, RUN)?;
             let writer = RunWriter::new(sink, n_words);
             let writer = self.write_new(&mut distinct, n_about, range, writer)?;
-            Segment::finish(writer, version, self.means.durable)?
+            Segment::finish(writer, version, self.disk.durable)?
         };
         Ok(Part {
             segment,
@@ -181,10 +181,10 @@ impl Resolving<'_> {
     }
 }
 
-/// Keys that are counted as they go by, and some of them remembered. They end early if the search is
-/// to stop, which then takes no notice of them.
+/// Keys that are counted and sampled as they are read. They end early if the search is to stop,
+/// which then ignores the result.
 struct Observed<'a> {
-    means: &'a Means<'a>,
+    disk: &'a DiskContext<'a>,
     keys: &'a mut dyn Sorted,
     n_keys: u64,
     stride: u64,
@@ -198,7 +198,7 @@ impl Sorted for Observed<'_> {
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
         batch.clear();
-        if self.means.stop.is_raised() {
+        if self.disk.stop().is_raised() {
             return Ok(false);
         }
         let more = self.keys.next_batch(batch)?;
@@ -212,7 +212,7 @@ impl Sorted for Observed<'_> {
             at += self.stride;
         }
         self.n_keys += n_keys;
-        self.means.gauge.note_worked(n_keys);
+        self.disk.gauge().note_worked(n_keys);
         Ok(more)
     }
 }

@@ -1,12 +1,12 @@
-//! Findings as they are written to a folder.
+//! Findings in a checkpoint.
 
 use hadal_model::{FaultKind, Phase, Step};
 use serde::{Deserialize, Serialize};
 
 use super::{Findings, Subject, Waiting};
-use crate::{Path, Violation, ViolationKind};
+use crate::{Trace, Violation, ViolationKind};
 
-/// The findings of a search that will go on.
+/// The findings of a search that will be resumed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SavedFindings {
     accepted: Vec<SavedViolation>,
@@ -50,7 +50,7 @@ enum SavedPhase {
 }
 
 impl Findings<'_> {
-    /// What is to be written down.
+    /// The findings, for a checkpoint.
     pub(crate) fn save(&self) -> SavedFindings {
         let waiting = |waiting: &Waiting| (waiting.ordinal, save(&waiting.violation));
         let mut known: Vec<_> = self
@@ -69,7 +69,7 @@ impl Findings<'_> {
         }
     }
 
-    /// Takes what was written down; `None` where it makes no sense.
+    /// Restores the findings of a checkpoint; `None` where they make no sense.
     pub(crate) fn restore(&mut self, saved: &SavedFindings) -> Option<()> {
         let waiting = |(ordinal, violation): &(u64, SavedViolation)| {
             Some(Waiting {
@@ -91,10 +91,7 @@ impl Findings<'_> {
 }
 
 fn save(violation: &Violation) -> SavedViolation {
-    let start = violation
-        .path
-        .as_ref()
-        .and_then(|path| path.faulty_start.as_ref());
+    let start = violation.trace.as_ref().and_then(Trace::faulty_start);
     SavedViolation {
         kind: kind_of(violation.kind),
         phase: violation.phase.map(|phase| match phase {
@@ -130,13 +127,12 @@ fn restore(saved: &SavedViolation) -> Option<Violation> {
         ordinal: saved.ordinal,
         property: saved.property,
         parameters: saved.parameters.clone(),
-        path: saved.faulty_start.clone().map(|(rule, parameters)| Path {
-            steps: Vec::new(),
-            faulty_start: Some(Step {
+        trace: saved.faulty_start.clone().map(|(rule, parameters)| {
+            Trace::of_faulty_start(Step {
                 rule,
                 parameters,
                 output: Vec::new(),
-            }),
+            })
         }),
     })
 }

@@ -2,8 +2,9 @@
 
 use hadal_model::Shape;
 
+use super::Edges;
 use super::maps::{IDENTITY, Inverses, Maps};
-use super::{Decided, Edges};
+use crate::strategy::Decided;
 
 /// The edges of all states, block by block, and who reaches the liveness goals.
 pub(super) struct Graph {

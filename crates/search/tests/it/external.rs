@@ -1,44 +1,61 @@
-//! Searches that run out of memory and go on on a disk: nothing they tell may differ.
+//! Searches that run out of memory and continue on disk: nothing they report may differ.
 
 use std::sync::Arc;
 
 use hadal_model::{GoalKind, Model, Stop};
-use hadal_search::{Deadlock, OnDisk, Options, Outcome, Silent, StoreKind, check, check_on_disk};
-use hadal_store::disk::{Folder, FolderOptions};
+use hadal_search::{Auto, Deadlock, OnDisk, Options, Outcome, Silent, StoreKind, check};
+use hadal_store::disk::{Disk, Folder, FolderOptions};
 use hadal_testkit::disk::CrashDisk;
+use hadal_testkit::graph::{Edge, Graph, random_graph};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::cube::Cube;
-use crate::graph::{Edge, Graph};
 use crate::oracle::expect;
-use crate::random::{random_graph, tell};
+use crate::resume::LABEL;
+use crate::summary::summarise;
 
-/// States themselves, and signatures so long that no two of them are the same.
+/// States themselves, and hashes so long that no two collide.
 const STORES: [StoreKind; 2] = [StoreKind::Exact, StoreKind::Hash128];
 
-/// Searches with a fresh folder, whose buffers leave nothing of a small budget.
-pub(crate) fn run(model: &dyn Model, options: &Options) -> Outcome {
-    run_with(model, options, 1 << 20)
-}
-
-/// Searches with a fresh folder whose buffers take so many bytes.
-pub(crate) fn run_with(model: &dyn Model, options: &Options, buffer_bytes: usize) -> Outcome {
+/// A folder on `disk` with buffers of this size.
+pub(crate) fn folder(disk: &Arc<CrashDisk>, buffer_bytes: usize, resumable: bool) -> OnDisk {
     let limits = FolderOptions {
         buffer_bytes,
         reserve_bytes: 0,
         threads: false,
         ..FolderOptions::default()
     };
-    let (folder, _) =
-        Folder::open(Arc::new(CrashDisk::new()), limits).expect("a folder can be used");
-    let on_disk = OnDisk {
+    let disk = Arc::clone(disk) as Arc<dyn Disk>;
+    let (folder, _) = Folder::open(disk, limits).expect("a folder can be used");
+    OnDisk {
         folder,
-        resumable: false,
-        label: Vec::new(),
-    };
-    check_on_disk(model, options, on_disk, &Stop::new(), &mut Silent)
-        .unwrap_or_else(|error| panic!("{error}"))
+        resumable,
+        label: LABEL.to_vec(),
+    }
+}
+
+/// A fresh folder for one search.
+pub(crate) fn scratch() -> OnDisk {
+    folder(&Arc::new(CrashDisk::new()), 1 << 18, false)
+}
+
+/// Searches with a fresh folder, whose buffers leave nothing of a small budget.
+pub(crate) fn run(model: &dyn Model, options: &Options) -> Outcome {
+    run_with(model, options, 1 << 20)
+}
+
+/// Searches with a fresh folder, with buffers of this size.
+pub(crate) fn run_with(model: &dyn Model, options: &Options, buffer_bytes: usize) -> Outcome {
+    let on_disk = folder(&Arc::new(CrashDisk::new()), buffer_bytes, false);
+    check(
+        model,
+        &Auto,
+        options,
+        Some(on_disk),
+        &Stop::new(),
+        &mut Silent,
+    )
+    .unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -81,8 +98,12 @@ fn random_graphs_agree_with_the_oracle_whatever_the_memory() {
                 let outcome = run(&graph, &options);
                 *spilled += u32::from(outcome.duplicates.disk > 0);
                 assert_eq!(outcome.omission.is_some(), store != StoreKind::Exact);
-                let told = tell(&graph, &options, &outcome);
-                assert_eq!(told, expect(&graph, &options), "seed {seed}, {options:?}");
+                let summary = summarise(&graph, &options, &outcome);
+                assert_eq!(
+                    summary,
+                    expect(&graph, &options),
+                    "seed {seed}, {options:?}"
+                );
             }
         }
     }
@@ -92,16 +113,16 @@ fn random_graphs_agree_with_the_oracle_whatever_the_memory() {
     );
 }
 
-/// A piece of candidates becomes one of states, which must fit a block too: where tasks have many
-/// candidates that are much alike, and where each has one.
+/// A piece of candidates becomes a piece of states, which must fit a block too: where tasks have
+/// many candidates with similar keys, and where each has one.
 #[test]
 fn pieces_of_candidates_become_pieces_of_states() {
-    let n_alike = 80;
-    let n_nodes = 256 * n_alike;
+    let n_similar = 80;
+    let n_nodes = 256 * n_similar;
     // The lowest byte of a node's number is in all words of its state.
-    let alike = |at: u32| Edge::To(at % n_alike * 256 + at / n_alike, 0);
+    let similar = |at: u32| Edge::to(at % n_similar * 256 + at / n_similar, 0);
     let mut nodes = vec![Vec::new(); n_nodes as usize];
-    nodes[0] = (0..n_nodes).map(alike).collect();
+    nodes[0] = (0..n_nodes).map(similar).collect();
     let graph = Graph::new(64, &[0], nodes);
     for (memory_bytes, buffer_len) in [(100_000, None), (1 << 20, None), (1 << 20, Some(1))] {
         let options = Options {
@@ -117,8 +138,16 @@ fn pieces_of_candidates_become_pieces_of_states() {
 
 #[test]
 fn a_large_graph_is_the_same_at_every_budget() {
-    let cube = Cube::without_liveness(14);
-    let expected = check(&cube, &Options::default(), &Stop::new(), &mut Silent).expect("a search");
+    let cube = Graph::cube(14);
+    let expected = check(
+        &cube,
+        &Auto,
+        &Options::default(),
+        None,
+        &Stop::new(),
+        &mut Silent,
+    )
+    .expect("a search");
     for (threads, memory_bytes, store) in [
         (2, 100_000, StoreKind::Exact),
         (2, 400_000, StoreKind::Exact),

@@ -1,15 +1,18 @@
 //! The search against explicit graphs, whose answers are known.
 
+mod agreement;
 mod behaviours;
-mod cube;
+mod compaction;
+mod deferral;
+mod dependent_graphs;
 mod external;
-mod graph;
-mod herd;
-mod locality;
-mod merging;
+mod goal_symmetry;
 mod oracle;
-mod order;
-mod postponed;
-mod random;
+mod order_dependence;
+mod own_strategy;
+mod ranks;
+mod rebuilding;
 mod resume;
-mod strategies;
+mod sinks;
+mod summary;
+mod wide_states;

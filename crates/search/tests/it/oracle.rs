@@ -1,39 +1,12 @@
-//! What a search must find, worked out the plain way: all states first, then all findings sorted,
-//! then the cut.
+//! What a search must report, by brute force: all states, then all findings sorted, then the cut.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use hadal_model::GoalKind;
 use hadal_search::{Deadlock, Options, StoreKind};
+use hadal_testkit::graph::{Effect, Graph, N_RULES, Reduction};
 
-use crate::graph::{Edge, Graph};
-
-/// The parts of an outcome that are the same however it was reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Expected {
-    pub(crate) verdict: &'static str,
-    pub(crate) complete: bool,
-    pub(crate) reason: Option<&'static str>,
-    pub(crate) states: u64,
-    pub(crate) visited: u64,
-    pub(crate) transitions: u64,
-    pub(crate) layers: Vec<u64>,
-    pub(crate) fired_by_rule: Vec<u64>,
-    pub(crate) goals: Vec<u64>,
-    pub(crate) holds: Vec<Option<bool>>,
-    pub(crate) violations: Vec<Found>,
-    pub(crate) duplicates: u64,
-}
-
-/// A violation: kind, name, depth, ordinal, and the nodes on the way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) kind: &'static str,
-    pub(crate) name: String,
-    pub(crate) depth: u32,
-    pub(crate) ordinal: Option<u64>,
-    pub(crate) path: Option<Vec<u32>>,
-}
+use crate::summary::{Found, Summary};
 
 struct Node {
     number: u32,
@@ -48,7 +21,13 @@ struct Finding {
     found: Found,
 }
 
-pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
+/// What a search of `graph` must report. It knows no classes of states, only colours.
+pub(crate) fn expect(graph: &Graph, options: &Options) -> Summary {
+    let is_coloured = match graph.reduction {
+        Reduction::None => false,
+        Reduction::Colours => true,
+        Reduction::Classes(_) => panic!("the oracle knows no classes"),
+    };
     // All states, breadth first.
     let mut nodes: Vec<Node> = Vec::new();
     let mut ordinals: HashMap<u32, usize> = HashMap::new();
@@ -66,16 +45,15 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
     };
     let mut start_fault = None;
     let mut start_hits = 0;
-    for &edge in &graph.starts {
-        match edge {
-            Edge::To(node, _) => _ = find(&mut nodes, &mut queue, node, None, 0),
-            Edge::Hit(node, _) => {
-                start_hits += 1;
+    for edge in &graph.starts {
+        match edge.effect {
+            Effect::To { node, hits, .. } => {
+                start_hits += u64::from(hits);
                 find(&mut nodes, &mut queue, node, None, 0);
             }
-            Edge::Discarded(_) => {}
-            Edge::Fault(rule) | Edge::Dependence(rule) => {
-                start_fault = Some((kind_of(edge), rule));
+            Effect::Discarded => {}
+            Effect::Fault(kind) => {
+                start_fault = Some((kind.name(), edge.rule));
                 break;
             }
         }
@@ -90,29 +68,34 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
     while let Some(this) = queue.pop_front() {
         let (number, depth) = (nodes[this].number, nodes[this].depth);
         successors.push(Vec::new());
-        fired.push(vec![0; crate::graph::N_RULES]);
+        fired.push(vec![0; N_RULES]);
         hits.push(0);
         if options.bound == Some(depth) {
             is_cut = true;
             continue;
         }
         let (mut fault, mut progress) = (None, false);
-        for (at, &edge) in graph.nodes[number as usize].iter().enumerate() {
-            match edge {
-                Edge::To(next, rule) | Edge::Hit(next, rule) => {
-                    hits[this] += u64::from(matches!(edge, Edge::Hit(..)));
+        for (at, edge) in graph.nodes[number as usize].iter().enumerate() {
+            let rule = edge.rule;
+            match edge.effect {
+                Effect::To {
+                    node: next,
+                    hits: is_hit,
+                    ..
+                } => {
+                    hits[this] += u64::from(is_hit);
                     fired[this][rule as usize] += 1;
                     // A stored state has colour 0; its successors have another.
-                    progress |= next != number || (graph.coloured && at as u8 != 255);
+                    progress |= next != number || (is_coloured && at as u8 != 255);
                     let ordinal = find(&mut nodes, &mut queue, next, Some(this), depth + 1);
                     successors[this].push(ordinal);
                 }
-                Edge::Discarded(rule) => {
+                Effect::Discarded => {
                     fired[this][rule as usize] += 1;
                     progress = true;
                 }
-                Edge::Fault(rule) | Edge::Dependence(rule) => {
-                    fault = Some((kind_of(edge), rule));
+                Effect::Fault(kind) => {
+                    fault = Some((kind.name(), rule));
                     break;
                 }
             }
@@ -189,7 +172,7 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
     let n_layers = n_layers.unwrap_or(1);
     let layer = |d| all.clone().filter(|&this| depth(this) == d).count() as u64;
     let layers: Vec<u64> = (0..n_layers).map(layer).collect();
-    let mut fired_by_rule = vec![0; crate::graph::N_RULES];
+    let mut fired_by_rule = vec![0; N_RULES];
     let (mut n_hits, mut n_successors) = (start_hits, 0);
     for this in all.clone().filter(expanded) {
         for (sum, count) in fired_by_rule.iter_mut().zip(&fired[this]) {
@@ -225,8 +208,7 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
         }
     }
     let mut violations: Vec<Found> = findings.into_iter().map(|f| f.found).collect();
-    // Signatures leave open whether a goal can be reached; where liveness is to be decided, states
-    // themselves are kept.
+    // Hashes leave open whether a goal can be reached; a search that decides liveness stores states.
     let has_liveness = (graph.shape.goals.iter()).any(|entry| entry.kind == GoalKind::Liveness);
     let is_exact = options.store == StoreKind::Exact || has_liveness;
     let mut is_open = false;
@@ -290,7 +272,7 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Expected {
     // A fault cuts off what would have come after it.
     let faulted = violations.iter().any(|found| is_fault(found.kind));
     let complete = is_exhausted && !is_full && !faulted && !is_open;
-    Expected {
+    Summary {
         verdict: match (violations.is_empty(), complete) {
             (false, _) if violations[0].kind == DEPENDENCE => "rejected",
             (false, _) => "violated",
@@ -318,14 +300,7 @@ fn is_fault(kind: &str) -> bool {
     kind == "range" || kind == DEPENDENCE
 }
 
-fn kind_of(edge: Edge) -> &'static str {
-    match edge {
-        Edge::Dependence(_) => DEPENDENCE,
-        _ => "range",
-    }
-}
-
-/// How many states were found by expanding one that counts.
+/// Number of states found by expanding one that counts.
 fn new_states(nodes: &[Node], n_starts: usize, expanded: &dyn Fn(&usize) -> bool) -> u64 {
     let by_expansion = |node: &&Node| node.parent.is_some_and(|parent| expanded(&parent));
     nodes.iter().skip(n_starts).filter(by_expansion).count() as u64

@@ -1,26 +1,26 @@
-//! Searches that die and are taken up again: nothing they tell may differ.
+//! Searches that crash and are resumed: nothing they report may differ.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use hadal_model::{GoalKind, Model, Stop};
 use hadal_search::{
-    Error, OnDisk, Options, Outcome, Reason, Silent, StoreKind, check_on_disk, look_into, resume,
-    verify,
+    Auto, Error, OnDisk, Options, Outcome, Reason, Silent, StoreKind, Strategy, check, look_into,
+    resume, verify,
 };
-use hadal_store::disk::{Disk, Folder, FolderOptions};
+use hadal_store::disk::{Disk, Folder, FolderOptions, Payload};
 use hadal_testkit::disk::CrashDisk;
+use hadal_testkit::graph::{Graph, random_graph};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::graph::Graph;
 use crate::oracle::expect;
-use crate::random::{random_graph, tell};
+use crate::summary::summarise;
 
 pub(crate) const LABEL: &[u8] = b"the model";
 
-/// Opens a folder whose input and output come one after the other.
-pub(crate) fn open(disk: &Arc<CrashDisk>) -> Result<(Folder, Option<Vec<u8>>), hadal_store::Error> {
+/// Opens a folder whose input and output are sequential.
+pub(crate) fn open(disk: &Arc<CrashDisk>) -> Result<(Folder, Option<Payload>), hadal_store::Error> {
     let limits = FolderOptions {
         buffer_bytes: 1 << 18,
         reserve_bytes: 0,
@@ -30,8 +30,18 @@ pub(crate) fn open(disk: &Arc<CrashDisk>) -> Result<(Folder, Option<Vec<u8>>), h
     Folder::open(Arc::clone(disk) as Arc<dyn Disk>, limits)
 }
 
-/// Goes on with what is on the disk, or begins.
-pub(crate) fn go_on(
+/// Resumes what is on the disk, or starts.
+pub(crate) fn resume_or_start(
+    model: &dyn Model,
+    options: &Options,
+    disk: &Arc<CrashDisk>,
+) -> Result<Outcome, Error> {
+    resume_or_start_by(&Auto, model, options, disk)
+}
+
+/// The same by another strategy.
+pub(crate) fn resume_or_start_by(
+    strategy: &dyn Strategy,
     model: &dyn Model,
     options: &Options,
     disk: &Arc<CrashDisk>,
@@ -41,7 +51,15 @@ pub(crate) fn go_on(
     match manifest {
         Some(manifest) => {
             assert_eq!(look_into(&manifest)?.label, LABEL);
-            resume(model, options, folder, &manifest, &stop, &mut Silent)
+            resume(
+                model,
+                strategy,
+                options,
+                folder,
+                &manifest,
+                &stop,
+                &mut Silent,
+            )
         }
         None => {
             folder.sweep([])?;
@@ -50,12 +68,12 @@ pub(crate) fn go_on(
                 resumable: true,
                 label: LABEL.to_vec(),
             };
-            check_on_disk(model, options, on_disk, &stop, &mut Silent)
+            check(model, strategy, options, Some(on_disk), &stop, &mut Silent)
         }
     }
 }
 
-/// Options under which a search is written down after every round.
+/// Options under which a search takes a checkpoint after every window.
 pub(crate) fn always(threads: usize, memory_bytes: u64) -> Options {
     Options {
         threads,
@@ -80,7 +98,7 @@ fn graphs(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Graph)> {
 }
 
 #[test]
-fn a_search_may_die_at_any_operation_of_its_disk() {
+fn a_search_may_crash_at_any_operation_of_its_disk() {
     let (mut n_crashes, mut n_resumed) = (0, 0);
     for (seed, graph) in graphs(2000..2120) {
         for (memory_bytes, store) in [
@@ -98,36 +116,40 @@ fn a_search_may_die_at_any_operation_of_its_disk() {
             };
             let expected = expect(&graph, &options);
             let whole = Arc::new(CrashDisk::new());
-            let outcome = go_on(&graph, &options, &whole).expect("nothing fails");
-            assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
+            let outcome = resume_or_start(&graph, &options, &whole).expect("nothing fails");
+            assert_eq!(
+                summarise(&graph, &options, &outcome),
+                expected,
+                "seed {seed}"
+            );
             let n_operations = whole.n_operations();
             // All of a small one, some of a large one.
             let step = (n_operations / 150).max(1);
             for n in (0..n_operations).step_by(step as usize) {
                 let disk = Arc::new(CrashDisk::new());
                 disk.stop_at(n);
-                let outcome = go_on(&graph, &options, &disk);
+                let outcome = resume_or_start(&graph, &options, &disk);
                 if let Ok(outcome) = outcome {
-                    // Only what came after the end can have failed.
-                    assert_eq!(tell(&graph, &options, &outcome), expected);
+                    // Only operations after the end can have failed.
+                    assert_eq!(summarise(&graph, &options, &outcome), expected);
                     continue;
                 }
                 n_crashes += 1;
                 let left = Arc::new(disk.crash(seed ^ n));
-                let (_, manifest) = open(&left).expect("what is left can be opened");
+                let (_, manifest) = open(&left).expect("the folder can be opened");
                 let is_finished =
                     manifest.is_some_and(|m| look_into(&m).expect("a manifest").is_finished);
                 n_resumed += u32::from(!is_finished);
-                // Other threads and another budget may go on.
+                // Resumed with other threads and another budget.
                 let options = Options {
                     store,
                     seed,
                     ..always(2, memory_bytes / 2)
                 };
-                let outcome = go_on(&graph, &options, &left)
+                let outcome = resume_or_start(&graph, &options, &left)
                     .unwrap_or_else(|error| panic!("seed {seed}, operation {n}: {error}"));
-                let told = tell(&graph, &options, &outcome);
-                assert_eq!(told, expected, "seed {seed}, operation {n}");
+                let summary = summarise(&graph, &options, &outcome);
+                assert_eq!(summary, expected, "seed {seed}, operation {n}");
             }
         }
     }
@@ -138,7 +160,7 @@ fn a_search_may_die_at_any_operation_of_its_disk() {
 }
 
 #[test]
-fn what_runs_leave_that_had_saved_nothing_does_not_pile_up() {
+fn leftovers_of_searches_without_a_checkpoint_do_not_accumulate() {
     let (_, graph) = graphs(2300..2400)
         .max_by_key(|(_, graph)| expect(graph, &Options::default()).states)
         .expect("there is a graph");
@@ -147,12 +169,12 @@ fn what_runs_leave_that_had_saved_nothing_does_not_pile_up() {
         ..always(1, 3_000)
     };
     let whole = Arc::new(CrashDisk::new());
-    go_on(&graph, &options, &whole).expect("nothing fails");
+    resume_or_start(&graph, &options, &whole).expect("nothing fails");
     let mut disk = Arc::new(CrashDisk::new());
     let mut n_files = Vec::new();
     for _ in 0..4 {
         disk.stop_at(whole.n_operations() / 2);
-        assert!(go_on(&graph, &options, &disk).is_err());
+        assert!(resume_or_start(&graph, &options, &disk).is_err());
         disk = Arc::new(disk.crash(1));
         n_files.push(disk.list().expect("a list of files").len());
     }
@@ -160,24 +182,24 @@ fn what_runs_leave_that_had_saved_nothing_does_not_pile_up() {
     assert!(n_files[3] <= n_files[0] + 2, "{n_files:?}");
 }
 
-/// Searches on disks of these capacities, up to the first that has room; those that find none go on
-/// when there is more. `look_at` is given what they tell before. How many there were.
+/// Searches on disks of these capacities, up to the first that suffices; the others are resumed with
+/// enough space. `inspect` receives what they report before. Returns the number of the others.
 pub(crate) fn on_full_disks(
     seed: u64,
     graph: &Graph,
     options: &Options,
     capacities: impl Iterator<Item = u64>,
-    look_at: impl Fn(&Outcome),
+    inspect: impl Fn(&Outcome),
 ) -> u32 {
     let expected = expect(graph, options);
     let mut n_full = 0;
     for capacity in capacities {
         let disk = Arc::new(CrashDisk::new());
         disk.set_capacity(capacity, seed.is_multiple_of(2));
-        match go_on(graph, options, &disk) {
-            Ok(outcome) if outcome.reason == Some(Reason::Disk) => look_at(&outcome),
+        match resume_or_start(graph, options, &disk) {
+            Ok(outcome) if outcome.reason == Some(Reason::Disk) => inspect(&outcome),
             Ok(outcome) => {
-                assert_eq!(tell(graph, options, &outcome), expected, "seed {seed}");
+                assert_eq!(summarise(graph, options, &outcome), expected, "seed {seed}");
                 break;
             }
             // Not even the first manifest had room.
@@ -186,26 +208,68 @@ pub(crate) fn on_full_disks(
         }
         n_full += 1;
         disk.set_capacity(u64::MAX, true);
-        let outcome = go_on(graph, options, &disk)
+        let outcome = resume_or_start(graph, options, &disk)
             .unwrap_or_else(|error| panic!("seed {seed}, {capacity} bytes: {error}"));
-        assert_eq!(tell(graph, options, &outcome), expected, "seed {seed}");
+        assert_eq!(summarise(graph, options, &outcome), expected, "seed {seed}");
     }
     n_full
 }
 
 #[test]
-fn a_full_disk_stops_a_search_that_can_go_on_later() {
+fn a_search_stopped_by_a_full_disk_can_be_resumed() {
     let mut n_full = 0;
     for (seed, graph) in graphs(2100..2200) {
         let options = always(1, 3_000);
         let whole = Arc::new(CrashDisk::new());
-        go_on(&graph, &options, &whole).expect("nothing fails");
+        resume_or_start(&graph, &options, &whole).expect("nothing fails");
         let capacities = (0..).map(|n| n * 16_384).take(100);
         n_full += on_full_disks(seed, &graph, &options, capacities, |outcome| {
             assert!(outcome.violations.is_empty() || !outcome.complete);
         });
     }
     assert!(n_full > 30, "{n_full}");
+}
+
+/// There may be no room even for what a resumed search writes first.
+#[test]
+fn a_search_resumed_on_a_full_disk_can_be_resumed_again() {
+    let mut n_full = 0;
+    for (seed, graph) in graphs(2500..2570) {
+        for memory_bytes in [0, 3_000, 1 << 20] {
+            let options = always(1, memory_bytes);
+            let whole = Arc::new(CrashDisk::new());
+            resume_or_start(&graph, &options, &whole).expect("nothing fails");
+            let disk = Arc::new(CrashDisk::new());
+            disk.stop_at(whole.n_operations() * 2 / 3);
+            if resume_or_start(&graph, &options, &disk).is_ok() {
+                continue;
+            }
+            for room in [0, 1_000, 10_000, 40_000, 100_000] {
+                let left = Arc::new(disk.crash(seed));
+                left.set_capacity(left.used_bytes() + room, seed.is_multiple_of(2));
+                // With less memory, so that the set has to be flushed at once.
+                let options = always(1, memory_bytes / 4);
+                let expected = expect(&graph, &options);
+                let context = format!("seed {seed}, {memory_bytes} bytes, room for {room}");
+                match resume_or_start(&graph, &options, &left) {
+                    Ok(outcome) if outcome.reason == Some(Reason::Disk) => n_full += 1,
+                    Ok(outcome) => {
+                        let summary = summarise(&graph, &options, &outcome);
+                        assert_eq!(summary, expected, "{context}");
+                    }
+                    // There was no checkpoint, and no room for a manifest.
+                    Err(Error::Store(hadal_store::Error::Full { .. })) => {}
+                    Err(error) => panic!("{context}: {error}"),
+                }
+                left.set_capacity(u64::MAX, true);
+                let outcome = resume_or_start(&graph, &options, &left)
+                    .unwrap_or_else(|error| panic!("{context}: {error}"));
+                let summary = summarise(&graph, &options, &outcome);
+                assert_eq!(summary, expected, "{context}");
+            }
+        }
+    }
+    assert!(n_full > 20, "{n_full}");
 }
 
 #[test]
@@ -215,10 +279,10 @@ fn a_flipped_bit_is_found_or_never_read() {
         let options = always(1, 3_000);
         let expected = expect(&graph, &options);
         let whole = Arc::new(CrashDisk::new());
-        go_on(&graph, &options, &whole).expect("nothing fails");
+        resume_or_start(&graph, &options, &whole).expect("nothing fails");
         let disk = Arc::new(CrashDisk::new());
         disk.stop_at(whole.n_operations() * 3 / 4);
-        if go_on(&graph, &options, &disk).is_ok() {
+        if resume_or_start(&graph, &options, &disk).is_ok() {
             continue;
         }
         let names: Vec<_> = disk.crash(seed).list().expect("a list of files");
@@ -227,9 +291,13 @@ fn a_flipped_bit_is_found_or_never_read() {
             for byte in (0..entry.len as usize).step_by(step) {
                 let left = Arc::new(disk.crash(seed));
                 left.flip(&entry.name, byte, (byte % 8) as u32);
-                match go_on(&graph, &options, &left) {
+                match resume_or_start(&graph, &options, &left) {
                     Ok(outcome) => {
-                        assert_eq!(tell(&graph, &options, &outcome), expected, "seed {seed}");
+                        assert_eq!(
+                            summarise(&graph, &options, &outcome),
+                            expected,
+                            "seed {seed}"
+                        );
                         n_harmless += 1;
                     }
                     Err(Error::Store(error)) => {
@@ -237,7 +305,7 @@ fn a_flipped_bit_is_found_or_never_read() {
                             matches!(
                                 error,
                                 hadal_store::Error::Damaged { .. }
-                                    | hadal_store::Error::Version { .. }
+                                    | hadal_store::Error::OtherVersion { .. }
                             ),
                             "{error}"
                         );
@@ -252,25 +320,25 @@ fn a_flipped_bit_is_found_or_never_read() {
 }
 
 #[test]
-fn every_block_can_be_read_and_checked() {
+fn verify_reads_every_block() {
     let (_, graph) = graphs(2300..2400)
         .max_by_key(|(_, graph)| expect(graph, &Options::default()).states)
         .expect("there is a graph");
     let options = always(1, 3_000);
     let whole = Arc::new(CrashDisk::new());
-    go_on(&graph, &options, &whole).expect("nothing fails");
+    resume_or_start(&graph, &options, &whole).expect("nothing fails");
     let disk = Arc::new(CrashDisk::new());
     disk.stop_at(whole.n_operations() * 3 / 4);
-    assert!(go_on(&graph, &options, &disk).is_err());
+    assert!(resume_or_start(&graph, &options, &disk).is_err());
     let left = Arc::new(disk.crash(1));
-    let (folder, manifest) = open(&left).expect("what is left can be opened");
+    let (folder, manifest) = open(&left).expect("the folder can be opened");
     let manifest = manifest.expect("it had begun");
     let verified = verify(&folder, &manifest).expect("nothing is damaged");
     assert!(verified.files >= 2 && verified.blocks >= 2 && verified.bytes > 0);
 }
 
 #[test]
-fn a_search_that_was_stopped_goes_on_where_it_was() {
+fn a_search_that_was_interrupted_is_resumed() {
     let mut n_stopped = 0;
     for (seed, graph) in graphs(2400..2480) {
         for memory_bytes in [0, 3_000, 1 << 20] {
@@ -287,28 +355,28 @@ fn a_search_that_was_stopped_goes_on_where_it_was() {
                 label: LABEL.to_vec(),
             };
             let stop = Stop::new();
-            // Raised by whoever watches, in the middle.
+            // The observer raises it in the middle.
             let mut raise = |progress: &hadal_search::Progress| {
                 if progress.layer >= 1 {
                     stop.raise();
                 }
             };
-            let outcome = check_on_disk(&graph, &options, on_disk, &stop, &mut raise);
+            let outcome = check(&graph, &Auto, &options, Some(on_disk), &stop, &mut raise);
             let outcome = outcome.expect("nothing fails");
             if outcome.reason != Some(Reason::Interrupted) {
                 continue;
             }
             n_stopped += 1;
-            let outcome = go_on(&graph, &options, &disk).expect("it goes on");
-            let told = tell(&graph, &options, &outcome);
-            assert_eq!(told, expected, "seed {seed}, {memory_bytes} bytes");
+            let outcome = resume_or_start(&graph, &options, &disk).expect("it resumes");
+            let summary = summarise(&graph, &options, &outcome);
+            assert_eq!(summary, expected, "seed {seed}, {memory_bytes} bytes");
         }
     }
     assert!(n_stopped > 0, "no search was stopped");
 }
 
 #[test]
-fn a_search_goes_on_with_its_own_store_and_seed_only() {
+fn a_search_is_resumed_with_its_own_store_and_seed_only() {
     let (_, graph) = graphs(2300..2400)
         .max_by_key(|(_, graph)| expect(graph, &Options::default()).states)
         .expect("there is a graph");
@@ -320,22 +388,23 @@ fn a_search_goes_on_with_its_own_store_and_seed_only() {
         };
         let own = with(StoreKind::Hash64, 5);
         let whole = Arc::new(CrashDisk::new());
-        go_on(&graph, &own, &whole).expect("nothing fails");
+        resume_or_start(&graph, &own, &whole).expect("nothing fails");
         let disk = Arc::new(CrashDisk::new());
         disk.stop_at(whole.n_operations() * 3 / 4);
-        assert!(go_on(&graph, &own, &disk).is_err());
+        assert!(resume_or_start(&graph, &own, &disk).is_err());
         for (store, seed) in [
             (StoreKind::Exact, 0),
             (StoreKind::Hash96, 5),
             (StoreKind::Hash64, 6),
         ] {
             let left = Arc::new(disk.crash(1));
-            let error = go_on(&graph, &with(store, seed), &left).expect_err("it is refused");
+            let error =
+                resume_or_start(&graph, &with(store, seed), &left).expect_err("it is refused");
             assert!(matches!(error, Error::OtherStore { .. }), "{error}");
             assert!(error.to_string().contains("`hash64` and seed 5"), "{error}");
-            // And nothing is lost by having tried.
-            let outcome = go_on(&graph, &own, &left).expect("it goes on");
-            assert_eq!(tell(&graph, &own, &outcome), expect(&graph, &own));
+            // The attempt changes nothing.
+            let outcome = resume_or_start(&graph, &own, &left).expect("it resumes");
+            assert_eq!(summarise(&graph, &own, &outcome), expect(&graph, &own));
         }
     }
 }

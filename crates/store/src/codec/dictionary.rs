@@ -1,6 +1,6 @@
 //! The words that occur at one position of states, and their ids.
 //!
-//! Ids are consecutive, in the order in which the words came. A word is found by an
+//! Ids are consecutive, in the order of the words' first occurrence. A word is found by an
 //! open-addressing index of ids, at most half full, so an entry of a large dictionary takes 16 to
 //! 32 bytes.
 
@@ -17,7 +17,7 @@ pub(super) struct Dictionary {
     base: Option<u64>,
     /// Bits in which some word differs from the first.
     varying: u64,
-    /// Whether words came that got no id. Then no other gets one.
+    /// Whether a word got no id; then no other gets one.
     is_closed: bool,
 }
 
@@ -31,7 +31,7 @@ impl Dictionary {
         self.is_closed
     }
 
-    /// The first word, zero before it came.
+    /// The first word, or zero.
     pub(super) fn base(&self) -> u64 {
         self.base.unwrap_or(0)
     }
@@ -66,15 +66,16 @@ impl Dictionary {
         }
     }
 
-    /// Makes a word known: it gets an id if it has none and there is room for one.
-    pub(super) fn learn(&mut self, word: u64, has_room: bool) {
+    /// Learns a word: it gets an id if it has none and there is room, as there always is for
+    /// `small_entries`.
+    pub(super) fn learn(&mut self, word: u64, has_room: bool, small_entries: usize) {
         self.varying |= word ^ *self.base.get_or_insert(word);
-        // Another thread may have come first.
+        // Another thread may have been first.
         if self.is_closed || self.find(word).is_some() {
             return;
         }
         let n = self.words.len();
-        if n >= MAX_ENTRIES || (n >= SMALL_ENTRIES && !has_room) {
+        if n >= MAX_ENTRIES || (n >= small_entries && !has_room) {
             self.is_closed = true;
             return;
         }
@@ -86,7 +87,7 @@ impl Dictionary {
         self.varying |= word ^ *self.base.get_or_insert(word);
         self.words.push(word);
         let n = self.words.len();
-        // A small index is nearly empty, so that a word is found at the first look.
+        // A small index is nearly empty, so that a word is found at the first probe.
         let wanted = if n <= 4 * SMALL_ENTRIES { 8 * n } else { 2 * n };
         if wanted > self.index.len() {
             self.index = vec![0; wanted.next_power_of_two()];
@@ -98,13 +99,13 @@ impl Dictionary {
         }
     }
 
-    /// Takes over what a closed dictionary knew of the bits of its words.
+    /// Closes the dictionary, with the base and the varying bits of another.
     pub(super) fn close(&mut self, base: u64, varying: u64) {
         self.varying |= varying | (base ^ *self.base.get_or_insert(base));
         self.is_closed = true;
     }
 
-    /// Gives up all ids.
+    /// Drops all ids.
     pub(super) fn forget_words(&mut self) {
         self.words = Vec::new();
         self.index = Vec::new();

@@ -1,8 +1,8 @@
-//! One thread's way from states to keys.
+//! Encoding states as keys, on one thread.
 //!
 //! Successors are much alike: a word is looked up only where it differs from that of the state
 //! before. Some states at once are encoded position by position, so that the dictionary of one
-//! position is at hand and the lookups for several states go on together.
+//! position stays in the cache and lookups for several states overlap.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use super::{Codec, KeyShape, Outgrown, WORD_BYTES, n_positions, position_mask, s
 const PAD_BYTES: usize = 8;
 /// States that are encoded position by position: few enough for the nearest cache.
 const PIECE_LEN: usize = 128;
-/// A word is found sooner among so many than a wrong guess whether it differs from the last one.
+/// In a dictionary of up to this size a lookup is cheaper than a mispredicted comparison with the
+/// last word.
 const QUICK_ENTRIES: usize = 1 << 14;
 
 /// Turns blocks of states into keys of the newest layout.
@@ -50,16 +51,16 @@ impl Encoder {
         }
     }
 
-    /// What the keys of the last block look like.
+    /// Shape of the keys of the last block.
     pub fn shape(&self) -> KeyShape {
         shape_of(self.version, &self.layout)
     }
 
-    /// Replaces what is in `keys` by the keys of `n_states` states that lie one after the other in
-    /// `states`, behind which at least eight bytes can be read.
+    /// Replaces the content of `keys` by the keys of `n_states` states that lie one after the other
+    /// in `states`, behind which at least eight bytes can be read.
     ///
-    /// Where a state does not fit, the keys are worth nothing, but all words of the block are
-    /// known to the codec afterwards.
+    /// Where a state does not fit, the keys are invalid, but the codec knows all words of the block
+    /// afterwards.
     pub fn encode(
         &mut self,
         codec: &Codec,
@@ -130,7 +131,7 @@ impl Encoder {
             self.has_last = false;
         }
         let n_words = self.layout.n_words();
-        // Parts are added to what is there.
+        // Parts are combined with what is there.
         keys.clear();
         keys.resize(n_states * n_words, 0);
         let mut is_outgrown = false;
@@ -158,7 +159,7 @@ impl Encoder {
                     inner = codec.read();
                     next = state;
                     if field.parts(word, &inner.dictionaries[position]).is_none() {
-                        // Its key is worth nothing, but words behind it may be new as well.
+                        // Its key is invalid, but later words may be new as well.
                         is_outgrown = true;
                         next += 1;
                     }
@@ -204,7 +205,7 @@ impl Column<'_> {
         u64::from_le_bytes(*word) & self.mask
     }
 
-    /// Makes the word of a state the last one; says whether it fits.
+    /// Makes the word of a state the last one; returns whether it fits.
     #[inline]
     fn take(&mut self, dictionary: &Dictionary, state: usize) -> bool {
         let word = self.word(state);

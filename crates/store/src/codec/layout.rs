@@ -4,7 +4,7 @@
 //! the widths.
 
 use super::dictionary::Dictionary;
-use super::{MAX_KEY_WORDS, Unfit, n_positions, position_mask};
+use super::{n_positions, position_mask};
 
 /// One version of how keys are laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,18 +37,18 @@ pub(super) struct Field {
     pub(super) n_surprises: u8,
 }
 
-/// After so many surprises all bits of a position count as varying.
+/// After this many surprises all bits of a position count as varying.
 const MAX_SURPRISES: u8 = 3;
 
 impl Layout {
-    /// States as they are.
+    /// States unchanged.
     pub(super) fn plain(state_len: usize) -> Self {
         let n_positions = n_positions(state_len);
         let field = |position| Field::literal(0, position_mask(state_len, position));
         Self::of((0..n_positions).map(field).collect())
     }
 
-    /// Before any state has come: each position has one word.
+    /// Before the first state: each position has one word.
     pub(super) fn constant(state_len: usize) -> Self {
         Self::of(vec![Field::ids(0); n_positions(state_len)])
     }
@@ -65,7 +65,7 @@ impl Layout {
         Layout { fields, n_bits }
     }
 
-    /// A layout with room for all that the dictionaries know.
+    /// A layout with room for all words of the dictionaries.
     pub(super) fn widened(
         &self,
         dictionaries: &[Dictionary],
@@ -77,15 +77,6 @@ impl Layout {
         };
         let fields = self.fields.iter().zip(dictionaries);
         Self::of(fields.enumerate().map(widen).collect())
-    }
-
-    pub(super) fn fits(&self) -> Result<(), Unfit> {
-        if self.n_bits <= MAX_KEY_WORDS * 64 {
-            Ok(())
-        } else {
-            let n_bits = self.n_bits;
-            Err(Unfit { n_bits })
-        }
     }
 
     pub(super) fn fields(&self) -> &[Field] {
@@ -147,7 +138,7 @@ impl Field {
         field.n_surprises = n_surprises;
         if self.form == Form::Escaped || (self.form == Form::Ids && keep_order) {
             field.form = Form::Escaped;
-            // One id more than there are, for words without.
+            // One id more than there are, for words without one.
             field.id = Bits::new(bits_for(dictionary.len() + 1).max(self.id.n_bits));
         }
         field
@@ -196,7 +187,7 @@ impl Field {
     }
 }
 
-/// Bits by which `n` things can be told apart.
+/// Bits that distinguish `n` values.
 fn bits_for(n: usize) -> u32 {
     n.next_power_of_two().ilog2()
 }

@@ -1,15 +1,15 @@
-//! What a codec knows, as bytes that are appended to a log.
+//! The state of a codec, as bytes that are appended to a log.
 //!
-//! A record is a byte that tells its kind, then numbers, least significant byte first.
+//! A record is a byte for its kind, then numbers, least significant byte first.
 //! Words: position and first id and number of words (four bytes each), then the words (eight each).
 //! Layout: number of fields (four bytes), then for each its form, the bits of its id, its number of
 //! surprises (a byte each), the bits that do not vary and those that do (eight each).
-//! Forgotten: nothing more; a layout that has a number, but no keys.
+//! Forgotten: nothing more; a version without a layout, for no key has it.
 
 use std::sync::Arc;
 
 use super::layout::{Bits, Field, Form, Layout};
-use super::{Codec, UNPOISONED};
+use super::{Codec, MAX_ENTRIES, UNPOISONED};
 
 const WORDS: u8 = 1;
 const LAYOUT: u8 = 2;
@@ -33,7 +33,7 @@ pub struct Damaged {
 }
 
 impl Codec {
-    /// Appends to `bytes` what came to the codec since `mark`, and moves the mark.
+    /// Appends to `bytes` what was added to the codec since `mark`, and advances the mark.
     pub fn write_since(&self, mark: &mut Mark, bytes: &mut Vec<u8>) {
         let inner = self.read();
         mark.n_words.resize(inner.dictionaries.len(), 0);
@@ -59,7 +59,7 @@ impl Codec {
         mark.n_layouts = inner.layouts.len();
     }
 
-    /// Takes what [`write_since`](Self::write_since) wrote, into a codec that is as the other was
+    /// Reads the output of [`write_since`](Self::write_since) into a codec that is as the other was
     /// at the mark.
     pub fn read_log(&self, bytes: &[u8]) -> Result<(), Damaged> {
         let inner = &mut *self.inner.write().expect(UNPOISONED);
@@ -125,7 +125,7 @@ fn read_layout(log: &mut Log<'_>, n_fields: usize) -> Result<Layout, Damaged> {
     for _ in 0..n_fields {
         let [form, id_bits, n_surprises] = log.take()?;
         let (base, varying) = (log.word()?, log.word()?);
-        if id_bits > 32 || base & varying != 0 {
+        if u32::from(id_bits) > MAX_ENTRIES.ilog2() + 1 || base & varying != 0 {
             return Err(log.damaged("no field is like this"));
         }
         let mut field = Field::literal(base, varying);
@@ -139,11 +139,7 @@ fn read_layout(log: &mut Log<'_>, n_fields: usize) -> Result<Layout, Damaged> {
         field.n_surprises = n_surprises;
         fields.push(field);
     }
-    let layout = Layout::of(fields);
-    match layout.fits() {
-        Ok(()) => Ok(layout),
-        Err(_) => Err(log.damaged("a layout is too wide")),
-    }
+    Ok(Layout::of(fields))
 }
 
 struct Log<'a> {

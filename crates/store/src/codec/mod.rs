@@ -4,12 +4,12 @@
 //! and only if they are the same. Short states are their own keys: their bytes, padded with zeros.
 //!
 //! A wide state is cut into *positions* of eight bytes, and the words that occur at a position are
-//! few: each gets a number, its *id*, and the ids side by side are the key. Ids are given as words
-//! come up, so they depend on the order in which threads come; they never change once given.
-//! How many bits each position takes is a *layout*. When a state does not fit it, encoding says
-//! [`Outgrown`], and the one who coordinates calls [`Codec::widen`] for a new version of the
-//! layout, which has some headroom. Keys of all versions can be decoded, and a [`Recoder`] turns
-//! keys of one version into those of another.
+//! few: each gets a number, its *id*, and the ids side by side are the key. Ids are assigned as
+//! words first occur, so they depend on the order of threads; they never change.
+//! How many bits each position takes is a *layout*. When a state does not fit it, encoding returns
+//! [`Outgrown`], and the coordinator calls [`Codec::widen`] for a new version of the layout, which
+//! has some headroom. Keys of all versions can be decoded, and a [`Recoder`] turns keys of one
+//! version into those of another.
 //!
 //! A position with too many words to number is held literally, by the bits that were ever seen to
 //! differ. Where keys must keep their order, because sorted ones lie on a disk, it keeps its ids
@@ -17,7 +17,8 @@
 //!
 //! Memory is bounded: dictionaries hold at most twice the bytes given to [`Codec::new`], for they
 //! grow by doubling, and 72 KiB for each position beyond that, for a dictionary of up to
-//! [`SMALL_ENTRIES`] words may always grow.
+//! [`SMALL_ENTRIES`] words may always grow. With more than 64 positions these share the budget too,
+//! but for 16 words each.
 
 mod dictionary;
 mod encoder;
@@ -36,12 +37,15 @@ pub use encoder::Encoder;
 pub use log::{Damaged, Mark};
 pub use recoder::Recoder;
 
-/// Words of the longest key.
-pub const MAX_KEY_WORDS: usize = 16;
 /// States of up to this many bytes are their own keys.
 pub const PLAIN_BYTES: usize = 16;
-/// A dictionary of up to this many words may grow, whatever the others take.
+/// A dictionary of up to this many words may grow, whatever the others take, unless there are many.
 pub const SMALL_ENTRIES: usize = 1024;
+/// If states have more positions than this, the small dictionaries share the budget as well.
+const FEW_POSITIONS: usize = 64;
+/// Memory for an entry of a small dictionary, at most, and its least number of entries.
+const SMALL_ENTRY_BYTES: u64 = 72;
+const LEAST_ENTRIES: u64 = 16;
 /// Words that a position may have before it is held literally.
 pub const MAX_ENTRIES: usize = 1 << 17;
 
@@ -53,15 +57,18 @@ const WORD_BYTES: usize = 8;
 #[error("a state does not fit the present layout of keys")]
 pub struct Outgrown;
 
-/// Keys would have more than [`MAX_KEY_WORDS`] words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("keys would need {n_bits} bits")]
-pub struct Unfit {
-    /// Bits that a key would have.
-    pub n_bits: usize,
+/// Most bits of a key for each position: a literal word behind an id that no word has.
+const MAX_POSITION_BITS: usize = 64 + MAX_ENTRIES.ilog2() as usize + 1;
+
+/// Most words that keys of states of `state_len` bytes ever have.
+pub const fn max_key_words(state_len: usize) -> usize {
+    match state_len <= PLAIN_BYTES {
+        true => 2,
+        false => (n_positions(state_len) * MAX_POSITION_BITS).div_ceil(64),
+    }
 }
 
-/// What keys a layout makes.
+/// Shape of the keys of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyShape {
     /// Number of the layout.
@@ -84,6 +91,8 @@ impl KeyShape {
 pub struct Codec {
     state_len: usize,
     max_bytes: u64,
+    /// Entries of a dictionary for which there is always room.
+    small_entries: usize,
     /// Whether states are their own keys, which nothing outgrows.
     is_plain: bool,
     inner: RwLock<Inner>,
@@ -117,17 +126,15 @@ impl Codec {
     /// they are collapsed by dictionaries of up to about `max_bytes`.
     pub fn new(state_len: usize, max_bytes: u64) -> Self {
         if state_len <= PLAIN_BYTES {
-            Self::plain(state_len).expect("short states fit")
+            Self::plain(state_len)
         } else {
             Self::collapsed(state_len, max_bytes)
         }
     }
 
-    /// The codec by which states are their own keys.
-    pub fn plain(state_len: usize) -> Result<Self, Unfit> {
-        let layout = Layout::plain(state_len);
-        layout.fits()?;
-        Ok(Self::with_layout(state_len, 0, true, layout))
+    /// A codec by which states are their own keys.
+    pub fn plain(state_len: usize) -> Self {
+        Self::with_layout(state_len, 0, true, Layout::plain(state_len))
     }
 
     /// The codec with a dictionary for each position.
@@ -141,9 +148,15 @@ impl Codec {
             dictionaries: (0..n_dictionaries).map(|_| Dictionary::default()).collect(),
             layouts: vec![Some(Arc::new(layout))],
         };
+        let small_entries = match n_dictionaries {
+            0..=FEW_POSITIONS => SMALL_ENTRIES,
+            n => (max_bytes / (n as u64 * SMALL_ENTRY_BYTES))
+                .clamp(LEAST_ENTRIES, SMALL_ENTRIES as u64) as usize,
+        };
         Codec {
             state_len,
             max_bytes,
+            small_entries,
             is_plain,
             inner: RwLock::new(inner),
         }
@@ -160,7 +173,7 @@ impl Codec {
         shape_of(inner.layouts.len() as u32 - 1, inner.newest())
     }
 
-    /// What keys of `version` look like.
+    /// Shape of keys of `version`.
     pub fn shape(&self, version: u32) -> KeyShape {
         shape_of(version, self.read().layout(version))
     }
@@ -175,16 +188,15 @@ impl Codec {
     ///
     /// With `keep_order` recoded keys are in the same order as they were. Without, a position with
     /// too many words is held in fewer bits.
-    pub fn widen(&self, keep_order: bool) -> Result<KeyShape, Unfit> {
+    pub fn widen(&self, keep_order: bool) -> KeyShape {
         let mut inner = self.inner.write().expect(UNPOISONED);
         let newest = inner.newest();
         let layout = newest.widened(&inner.dictionaries, self.state_len, keep_order);
-        layout.fits()?;
         if layout != **newest {
             inner.layouts.push(Some(Arc::new(layout)));
         }
         let version = inner.layouts.len() as u32 - 1;
-        Ok(shape_of(version, inner.newest()))
+        shape_of(version, inner.newest())
     }
 
     /// Forgets all layouts but the newest, and dictionaries that it does not need. There must be
@@ -232,11 +244,11 @@ impl Codec {
         inner.dictionaries.iter().map(Dictionary::len).sum()
     }
 
-    /// Makes a word known that was not; whether a layout has room for it is another matter.
+    /// Learns a new word; the newest layout may still lack room for it.
     fn learn(&self, position: usize, word: u64) {
         let mut inner = self.inner.write().expect(UNPOISONED);
         let has_room = inner.dictionary_bytes() < self.max_bytes;
-        inner.dictionaries[position].learn(word, has_room);
+        inner.dictionaries[position].learn(word, has_room, self.small_entries);
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Inner> {
@@ -254,7 +266,7 @@ fn shape_of(version: u32, layout: &Layout) -> KeyShape {
     }
 }
 
-fn n_positions(state_len: usize) -> usize {
+const fn n_positions(state_len: usize) -> usize {
     state_len.div_ceil(WORD_BYTES)
 }
 

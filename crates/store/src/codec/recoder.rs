@@ -7,7 +7,7 @@ use super::{Codec, Inner};
 
 /// Turns keys of one version into keys of another, newer or older.
 ///
-/// Nothing can be added to the codec while it lives.
+/// It blocks additions to the codec while it lives.
 #[derive(Debug)]
 pub struct Recoder<'a> {
     inner: RwLockReadGuard<'a, Inner>,
@@ -25,25 +25,24 @@ impl Codec {
 }
 
 impl Recoder<'_> {
-    /// Words of a key that is given.
+    /// Words of an input key.
     pub fn n_words_from(&self) -> usize {
         self.from.n_words()
     }
 
-    /// Words of a key that is made.
+    /// Words of an output key.
     pub fn n_words_to(&self) -> usize {
         self.to.n_words()
     }
 
-    /// Whether the made keys are in the order of those given.
+    /// Whether output keys have the order of input keys.
     pub fn keeps_order(&self) -> bool {
         let mut fields = self.from.fields().iter().zip(self.to.fields());
         fields.all(|(from, to)| (from.form == Form::Literal) == (to.form == Form::Literal))
     }
 
-    /// Writes to `made` what `key` is in the other version. False where it cannot be written
-    /// there, so no key of that version is the same state; this never happens from an older to a
-    /// newer one.
+    /// Writes `key` in the other version to `made`. False where that cannot express it, so no key
+    /// of that version is the same state; this never happens from an older to a newer one.
     pub fn recode(&self, key: &[u64], made: &mut [u64]) -> bool {
         made.fill(0);
         let fields = self.from.fields().iter().zip(self.to.fields());

@@ -1,4 +1,4 @@
-use super::{Codec, KeyShape, MAX_ENTRIES, Mark, Outgrown};
+use super::{Codec, KeyShape, MAX_ENTRIES, Mark, Outgrown, max_key_words};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -30,7 +30,7 @@ fn random_states(rng: &mut Pcg64Mcg, len: usize, n_states: usize, values: u8) ->
 fn encode(codec: &Codec, states: &[u8], n: usize, keep_order: bool) -> (KeyShape, Vec<u64>) {
     let (mut encoder, mut keys) = (codec.encoder(), Vec::new());
     while encoder.encode(codec, &padded(states), n, &mut keys) == Err(Outgrown) {
-        codec.widen(keep_order).expect("it fits");
+        codec.widen(keep_order);
     }
     (encoder.shape(), keys)
 }
@@ -41,8 +41,8 @@ fn decode(codec: &Codec, version: u32, keys: &[u64]) -> Vec<u8> {
     states
 }
 
-/// Blocks of states are encoded while the layout grows; all of them are found again, in every
-/// version, and in a codec that was read from the log.
+/// Blocks of states are encoded while the layout grows; all of them decode, in every version, and
+/// in a codec that was read from the log.
 #[test]
 fn states_are_found_again_from_keys_of_any_version() {
     let mut rng = Pcg64Mcg::seed_from_u64(1);
@@ -143,8 +143,8 @@ fn recoding_keeps_the_order() {
     assert!(codec.n_entries() < 1024 + 16 + 256 + 1);
 }
 
-/// Where order need not be kept, a position with many words is held by the bits that vary, and
-/// what it took is given back.
+/// Where order need not be kept, a position with many words is held by the bits that vary, and its
+/// memory is freed.
 #[test]
 fn a_position_with_many_words_becomes_literal() {
     let codec = Codec::collapsed(17, 1 << 30);
@@ -164,7 +164,7 @@ fn a_position_with_many_words_becomes_literal() {
     codec.forget_older();
     assert!(codec.data_bytes() < 1 << 14);
     assert_eq!(decode(&codec, shape.version, &keys), states);
-    // New bits are a surprise at first, and later not.
+    // New bits are a surprise only at first.
     let far: Vec<u8> = (0..8).flat_map(|bit| [1 << bit; 17]).collect();
     let (shape, keys) = encode(&codec, &far, 8, false);
     assert_eq!(decode(&codec, shape.version, &keys), far);
@@ -175,7 +175,7 @@ fn a_position_with_many_words_becomes_literal() {
     assert_eq!(decode(&twin, shape.version, &keys), far);
 }
 
-/// Several threads encode at once; each finds its states again, and equal states have equal keys.
+/// Several threads encode at once; each decodes its states, and equal states have equal keys.
 #[test]
 fn threads_agree_on_ids() {
     let codec = Codec::collapsed(50, 1 << 20);
@@ -187,7 +187,7 @@ fn threads_agree_on_ids() {
             .encode(&codec, &padded(&states), 3000, &mut keys)
             .is_err()
         {
-            codec.widen(true).expect("it fits");
+            codec.widen(true);
         }
         (encoder.shape().version, keys)
     };
@@ -202,23 +202,48 @@ fn threads_agree_on_ids() {
     assert_eq!(encode_all().1, keys);
 }
 
+/// States of independent random fields, which nothing makes shorter, become keys however wide they
+/// are, and no wider than the bound.
 #[test]
-fn keys_have_a_longest_length() {
-    assert!(Codec::plain(128).is_ok());
-    assert_eq!(Codec::plain(129).map(|_| ()).unwrap_err().n_bits, 1032);
-    let codec = Codec::collapsed(2000, 0);
+fn wide_states_of_random_fields_have_keys() {
     let mut rng = Pcg64Mcg::seed_from_u64(4);
-    let states = random_states(&mut rng, 2000, 4000, 255);
-    let (mut encoder, mut keys) = (codec.encoder(), Vec::new());
-    assert!(
-        encoder
-            .encode(&codec, &padded(&states), 4000, &mut keys)
-            .is_err()
-    );
-    let unfit = codec
-        .widen(true)
-        .expect_err("250 positions with many words each");
-    assert!(unfit.n_bits > 1024);
+    for (state_len, n) in [(1000, 3000), (4096, 1500), (16 << 10, 400)] {
+        for keep_order in [false, true] {
+            let (codec, twin) = (
+                Codec::new(state_len, 1 << 18),
+                Codec::new(state_len, 1 << 18),
+            );
+            let mut states = vec![0; n * state_len];
+            rng.fill(&mut states[..]);
+            let (mut blocks, mut mark) = (Vec::new(), Mark::default());
+            for states in states.chunks(100 * state_len) {
+                let (shape, keys) = encode(&codec, states, 100, keep_order);
+                assert!(shape.n_words <= max_key_words(state_len));
+                blocks.push((states, shape.version, keys));
+                let mut log = Vec::new();
+                codec.write_since(&mut mark, &mut log);
+                twin.read_log(&log).expect("the log is whole");
+            }
+            assert!(codec.newest().n_words >= state_len / 8);
+            let newest = codec.newest();
+            for (states, version, keys) in &blocks {
+                assert_eq!(decode(&twin, *version, keys), *states);
+                let recoder = codec.recoder(*version, newest.version);
+                let mut made = vec![0; newest.n_words];
+                for (key, state) in keys
+                    .chunks(recoder.n_words_from())
+                    .zip(states.chunks(state_len))
+                {
+                    assert!(recoder.recode(key, &mut made));
+                    assert_eq!(decode(&codec, newest.version, &made), state);
+                }
+            }
+            // Twice the budget, 16 words for each position, and the layouts.
+            let layouts = u64::from(newest.version + 1) * 128 * (state_len as u64 / 8);
+            let least = 72 * 16 * (state_len as u64 / 8);
+            assert!(codec.data_bytes() <= (2 << 18) + least + layouts);
+        }
+    }
 }
 
 #[test]

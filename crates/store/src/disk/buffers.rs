@@ -1,9 +1,9 @@
 //! Memory that blocks pass through on their way to the disk and back.
 //!
-//! A folder has a fixed number of chunks, made when they are first needed and used again and again.
-//! A stream (a writer or a reader) takes chunks while there are any. One that gets none works with
-//! a single block of its own, one at a time: slowly, but no number of streams can bring the others
-//! to a halt. So the memory is the chunks, plus one block per stream.
+//! A folder has a fixed number of chunks, allocated when first needed and reused.
+//! A stream (a writer or a reader) takes chunks while there are any. One that gets none uses a
+//! single block of its own, one at a time: slowly, but no number of streams can block the others.
+//! So the memory is the chunks, plus one block per stream.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,12 +13,12 @@ use super::medium::SECTOR_BYTES;
 
 /// Most bytes of a chunk: longer reads and writes gain nothing.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Chunks there should be before they get longer.
+/// Least number of chunks before they get longer.
 const N_CHUNKS: usize = 32;
-/// Chunks that a stream has in use at most, where no other wants them.
+/// Most chunks that a stream uses, where no other needs them.
 const MOST_PER_STREAM: usize = 16;
 
-/// Bytes at an address that is a multiple of a sector.
+/// Bytes at an address aligned to a sector.
 #[derive(Debug)]
 pub(crate) struct Aligned {
     bytes: Vec<u8>,
@@ -74,7 +74,7 @@ impl Pool {
         })
     }
 
-    /// Memory that the chunks take when all are made, and that streams hold of their own.
+    /// Memory of all chunks, and of the streams' own blocks.
     pub(crate) fn data_bytes(&self) -> u64 {
         (self.n_chunks * (self.chunk_bytes + SECTOR_BYTES)) as u64 + self.own_bytes.load(Relaxed)
     }
@@ -113,8 +113,8 @@ impl Stream {
         }
     }
 
-    /// Chunks that this stream should have in use at most, so that others get theirs; with less
-    /// than two it would wait for every one.
+    /// Most chunks that this stream should use, so that others get theirs; with fewer than two it
+    /// would wait for each one.
     pub(crate) fn share(&self) -> usize {
         let n_streams = self.pool.n_streams.load(Relaxed).max(1);
         (self.pool.n_chunks / n_streams).clamp(2, MOST_PER_STREAM)
@@ -125,7 +125,7 @@ impl Stream {
         self.pool.take()
     }
 
-    /// A chunk, or else the block of this stream's own. Only for a stream that has none in use.
+    /// A chunk, or else the block of this stream's own. Only for a stream that uses none.
     pub(crate) fn take_any(&mut self) -> Chunk {
         if let Some(chunk) = self.pool.take() {
             return chunk;
@@ -155,10 +155,10 @@ impl Drop for Stream {
     }
 }
 
-/// A piece of memory on loan: it goes back to where it came from when it is dropped.
+/// A borrowed chunk, returned on drop.
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    /// Always there, but while the chunk is being dropped.
+    /// `None` only while the chunk is being dropped.
     memory: Option<Aligned>,
     pool: Arc<Pool>,
     is_own: bool,
@@ -173,7 +173,7 @@ impl Chunk {
         self.memory.as_mut().map_or(&mut [], Aligned::bytes_mut)
     }
 
-    /// Whether it is its stream's own, which has no other then.
+    /// Whether it is the stream's own block, the only one it then has.
     pub(crate) fn is_own(&self) -> bool {
         self.is_own
     }

@@ -2,10 +2,12 @@
 //!
 //! Frames have fixed places, so block n is found without an index; only the last one may be cut off
 //! where its padding begins. A frame names the search and the file it belongs to, so a block that
-//! was left behind by another file, or written to the wrong place, is found out as surely as a
+//! was left over from another file, or written to the wrong place, is detected as surely as a
 //! flipped bit. Layout and reasons are in `docs/reference/format.md`.
 
+use super::Kind;
 use super::medium::SECTOR_BYTES;
+use crate::error::Versions;
 use crate::{BLOCK_BYTES, Error};
 
 /// Bytes of a whole frame.
@@ -16,27 +18,10 @@ const _: () = assert!(FRAME_HEADER_BYTES == 32);
 /// Bytes before the first frame.
 pub(crate) const HEADER_BYTES: usize = SECTOR_BYTES;
 const MAGIC: &[u8; 8] = b"hadalblk";
-/// Version of everything in `docs/reference/format.md` but the manifest's payload.
-pub(crate) const VERSION: u32 = 6;
+/// Version of everything in `docs/reference/format.md` but the payloads of block files and manifests,
+/// which have versions of their own.
+pub const VERSION: u32 = 7;
 const NAME_BYTES: usize = 64;
-
-/// What is in a file, as four letters that stand in its header and its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind(pub [u8; 4]);
-
-impl Kind {
-    /// The parent log.
-    pub const PARENTS: Self = Self(*b"prnt");
-
-    /// The letters; those that are not lower-case letters or digits, as `x`.
-    pub(crate) fn letters(self) -> String {
-        let plain = |&byte: &u8| match byte {
-            b'a'..=b'z' | b'0'..=b'9' => char::from(byte),
-            _ => 'x',
-        };
-        self.0.iter().map(plain).collect()
-    }
-}
 
 /// Which file a block belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,10 +49,11 @@ pub(crate) fn write_header(sector: &mut [u8], identity: &Identity) {
     sector.fill(0);
     sector[..8].copy_from_slice(MAGIC);
     sector[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    sector[12..16].copy_from_slice(&identity.kind.0);
+    sector[12..16].copy_from_slice(&identity.kind.letters());
     sector[16..24].copy_from_slice(&identity.search_id.to_le_bytes());
     sector[24..32].copy_from_slice(&identity.file_id.to_le_bytes());
     sector[32..36].copy_from_slice(&(FRAME_BYTES as u32).to_le_bytes());
+    sector[36..40].copy_from_slice(&identity.kind.version().to_le_bytes());
     let name = identity.name.as_bytes();
     assert!(
         name.len() <= NAME_BYTES,
@@ -87,18 +73,30 @@ pub(crate) fn read_header(
 ) -> Result<Identity, Error> {
     let damaged = |offset, what: &str| Err(Error::damaged(name, offset, what));
     if sector[..8] != *MAGIC {
-        return damaged(0, "this is no block file");
+        return damaged(0, "not a block file");
     }
     // The checksum has its place in every version, so a version that is read is one that was written.
     if u32_at(sector, SECTOR_BYTES - 4) != crc32c::crc32c(&sector[..SECTOR_BYTES - 4]) {
         return damaged(0, "the header's checksum is wrong");
     }
-    let version = u32_at(sector, 8);
-    if version != VERSION {
-        return Err(Error::Version {
-            file: name.to_owned(),
-            version,
-        });
+    let format = u32_at(sector, 8);
+    if format != VERSION {
+        let found = Versions {
+            format,
+            payload: None,
+            program: None,
+        };
+        return Err(Error::other_version(name, found, Versions::own()));
+    }
+    let version = u32_at(sector, 36);
+    if sector[12..16] == kind.letters() && version != kind.version() {
+        let versions = |version| Versions {
+            format,
+            payload: Some(version),
+            program: None,
+        };
+        let (found, supported) = (versions(version), versions(kind.version()));
+        return Err(Error::other_version(name, found, supported));
     }
     let identity = Identity {
         name: name.to_owned(),
@@ -111,13 +109,13 @@ pub(crate) fn read_header(
         write_header(&mut expected, &identity);
     }
     if *sector != expected {
-        return damaged(0, "this is another file, or one of another run");
+        return damaged(0, "the header belongs to another file or run");
     }
     Ok(identity)
 }
 
-/// Makes `frame`, of 64 KiB, the block `number` with `payload`; returns the bytes it takes as the
-/// last block. What follows the payload is zero.
+/// Fills `frame`, of 64 KiB, with block `number` and pads it with zeros; returns the bytes it takes
+/// as the last block.
 pub(crate) fn write_frame(
     frame: &mut [u8],
     identity: &Identity,
@@ -138,7 +136,7 @@ pub(crate) fn write_frame(
     padded_len(payload.len())
 }
 
-/// Bytes of `frame` that count, by its own word: the rest is behind its padding.
+/// Bytes of `frame` up to its padding, by its own length field.
 pub(crate) fn frame_len(frame: &[u8]) -> usize {
     let len = match frame.get(4..8) {
         Some(_) => u32_at(frame, 4) as usize,
@@ -147,7 +145,7 @@ pub(crate) fn frame_len(frame: &[u8]) -> usize {
     padded_len(len.min(BLOCK_BYTES)).min(frame.len())
 }
 
-/// The payload of block `number`; `frame` is all there is of it in the file.
+/// The payload of block `number`; `frame` is all of it that is in the file.
 pub(crate) fn read_frame<'a>(
     frame: &'a [u8],
     identity: &Identity,
@@ -176,20 +174,20 @@ pub(crate) fn read_frame<'a>(
     if u32_at(header, 0) != crc {
         return damaged(0, "a block's checksum is wrong");
     }
-    // A checksum that is right over these says that the block was once written so, but elsewhere.
+    // With a right checksum, a wrong field means that the block belongs elsewhere.
     if u32_at(header, 8) != number {
-        return damaged(8, "this is another block of the file");
+        return damaged(8, "another block of the file is in its place");
     }
     if u32_at(header, 12) != 0 {
         return damaged(12, "a reserved field is not zero");
     }
     if u64_at(header, 16) != identity.search_id || u64_at(header, 24) != identity.file_id {
-        return damaged(16, "this is a block of another file");
+        return damaged(16, "a block of another file is in its place");
     }
     if let Some(at) = padding.iter().position(|&byte| byte != 0) {
         return damaged(
             FRAME_HEADER_BYTES + len + at,
-            "what follows a block is not zero",
+            "the padding of a block is not zero",
         );
     }
     Ok(payload)

@@ -1,8 +1,8 @@
-//! What is asked of a disk: a flat folder of files, read and written at offsets.
+//! The interface to a disk: a flat folder of files, read and written at offsets.
 //!
 //! Offsets, lengths and the addresses of buffers are multiples of [`SECTOR_BYTES`], so that a disk
-//! may hand them to the device as they are.
-//! What a machine crash may do to a disk is written in `docs/reference/format.md`.
+//! may pass them to the device unchanged. `docs/reference/format.md` specifies what a machine crash may do to
+//! a disk.
 
 use std::io;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ pub trait Disk: Send + Sync {
     /// A new file, empty; it is an error if there is one of that name.
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// A file that is there, for reading and writing.
+    /// Opens an existing file, for reading and writing.
     fn open(&self, name: &str) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Gives a file another name, in place of whatever had that name, at once.
+    /// Renames a file atomically; replaces a file of that name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file.
@@ -27,13 +27,13 @@ pub trait Disk: Send + Sync {
     /// All files.
     fn list(&self) -> io::Result<Vec<Entry>>;
 
-    /// Returns when files created, renamed and removed before are so for good.
+    /// Returns when all creations, renames and removals so far are durable.
     fn sync_folder(&self) -> io::Result<()>;
 
     /// Bytes that may still be written.
     fn free_bytes(&self) -> io::Result<u64>;
 
-    /// What the files lie on.
+    /// The medium of the files.
     fn medium(&self) -> Medium;
 }
 
@@ -45,10 +45,10 @@ pub trait DiskFile: Send + Sync {
     /// Writes all of `bytes` from `offset` on; what is skipped behind the end becomes zero.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Returns when all that was written is so for good.
+    /// Returns when all writes so far are durable.
     fn sync(&self) -> io::Result<()>;
 
-    /// Cuts the file off, or fills it up with zeros.
+    /// Truncates the file, or extends it with zeros.
     fn truncate(&self, len: u64) -> io::Result<()>;
 
     /// Length in bytes.
@@ -69,11 +69,11 @@ pub struct Entry {
     pub len: u64,
 }
 
-/// What a disk lies on.
+/// The medium of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// A device, as far as is known.
     Device,
-    /// Main memory: what is put there does not make room.
+    /// Main memory: files there save none.
     Memory,
 }

@@ -2,7 +2,7 @@
 //!
 //! Reads and writes go around the page cache where the file system lets them (direct I/O): what a
 //! search puts on disk is read once, in order, much later, so the cache would only take memory that
-//! nobody accounts for. Where it does not, they go through the cache and are dropped from it at once.
+//! is not accounted for. Elsewhere they go through the cache and are dropped from it at once.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -30,7 +30,8 @@ pub struct NativeDisk {
 }
 
 impl NativeDisk {
-    /// Takes the folder at `path`, which is made if it is not there; refused while another has it.
+    /// Opens and locks the folder at `path`, which is created if missing; fails while another
+    /// process has it.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         let failed = |source| Error::from_io(&path.display().to_string(), 0, source);
@@ -102,7 +103,7 @@ impl Disk for NativeDisk {
         let mut entries = Vec::new();
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
-            // A name that is not text is none of ours.
+            // Our names are text.
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };

@@ -1,16 +1,16 @@
 //! Reading blocks, ahead of their use, and checking every byte.
 //!
-//! A reader knows from the start which blocks are wanted. It has them read into chunks, as many
-//! blocks to a chunk as fit, neighbours in one piece, and checks each block when it is asked for,
-//! just before it is used.
+//! A reader knows from the start which blocks are wanted. It requests them in chunks, as many
+//! blocks to a chunk as fit, neighbours in one read, and checks each block just before it is used.
 
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 
+use super::Kind;
 use super::buffers::{Aligned, Chunk, Stream};
 use super::folder::{Folder, OpenFile};
-use super::frame::{self, FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, Identity, Kind};
+use super::frame::{self, FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, Identity};
 use super::medium::SECTOR_BYTES;
 use super::threads::{Job, Pending, Work, do_now};
 use crate::{BlockReader, BlockSource, Error};
@@ -24,7 +24,7 @@ pub struct BlockFile {
 }
 
 impl BlockFile {
-    /// The file called `name`, which must be of this kind and have so many blocks, or more.
+    /// The file called `name`, which must be of this kind and have at least `n_blocks` blocks.
     pub fn open(folder: &Folder, name: &str, kind: Kind, n_blocks: u32) -> Result<Self, Error> {
         let file = folder.open_file(name)?;
         let least = match n_blocks.checked_sub(1) {
@@ -79,12 +79,12 @@ impl BlockFile {
         self.file.len()
     }
 
-    /// Deletes the file, unless a manifest may list it: nobody has any use for it.
+    /// Deletes the file, unless a manifest may list it.
     pub fn abandon(&self) {
         self.file.folder.abandon(&self.file.name);
     }
 
-    /// Reads one block into `payload`, in place of what is there.
+    /// Replaces the content of `payload` by a block.
     pub fn get(&self, number: u32, payload: &mut Vec<u8>) -> Result<(), Error> {
         let (offset, len) = self.place(number)?;
         let mut bytes = Aligned::new(len);
@@ -97,7 +97,7 @@ impl BlockFile {
     /// Offset and length of a block.
     fn place(&self, number: u32) -> Result<(u64, usize), Error> {
         let offset = frame::offset_of(number);
-        // What was being written when a machine went down may end anywhere.
+        // A write that a crash interrupted may end anywhere.
         let rest = self.file.len().saturating_sub(offset) / SECTOR_BYTES as u64;
         if number >= self.n_blocks || rest == 0 {
             return Err(Error::damaged(
@@ -110,7 +110,7 @@ impl BlockFile {
         Ok((offset, len.min(FRAME_BYTES as u64) as usize))
     }
 
-    /// Where the last block ends; what follows it in the file is not looked at.
+    /// Where the last block ends; what follows it in the file is ignored.
     pub(crate) fn end(&self) -> Result<u64, Error> {
         let Some(last) = self.n_blocks.checked_sub(1) else {
             return Ok(HEADER_BYTES as u64);
@@ -162,11 +162,11 @@ fn read_error(name: &str, offset: u64, error: io::Error) -> Error {
 struct Reader {
     file: BlockFile,
     stream: Stream,
-    /// Not asked for yet.
+    /// Not requested yet.
     wanted: VecDeque<Range<u32>>,
     pending: VecDeque<(Pending, Vec<Slot>)>,
     current: Option<(Chunk, std::vec::IntoIter<Slot>)>,
-    /// The block given last, and where its payload is in the current chunk.
+    /// The last block, and where its payload is in the current chunk.
     last: Option<(u32, Range<usize>)>,
 }
 
@@ -177,21 +177,22 @@ struct Slot {
 }
 
 impl Reader {
-    /// Asks for blocks while there is memory for them.
+    /// Requests blocks while there is memory for them.
     fn read_ahead(&mut self) {
         let in_use = usize::from(self.current.is_some());
         while !self.wanted.is_empty() && self.pending.len() + in_use < self.stream.share() {
             let Some(chunk) = self.stream.take() else {
                 return;
             };
-            // An impossible block is left for when its turn comes.
+            // An impossible block is reported when its turn comes.
             if self.ask(chunk, false).is_err() {
                 return;
             }
         }
     }
 
-    /// Asks for as many blocks as fit into `chunk`; reads them here if they are wanted `now`.
+    /// Requests as many blocks as fit into `chunk`; reads them on this thread if they are wanted
+    /// `now`.
     fn ask(&mut self, chunk: Chunk, now: bool) -> Result<(), Error> {
         let mut pieces: Vec<(u64, Range<usize>)> = Vec::new();
         let mut slots = Vec::with_capacity(chunk.n_frames());
@@ -206,7 +207,7 @@ impl Reader {
             };
             let (offset, len) = match self.file.place(number) {
                 Ok(place) => place,
-                // What comes before it is given first.
+                // What comes before it is returned first.
                 Err(error) => {
                     range.start = number;
                     if slots.is_empty() {
@@ -260,7 +261,7 @@ impl Reader {
                 return Ok(false);
             }
             let chunk = self.stream.take_any();
-            // With a block of its own a stream could only wait for the thread.
+            // With a single block a stream would only wait for the thread.
             let is_own = chunk.is_own();
             self.ask(chunk, is_own)?;
             self.read_ahead();
@@ -276,7 +277,7 @@ impl Reader {
         let (chunk, outcome) = done.map_err(|e| read_error(name, offset, e))?;
         outcome.map_err(|e| read_error(name, offset, e))?;
         self.current = Some((chunk, slots.into_iter()));
-        // Only now, so that the chunk given back above is of use to it.
+        // Only now, so that it can use the chunk returned above.
         self.read_ahead();
         Ok(true)
     }

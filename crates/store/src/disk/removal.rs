@@ -1,11 +1,11 @@
-//! Files go while the search goes on.
+//! Deleting files in the background.
 //!
-//! A file system frees the blocks of a file when its name is gone and nobody has it open any more,
-//! and whoever does the last of the two waits for that. So a thread does both. What is to go takes
-//! room until it is gone and counts until then; whoever finds no room waits for the thread before
-//! they say so. An error is kept for the next one who has something to do with deleting.
-//! Without a thread files are deleted where they are handed in, so that tests that stop at each
-//! operation on the disk find them in one order.
+//! A file system frees the blocks of a file when its name is removed and its last handle closed,
+//! and the later of the two waits for that. So a thread does both. A file counts as used until it
+//! is gone; a write that finds no room waits for the thread before it fails. An error is kept for
+//! the next call that deletes something.
+//! Without a thread files are deleted by the caller, so that tests that stop at each operation on
+//! the disk see them in one order.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,12 +15,12 @@ use std::thread::{self, JoinHandle};
 use super::medium::{Disk, DiskFile};
 use super::usage::Usage;
 
-/// A file that is to go.
-pub(crate) struct Doomed {
+/// A file to be deleted.
+pub(crate) struct PendingRemoval {
     pub(crate) name: String,
-    /// Its length, as far as it is claimed.
+    /// Its length, claimed bytes included.
     pub(crate) len: Arc<AtomicU64>,
-    /// Held if someone else may have it open, so that they are not the last.
+    /// Held if others may have it open, so that they do not close it last.
     pub(crate) file: Option<Arc<dyn DiskFile>>,
 }
 
@@ -34,9 +34,9 @@ struct Shared {
     disk: Arc<dyn Disk>,
     usage: Arc<Usage>,
     state: Mutex<State>,
-    /// There is something to do for the thread, or nothing ever more.
+    /// The queue has a file, or is closed.
     called: Condvar,
-    /// Nothing is left to do.
+    /// The queue is empty and the thread idle.
     idle: Condvar,
     /// Files deleted so far.
     n_gone: AtomicU64,
@@ -44,13 +44,13 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    queue: Vec<Doomed>,
-    /// Whether the thread is at work on what it took from the queue.
+    queue: Vec<PendingRemoval>,
+    /// Whether the thread is deleting a file.
     is_busy: bool,
-    /// Whether there is a thread that takes what is queued.
+    /// Whether there is a thread.
     has_thread: bool,
     is_ending: bool,
-    failures: Vec<(Doomed, io::Error)>,
+    failures: Vec<(PendingRemoval, io::Error)>,
 }
 
 impl Remover {
@@ -63,17 +63,17 @@ impl Remover {
             .name("disk-delete".to_owned())
             .stack_size(256 << 10)
             .spawn(move || {
-                // A thread that panics leaves the rest to those who wait for it.
+                // If the thread panics, those who wait for it do the rest.
                 let _ended = Ended(&shared);
-                while let Some(doomed) = shared.next() {
-                    shared.remove_all(doomed);
+                while let Some(pending) = shared.next() {
+                    shared.remove_all(pending);
                 }
             })?;
         remover.thread = Some(thread);
         Ok(remover)
     }
 
-    /// Without: whoever hands a file in deletes it.
+    /// Without a thread: the caller deletes files.
     pub(crate) fn none(disk: Arc<dyn Disk>, usage: Arc<Usage>) -> Self {
         let shared = Shared {
             disk,
@@ -89,19 +89,19 @@ impl Remover {
         }
     }
 
-    /// Takes files to delete, in this order.
-    pub(crate) fn remove(&self, mut doomed: Vec<Doomed>) {
+    /// Queues files for deletion, in this order.
+    pub(crate) fn remove(&self, mut pending: Vec<PendingRemoval>) {
         let mut state = self.shared.state();
         if state.has_thread {
-            state.queue.append(&mut doomed);
+            state.queue.append(&mut pending);
             self.shared.called.notify_one();
         } else {
             drop(state);
-            self.shared.remove_all(doomed);
+            self.shared.remove_all(pending);
         }
     }
 
-    /// Returns when all that was handed in is gone, or has failed to go.
+    /// Returns when all queued files are gone, or have failed to go.
     pub(crate) fn wait(&self) {
         let mut state = self.shared.state();
         while state.has_thread && (state.is_busy || !state.queue.is_empty()) {
@@ -118,8 +118,8 @@ impl Remover {
         self.shared.n_gone.load(Relaxed)
     }
 
-    /// What could not be deleted since this was last asked, in order.
-    pub(crate) fn take_failures(&self) -> Vec<(Doomed, io::Error)> {
+    /// Files that could not be deleted since the last call, in order.
+    pub(crate) fn take_failures(&self) -> Vec<(PendingRemoval, io::Error)> {
         std::mem::take(&mut self.shared.state().failures)
     }
 }
@@ -129,7 +129,7 @@ impl Drop for Remover {
         self.shared.state().is_ending = true;
         self.shared.called.notify_one();
         if let Some(thread) = self.thread.take() {
-            // What a thread that panicked has left is done below.
+            // The rest of a thread that panicked is done below.
             let _ = thread.join();
         }
         self.wait();
@@ -141,8 +141,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the thread does next; `None` when all is done and nothing more will come.
-    fn next(&self) -> Option<Vec<Doomed>> {
+    /// The next file for the thread; `None` when the queue is empty and closed.
+    fn next(&self) -> Option<Vec<PendingRemoval>> {
         let mut state = self.state();
         state.is_busy = false;
         if state.queue.is_empty() {
@@ -159,15 +159,15 @@ impl Shared {
         Some(std::mem::take(&mut state.queue))
     }
 
-    fn remove_all(&self, doomed: Vec<Doomed>) {
-        for mut doomed in doomed {
-            match self.disk.remove(&doomed.name) {
+    fn remove_all(&self, pending: Vec<PendingRemoval>) {
+        for mut pending in pending {
+            match self.disk.remove(&pending.name) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    self.state().failures.push((doomed, error));
+                    self.state().failures.push((pending, error));
                 }
                 _ => {
-                    doomed.file = None;
-                    self.usage.shrink(doomed.len.load(Relaxed));
+                    pending.file = None;
+                    self.usage.shrink(pending.len.load(Relaxed));
                     self.n_gone.fetch_add(1, Relaxed);
                 }
             }
@@ -175,7 +175,7 @@ impl Shared {
     }
 }
 
-/// Tells those who wait that there is no thread any more.
+/// Notifies those who wait that the thread is gone.
 struct Ended<'a>(&'a Shared);
 
 impl Drop for Ended<'_> {

@@ -1,5 +1,5 @@
-//! Blocks, folders and logs on a real disk. What a crash leaves is tested in `testkit`, on a disk
-//! made for it.
+//! Blocks, folders and logs on a real disk. Crashes are tested in `testkit`, on a disk made for
+//! that.
 
 use std::fs;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{BLOCK_BYTES, BlockSink, BlockSource, Error, Parent};
 
-const KIND: Kind = Kind(*b"test");
+const KIND: Kind = Kind::Log;
 const SMALL: FolderOptions = FolderOptions {
     limit_bytes: u64::MAX,
     reserve_bytes: 0,
@@ -22,7 +22,7 @@ const SMALL: FolderOptions = FolderOptions {
     threads: true,
 };
 
-fn open(path: &Path, options: FolderOptions) -> Result<(Folder, Option<Vec<u8>>), Error> {
+fn open(path: &Path, options: FolderOptions) -> Result<(Folder, Option<Payload>), Error> {
     Folder::open(Arc::new(NativeDisk::open(path)?), options)
 }
 
@@ -131,7 +131,7 @@ fn many_streams_with_little_memory_come_to_an_end() {
 }
 
 #[test]
-fn a_file_is_read_while_it_grows_and_goes_on_where_it_was_cut() {
+fn a_file_is_read_while_it_grows_and_continues_where_it_was_truncated() {
     let (_path, folder) = new_folder(FolderOptions::default());
     let mut writer = BlockWriter::create(&folder, KIND).unwrap();
     for number in 0..25 {
@@ -153,7 +153,7 @@ fn a_file_is_read_while_it_grows_and_goes_on_where_it_was_cut() {
         check(&file, std::iter::once(0..cut + 3).collect());
     }
     assert!(BlockWriter::reopen(&folder, &name, KIND, 4).is_err());
-    assert!(BlockFile::open(&folder, &name, Kind(*b"othr"), 3).is_err());
+    assert!(BlockFile::open(&folder, &name, Kind::Run, 3).is_err());
 }
 
 #[test]
@@ -185,12 +185,12 @@ fn no_flipped_bit_goes_unseen() {
         raw.write_all_at(&[whole[place]], place as u64).unwrap();
     }
     read_all(&folder, file.name(), 6).unwrap();
-    // Two blocks that have changed places.
+    // Two blocks that were swapped.
     let mut bytes = whole.clone();
     bytes.copy_within(4096 + 65536..4096 + 2 * 65536, 4096 + 2 * 65536);
     fs::write(&at, &bytes).unwrap();
     assert!(read_all(&folder, file.name(), 6).is_err());
-    // A file that has become shorter.
+    // A truncated file.
     fs::write(&at, &whole[..whole.len() - 4096]).unwrap();
     assert!(read_all(&folder, file.name(), 6).is_err());
     // Another file's content.
@@ -225,8 +225,8 @@ fn the_limit_is_never_passed() {
     let on_disk = fs::metadata(path.path().join(&name)).unwrap().len();
     assert!(on_disk <= statistics.disk_bytes);
     drop(writer);
-    // It is of no use, so it goes, and makes room again.
-    folder.settle().unwrap();
+    // It is abandoned, so it is deleted and makes room again.
+    folder.wait_for_deletions().unwrap();
     assert!(!path.path().join(&name).exists());
     assert_eq!(folder.statistics().disk_bytes, 0);
     write(&folder, 10);
@@ -245,12 +245,12 @@ fn files_that_are_never_listed_go_at_once_whatever_manifests_were_written() {
         scratch().finish().unwrap(),
         scratch(),
     );
-    folder.commit(b"first").unwrap();
-    folder.commit(b"second").unwrap();
+    folder.commit(1, b"first").unwrap();
+    folder.commit(1, b"second").unwrap();
     folder.retire(retired.name()).unwrap();
     abandoned.abandon();
     begun.discard().unwrap();
-    folder.settle().unwrap();
+    folder.wait_for_deletions().unwrap();
     let is_ours = |name: &str| name.starts_with("test");
     let names = fs::read_dir(path.path()).unwrap();
     let mut names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -271,19 +271,19 @@ fn retired_files_go_with_the_next_manifest_and_unlisted_ones_at_opening() {
         unreachable!("four files were written");
     };
     folder.retire(fresh).unwrap();
-    folder.settle().unwrap();
+    folder.wait_for_deletions().unwrap();
     assert!(!exists(fresh));
-    folder.commit(b"first").unwrap();
+    folder.commit(1, b"first").unwrap();
     folder.retire(old).unwrap();
     assert!(exists(old));
-    folder.commit(b"second").unwrap();
-    folder.settle().unwrap();
+    folder.commit(1, b"second").unwrap();
+    folder.wait_for_deletions().unwrap();
     assert!(!exists(old));
     let before = folder.statistics().disk_bytes;
     drop(folder);
 
     let (folder, manifest) = open(path.path(), FolderOptions::default()).unwrap();
-    assert_eq!(manifest.as_deref(), Some(&b"second"[..]));
+    assert_eq!(manifest.unwrap().of_version(1).unwrap(), b"second");
     assert_eq!(folder.statistics().disk_bytes, before);
     folder.sweep([kept.as_str()]).unwrap();
     assert!(exists(kept) && !exists(unlisted) && exists("notes.txt"));
@@ -315,7 +315,7 @@ fn retired_files_go_with_the_next_manifest_and_unlisted_ones_at_opening() {
 fn a_cleared_folder_has_nothing_of_ours() {
     let (path, folder) = new_folder(FolderOptions::default());
     write(&folder, 3);
-    folder.commit(b"first").unwrap();
+    folder.commit(1, b"first").unwrap();
     let name = write(&folder, 3).name().to_owned();
     folder.retire(&name).unwrap();
     folder.clear().unwrap();
@@ -324,7 +324,57 @@ fn a_cleared_folder_has_nothing_of_ours() {
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["LOCK"]);
     write(&folder, 3);
-    folder.commit(b"again").unwrap();
+    folder.commit(1, b"again").unwrap();
+}
+
+#[test]
+fn a_folder_of_another_version_is_refused_unharmed_and_can_be_started_anew() {
+    let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures"));
+    for fixture in ["manifest-format-6", "manifest-format-99"] {
+        let path = tempfile::tempdir().unwrap();
+        let manifest = path.path().join("MANIFEST");
+        fs::copy(fixtures.join(fixture), &manifest).unwrap();
+        let run = path.path().join("kind-00000007.hadal");
+        fs::write(&run, [0; 4096]).unwrap();
+        let others = path.path().join("notes.txt");
+        fs::write(&others, "").unwrap();
+        let refused = open(path.path(), FolderOptions::default());
+        assert!(
+            matches!(refused, Err(Error::OtherVersion { .. })),
+            "{fixture}"
+        );
+        drop(refused);
+        assert!(manifest.exists() && run.exists());
+
+        let disk = Arc::new(NativeDisk::open(path.path()).unwrap());
+        let folder = Folder::open_anew(disk, FolderOptions::default()).unwrap();
+        assert!(!manifest.exists() && !run.exists() && others.exists());
+        assert_eq!(write(&folder, 1).name(), "logs-00000008.hadal");
+        folder.commit(1, b"mine").unwrap();
+        drop(folder);
+        let (_, payload) = open(path.path(), FolderOptions::default()).unwrap();
+        assert_eq!(payload.unwrap().of_version(1).unwrap(), b"mine");
+    }
+}
+
+/// Sets a field of a file's header and makes the checksum right again.
+fn set_field(path: &Path, at: usize, value: u32) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    let crc = crc32c::crc32c(&bytes[..SECTOR_BYTES - 4]);
+    bytes[SECTOR_BYTES - 4..SECTOR_BYTES].copy_from_slice(&crc.to_le_bytes());
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_file_of_another_version_is_no_damage() {
+    let (path, folder) = new_folder(FolderOptions::default());
+    for (at, value) in [(8, FORMAT_VERSION + 1), (36, KIND.version() + 1)] {
+        let name = write(&folder, 1).name().to_owned();
+        set_field(&path.path().join(&name), at, value);
+        let opened = BlockFile::open(&folder, &name, KIND, 1);
+        assert!(matches!(opened, Err(Error::OtherVersion { .. })), "{at}");
+    }
 }
 
 #[test]
@@ -336,11 +386,14 @@ fn a_folder_in_memory_is_known_as_such() {
     check(&write(&folder, 20), std::iter::once(0..20).collect());
 }
 
-/// Parents as they come, with some far apart.
+/// Parents as they come, with some far apart, and now and then some that begin lower again.
 fn parents(n: u64) -> Vec<Parent> {
     let mut rng = Pcg64Mcg::seed_from_u64(n);
     let mut ordinal = 0;
     let mut parent = || {
+        if rng.random_range(0..300) == 0 {
+            ordinal = rng.random_range(0..=ordinal);
+        }
         ordinal += match rng.random_range(0..100) {
             0 => rng.random_range(0..1 << 40),
             1..50 => 0,
@@ -380,7 +433,7 @@ fn check_log(log: &ParentLog, parents: &[Parent]) {
 }
 
 #[test]
-fn a_parent_log_goes_back_and_on() {
+fn a_parent_log_rolls_back_and_continues() {
     for is_on_disk in [false, true] {
         let (_path, folder) = new_folder(FolderOptions::default());
         let all = parents(400_000);
@@ -391,11 +444,11 @@ fn a_parent_log_goes_back_and_on() {
                 log.attach(&folder).unwrap();
             }
             push(&mut log, &all[..n_before]);
-            let waymark = log.waymark();
+            let waymark = log.position();
             push(&mut log, &all[n_before..n_before + n_between]);
-            log.go_back(waymark).unwrap();
+            log.roll_back(waymark).unwrap();
             check_log(&log, &all[..n_before]);
-            // Other entries than those that were given up.
+            // Other entries than those that were rolled back.
             let mut others = all[..n_before].to_vec();
             let to = n_before + n_between / 2;
             others.extend(all[n_before..].iter().step_by(2).take(to - n_before));
@@ -422,7 +475,7 @@ fn parents_come_back_from_memory_and_disk() {
     }
 }
 
-/// Whether they are pushed one by one or put together before makes no difference to a block.
+/// Pushed one by one or appended together, entries make the same blocks.
 #[test]
 fn parents_are_appended_many_at_once() {
     let parents = parents(200_000);
@@ -445,7 +498,7 @@ fn parents_are_appended_many_at_once() {
 }
 
 #[test]
-fn a_log_goes_on_from_its_last_commit() {
+fn a_log_resumes_from_its_last_commit() {
     let path = tempfile::tempdir().unwrap();
     let parents = parents(200_000);
     let (folder, _) = open(path.path(), FolderOptions::default()).unwrap();
@@ -454,14 +507,14 @@ fn a_log_goes_on_from_its_last_commit() {
     for n in [0, 10, 90_000, 170_000] {
         push(&mut log, &parents[committed..n]);
         committed = n;
-        folder.commit(&log.commit(&folder).unwrap()).unwrap();
+        folder.commit(1, &log.commit(&folder).unwrap()).unwrap();
     }
     push(&mut log, &parents[committed..]);
     log.get(190_000).unwrap();
     drop((log, folder));
 
     let (folder, mark) = open(path.path(), FolderOptions::default()).unwrap();
-    let mark = mark.unwrap();
+    let mark = mark.unwrap().of_version(1).unwrap().to_vec();
     let mut log = ParentLog::reopen(&folder, &mark).unwrap();
     folder.sweep([log.file_name().unwrap().as_str()]).unwrap();
     check_log(&log, &parents[..committed]);

@@ -1,10 +1,9 @@
-//! The threads that wait for the disk so that the search need not.
+//! I/O threads, so that the search does not wait for the disk.
 //!
-//! Two read and one writes, which is as much as a device takes in long pieces. A job owns the memory
-//! it works on and sends it back with the outcome; so nothing is shared but the queue, and a thread
-//! is woken only when there is a job for it.
-//! Without threads, jobs are done where they are handed in: then operations on the disk have one
-//! order, which tests that stop at each of them need.
+//! Two read and one writes, which saturates a device with long requests. A job owns its memory and
+//! sends it back with the result; so only the queue is shared, and a thread is woken only when
+//! there is a job for it. Without threads the caller does its jobs: then operations on the disk
+//! have one order, which tests that stop at each of them need.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,30 +17,30 @@ use super::medium::DiskFile;
 
 const N_READERS: usize = 2;
 
-/// Something to read into a chunk, or to write from it.
+/// A read into a chunk, or a write from it.
 pub(crate) struct Job {
     pub(crate) file: Arc<dyn DiskFile>,
     pub(crate) chunk: Chunk,
     pub(crate) work: Work,
 }
 
-/// What to do with a chunk.
+/// What a job does with its chunk.
 pub(crate) enum Work {
     /// Fill the ranges of the chunk from these offsets.
     Read(Vec<(u64, Range<usize>)>),
-    /// Write the first bytes of the chunk, so many, to this offset; and the header of the file
-    /// before them, if it has none yet.
+    /// Write this many bytes of the chunk to this offset, and first the header of the file, if it
+    /// has none yet.
     Write(u64, usize, Option<Aligned>),
 }
 
-/// The chunk, and whether it went well.
+/// The chunk, and the result.
 pub(crate) type Done = (Chunk, io::Result<()>);
 
-/// A job that was handed in.
+/// A submitted job.
 pub(crate) struct Pending(Receiver<Done>);
 
 impl Pending {
-    /// The same without waiting; `None` while the job is not done.
+    /// Without waiting; `None` while the job is not done.
     pub(crate) fn poll(&self) -> Option<Result<Done, io::Error>> {
         match self.0.try_recv() {
             Ok(done) => Some(Ok(done)),
@@ -60,7 +59,7 @@ fn thread_has_ended() -> io::Error {
     io::Error::other("a thread for input and output has ended")
 }
 
-/// Jobs that wait for a thread.
+/// The queue of jobs.
 #[derive(Default)]
 struct Queue {
     jobs: Mutex<Jobs>,
@@ -71,7 +70,7 @@ struct Queue {
 struct Jobs {
     waiting: VecDeque<(Job, SyncSender<Done>)>,
     n_idle: usize,
-    /// No more jobs are taken.
+    /// Whether the queue is closed.
     is_closed: bool,
 }
 
@@ -82,7 +81,7 @@ impl Queue {
 
     fn push(&self, job: Job, answer: SyncSender<Done>) {
         let mut jobs = self.jobs();
-        // If there is no thread to take the job, its answer is dropped, which is an answer.
+        // Without a thread to take the job its sender is dropped, which the receiver notices.
         if !jobs.is_closed {
             jobs.waiting.push_back((job, answer));
         }
@@ -93,7 +92,7 @@ impl Queue {
         }
     }
 
-    /// The next job; `None` when there are none and will be none.
+    /// The next job; `None` when the queue is empty and closed.
     fn pop(&self) -> Option<(Job, SyncSender<Done>)> {
         let mut jobs = self.jobs();
         loop {
@@ -126,7 +125,7 @@ pub(crate) struct IoThreads {
 impl IoThreads {
     pub(crate) fn start() -> io::Result<Self> {
         let (readers, writers) = <(Arc<Queue>, Arc<Queue>)>::default();
-        // Should a thread not start, those that did end with this.
+        // If a thread does not start, those that did end with this.
         let mut started = Self {
             queues: Some((Arc::clone(&readers), Arc::clone(&writers))),
             threads: Vec::new(),
@@ -138,7 +137,7 @@ impl IoThreads {
         Ok(started)
     }
 
-    /// No threads: whoever hands a job in does it.
+    /// No threads: the caller does its jobs.
     pub(crate) fn none() -> Self {
         Self {
             queues: None,
@@ -147,7 +146,7 @@ impl IoThreads {
     }
 
     pub(crate) fn submit(&self, job: Job) -> Pending {
-        // Room for the one answer, so the thread never waits for the one who asked.
+        // Room for the one result, so the thread never waits for the receiver.
         let (answer, pending) = mpsc::sync_channel(1);
         match (&self.queues, &job.work) {
             (None, _) => run(job, &answer),
@@ -158,7 +157,7 @@ impl IoThreads {
     }
 }
 
-/// Does a job for which the caller would only wait.
+/// Does a job on this thread, where the caller would only wait.
 pub(crate) fn do_now(job: Job) -> Pending {
     let (answer, pending) = mpsc::sync_channel(1);
     run(job, &answer);
@@ -172,13 +171,13 @@ impl Drop for IoThreads {
             writers.close();
         }
         for thread in self.threads.drain(..) {
-            // A thread that panicked has left its jobs unanswered, which was seen there.
+            // The jobs of a thread that panicked have failed already.
             let _ = thread.join();
         }
     }
 }
 
-/// Leaves nobody waiting for a thread that has panicked.
+/// Closes the queue if the thread panics, so that nobody waits for it.
 struct Ending(Arc<Queue>);
 
 impl Drop for Ending {
@@ -215,6 +214,6 @@ fn run(mut job: Job, answer: &SyncSender<Done>) {
             begun.and_then(|()| job.file.write_at(&job.chunk.bytes()[..*len], *offset))
         }
     };
-    // Whoever asked may have given up since.
+    // The receiver may be gone.
     let _ = answer.send((job.chunk, outcome));
 }

@@ -1,4 +1,4 @@
-//! What a folder has cost so far, and what it may cost.
+//! I/O statistics of a folder, and its limit.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::medium::Disk;
 use crate::Error;
 
-/// What went through a folder.
+/// I/O statistics of a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Bytes read, padding included.
@@ -16,7 +16,7 @@ pub struct Statistics {
     pub written_bytes: u64,
     /// Length of all files together.
     pub disk_bytes: u64,
-    /// The most that `disk_bytes` has been.
+    /// The peak of `disk_bytes`.
     pub peak_disk_bytes: u64,
     /// Time that callers have waited for the disk, summed over threads.
     pub waited: Duration,
@@ -29,14 +29,14 @@ pub(crate) struct Usage {
     disk_bytes: AtomicU64,
     peak_disk_bytes: AtomicU64,
     waited_nanos: AtomicU64,
-    /// What is free on the device, by its last answer and what was claimed with it. At first
-    /// nothing is known to be.
+    /// Free bytes of the device, by its last answer less what was claimed with it; zero before it
+    /// was asked.
     noted_free: AtomicU64,
     limit_bytes: u64,
 }
 
 impl Usage {
-    /// `disk_bytes` are there already; more than `limit_bytes` shall never be.
+    /// Starts with `disk_bytes` used, of at most `limit_bytes`.
     pub(crate) fn new(disk_bytes: u64, limit_bytes: u64) -> Self {
         Self {
             disk_bytes: disk_bytes.into(),
@@ -54,7 +54,7 @@ impl Usage {
         reserve_bytes: u64,
     ) -> Result<(), Error> {
         let full = Error::Full { needed: bytes };
-        // A disk that cannot say what is free will say when it is full.
+        // A disk that cannot report what is free still reports when it is full.
         if bytes > 0
             && let Ok(free) = self.ask_free(disk)
         {
@@ -76,14 +76,14 @@ impl Usage {
         }
     }
 
-    /// Bytes that are free on the device, by its own account.
+    /// Free bytes of the device; asks it.
     pub(crate) fn ask_free(&self, disk: &dyn Disk) -> io::Result<u64> {
         let free = disk.free_bytes()?;
         self.noted_free.store(free, Relaxed);
         Ok(free)
     }
 
-    /// Bytes that were free on the device when it was last asked, without those claimed then.
+    /// Free bytes of the device when it was last asked, less those claimed then.
     pub(crate) fn noted_free(&self) -> u64 {
         self.noted_free.load(Relaxed)
     }
@@ -106,7 +106,7 @@ impl Usage {
         self.written_bytes.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// Does something that waits for the disk.
+    /// Measures the time of something that waits for the disk.
     pub(crate) fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let value = wait();

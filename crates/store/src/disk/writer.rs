@@ -1,17 +1,18 @@
 //! Writing blocks, while the disk is still busy with those before.
 //!
-//! Blocks are framed into a chunk where they will lie side by side on disk; a full chunk is handed
-//! to the writing thread, and filling goes on in another one. An error of that thread is seen when
-//! its chunk is used again, some blocks later, or at the next flush.
-//! The header goes with the first chunk, so that nobody waits for a new file.
-//! A file that was begun and is given up before anyone could read it goes with its writer.
+//! Blocks are framed into a chunk where they will lie side by side on disk; a full chunk goes to
+//! the writing thread, and another is filled. An error of that thread is reported when its chunk is
+//! reused, some blocks later, or at the next flush. The header is written with the first chunk, so
+//! that creating a file does not wait. A file whose writer is dropped before anyone could read it
+//! is deleted.
 
 use std::collections::VecDeque;
 use std::io;
 
+use super::Kind;
 use super::buffers::{Aligned, Chunk, Stream};
 use super::folder::{Folder, OpenFile, random_id};
-use super::frame::{self, FRAME_BYTES, HEADER_BYTES, Identity, Kind};
+use super::frame::{self, FRAME_BYTES, HEADER_BYTES, Identity};
 use super::reader::BlockFile;
 use super::threads::{Done, Job, Pending, Work};
 use crate::{BLOCK_BYTES, BlockSink, Error};
@@ -22,13 +23,13 @@ pub struct BlockWriter {
     identity: Identity,
     stream: Stream,
     n_blocks: u32,
-    /// Whether the header is in the file, or on its way there.
+    /// Whether the header was written or submitted.
     has_header: bool,
     /// The chunk being filled.
     filling: Option<Filling>,
     in_flight: VecDeque<(Pending, Piece)>,
     failed: Option<Failure>,
-    /// Whether someone may want what is in the file, though nothing more is appended to it.
+    /// Whether the file stays when the writer is dropped.
     is_of_use: bool,
 }
 
@@ -37,9 +38,9 @@ pub struct BlockWriter {
 struct Piece {
     offset: u64,
     len: usize,
-    /// Whether the header goes before it.
+    /// Whether the header is written first.
     with_header: bool,
-    /// Files that were gone when it was handed in.
+    /// Number of deletions done when it was submitted.
     n_gone: u64,
 }
 
@@ -51,7 +52,7 @@ struct Filling {
     len: usize,
 }
 
-/// What went wrong before. The file has a gap since then, so nothing more is written to it.
+/// An earlier error. The file has a gap since then, so nothing more is written to it.
 #[derive(Clone, Copy)]
 enum Failure {
     Full,
@@ -64,7 +65,7 @@ impl BlockWriter {
         Self::create_in(folder, kind, true)
     }
 
-    /// A new file in `folder` that no manifest shall ever list, and that can go at any time.
+    /// A new file in `folder` that no manifest will list, and that can be deleted at any time.
     pub fn create_scratch(folder: &Folder, kind: Kind) -> Result<Self, Error> {
         Self::create_in(folder, kind, false)
     }
@@ -80,8 +81,7 @@ impl BlockWriter {
         Ok(Self::at_end(file, identity, 0, false))
     }
 
-    /// Goes on behind the first `n_blocks` blocks of a file that is there; what it has besides is
-    /// cut off.
+    /// Continues an existing file behind its first `n_blocks` blocks; truncates the rest.
     pub fn reopen(folder: &Folder, name: &str, kind: Kind, n_blocks: u32) -> Result<Self, Error> {
         let file = BlockFile::open(folder, name, kind, n_blocks)?;
         let end = file.end()?;
@@ -127,8 +127,8 @@ impl BlockWriter {
         self.note(outcome)
     }
 
-    /// Gives up memory whose blocks are in the file, without waiting for any. Not while there are
-    /// blocks to come, for which it would be used again.
+    /// Frees memory whose blocks are in the file, without waiting. Not while more blocks will come,
+    /// which would reuse it.
     pub fn reap(&mut self) -> Result<(), Error> {
         while let Some((pending, piece)) = self.in_flight.front()
             && let Some(done) = pending.poll()
@@ -142,14 +142,14 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Hands over what is left, to be written when there is time.
-    pub fn hand_over(&mut self) -> Result<(), Error> {
+    /// Submits what is left to the writing thread.
+    pub fn submit_rest(&mut self) -> Result<(), Error> {
         self.check()?;
         let outcome = self.submit();
         self.note(outcome)
     }
 
-    /// Gives up the file, as soon as no manifest needs it. What is not written yet never is.
+    /// Deletes the file as soon as no manifest needs it. Unwritten blocks are dropped.
     pub fn discard(mut self) -> Result<(), Error> {
         self.filling = None;
         self.is_of_use = true;
@@ -157,7 +157,7 @@ impl BlockWriter {
         self.file.folder.retire(&self.file.name)
     }
 
-    /// Returns when all blocks are in the file for good.
+    /// Returns when all blocks are durable.
     pub fn sync(&mut self) -> Result<(), Error> {
         self.flush()?;
         let synced = self
@@ -166,13 +166,13 @@ impl BlockWriter {
             .usage()
             .waiting(|| self.file.file.sync())
             .map_err(|e| Error::from_io(&self.file.name, 0, e));
-        // What a failed sync has lost is unknown, and another one may not tell.
+        // What a failed sync has lost is unknown, and a second one may not report it.
         self.note(synced)?;
         self.is_of_use = true;
         Ok(())
     }
 
-    /// The blocks so far, for reading, while the file goes on.
+    /// The blocks so far, for reading, while the file grows.
     pub fn written(&mut self) -> Result<BlockFile, Error> {
         self.flush()?;
         self.is_of_use = true;
@@ -183,12 +183,11 @@ impl BlockWriter {
         ))
     }
 
-    /// Goes on behind the first `n_blocks` blocks: those that come are written over the others, which
-    /// no manifest must list. Blocks must not become shorter, for what follows one in its place is
-    /// taken for damage.
-    pub fn go_back(&mut self, n_blocks: u32) -> Result<(), Error> {
+    /// Rolls back to the first `n_blocks` blocks: later blocks overwrite the others, which no
+    /// manifest may list. Blocks must not become shorter, for leftovers behind one count as damage.
+    pub fn roll_back(&mut self, n_blocks: u32) -> Result<(), Error> {
         assert!(n_blocks <= self.n_blocks, "one goes back to what is there");
-        // What is not on its way yet need not be written.
+        // Blocks that were not submitted are dropped.
         if let Some(filling) = self.filling.take_if(|filling| filling.first >= n_blocks) {
             self.stream.give_back(filling.chunk);
         }
@@ -197,7 +196,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Ends the file. To list it in a manifest, [`sync`](Self::sync) first.
+    /// Finishes the file. To list it in a manifest, [`sync`](Self::sync) first.
     pub fn finish(mut self) -> Result<BlockFile, Error> {
         self.written()
     }
@@ -226,8 +225,8 @@ impl BlockWriter {
         if is_full { self.submit() } else { Ok(()) }
     }
 
-    /// Memory for the next blocks: what was just written from, for it is warm; else free memory
-    /// within this writer's share; else what is written next.
+    /// Memory for the next blocks: the chunk just written, for it is warm; else a free chunk within
+    /// this writer's share; else the next chunk to be written.
     fn next_chunk(&mut self) -> Result<Chunk, Error> {
         let Some((pending, piece)) = self.in_flight.front() else {
             return Ok(self.stream.take_any());
@@ -251,7 +250,7 @@ impl BlockWriter {
         sector
     }
 
-    /// Writes the header, if it did not go with a block.
+    /// Writes the header, if no block did.
     fn write_header(&mut self) -> Result<(), Error> {
         if self.has_header {
             return Ok(());
@@ -268,7 +267,7 @@ impl BlockWriter {
         })
     }
 
-    /// Hands what is filled to the writing thread.
+    /// Submits the filled chunk to the writing thread.
     fn submit(&mut self) -> Result<(), Error> {
         let Some(filling) = self.filling.take() else {
             return Ok(());
@@ -312,10 +311,10 @@ impl BlockWriter {
         let failed = |e| Error::from_io(&self.file.name, piece.len as u64, e);
         let (chunk, outcome) = done.map_err(failed)?;
         match outcome.map_err(failed) {
-            // A disk that had not said so before may be full of what was about to go.
+            // The disk may be full only until pending deletions are done.
             Err(Error::Full { .. }) if self.file.folder.has_made_room(piece.n_gone) => {
                 let file = &self.file.file;
-                // The header may have been what found no room.
+                // It may be the header that found no room.
                 if piece.with_header {
                     let header = self.header();
                     file.write_at(header.bytes(), 0).map_err(failed)?;
@@ -334,7 +333,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Waits for writes that nobody has any use for: they would take room after the file is gone.
+    /// Waits for abandoned writes: they would take room after the file is gone.
     fn end_writes(&mut self) {
         for (pending, _) in self.in_flight.drain(..) {
             let _ = pending.wait();

@@ -12,7 +12,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Takes out the keys that are marked.
+    /// Removes the keys that are marked.
     pub(crate) fn drop_marked(&mut self, n_words: usize, marks: &[bool]) {
         let mut n_left = 0;
         for (i, _) in marks.iter().enumerate().filter(|(_, mark)| !**mark) {
@@ -29,7 +29,7 @@ impl Batch {
         self.ordinals.truncate(n_left);
     }
 
-    /// Empties it; memory is kept.
+    /// Empties it; keeps the memory.
     pub fn clear(&mut self) {
         self.keys.clear();
         self.ordinals.clear();
@@ -42,10 +42,10 @@ pub(crate) fn key(keys: &[u64], n_words: usize, i: usize) -> &[u64] {
     &keys[i * n_words..(i + 1) * n_words]
 }
 
-/// Something that gives ascending distinct keys, some at a time.
+/// A source of ascending distinct keys, some at a time.
 pub trait Sorted: Send {
     /// Words of a key.
     fn n_words(&self) -> usize;
-    /// Replaces what is in `batch` by the next keys; false, and an empty batch, at the end.
+    /// Replaces the content of `batch` by the next keys; false, and an empty batch, at the end.
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error>;
 }

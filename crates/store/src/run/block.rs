@@ -19,11 +19,11 @@
 //!
 //! The data of a group of one key are empty. Else they are `b` bytes of a mask, the reduced bits in
 //! which keys of the group differ (at most 57), and for each key but the first these bits, packed.
-//! So a key is looked for without decoding: its group is the last one that does not begin after
-//! it; it must agree with the group's first key outside the group's mask; what is left is searched
-//! for in a few sorted numbers, each of which one unaligned load brings.
+//! So a key is found without decoding: its group is the last one that does not begin after it; it
+//! must agree with the group's first key outside the group's mask; the rest is searched for among a
+//! few sorted numbers, each of which is one unaligned load.
 
-use super::MAX_WORDS;
+use super::PACKED_WORDS;
 use super::damage::Damage;
 use super::reduced::{Reduction, load_u64};
 
@@ -40,7 +40,7 @@ pub(crate) const MAX_SIZE_LOG: u32 = 5;
 /// Most keys of a block.
 pub(crate) const MAX_KEYS: usize = 1 << 16;
 
-/// A block whose sections are known to lie within it. What is in them is checked where it is used.
+/// A block whose sections lie within it. Their content is checked where it is used.
 #[derive(Clone)]
 pub(crate) struct View<'a> {
     /// The block.
@@ -74,12 +74,15 @@ pub(crate) struct Group {
 
 impl<'a> View<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
-        let header = bytes.get(..HEADER_BYTES).ok_or(Damage("too short"))?;
+        if bytes.len() < HEADER_BYTES + PADDING_BYTES {
+            return Err(Damage("too short"));
+        }
+        let header = &bytes[..HEADER_BYTES];
         if header[0] != VERSION {
             return Err(Damage("unknown version"));
         }
         let n_words = usize::from(header[1]);
-        if n_words == 0 || n_words > MAX_WORDS {
+        if n_words == 0 || n_words > PACKED_WORDS {
             return Err(Damage("number of words"));
         }
         if header[2..4] != [0; 2] {
@@ -94,7 +97,7 @@ impl<'a> View<'a> {
         if bytes.len() < bases_at {
             return Err(Damage("too short"));
         }
-        let mut words = [0; 2 * MAX_WORDS];
+        let mut words = [0; 2 * PACKED_WORDS];
         for (i, word) in words[..2 * n_words].iter_mut().enumerate() {
             *word = load_u64(bytes, HEADER_BYTES + 8 * i);
         }

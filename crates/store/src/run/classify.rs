@@ -1,20 +1,19 @@
-//! Which part of the key space a key belongs to: a question that every candidate asks.
+//! Which part of the key space a key belongs to; computed for every candidate.
 //!
-//! Keys differ in few of their bits, so of each key a *digest* is made: the bits in which sampled
-//! keys differ, at most 64, the first ones. Digests have the order of keys, as far as they go. A
-//! tree of eight pivots a node finds the place of a digest among those of the splitters, all pivots
-//! of a node compared at once; without branches, so that many keys are under way at once.
-//! A key that differs from all sampled ones in other bits, or has the digest of a splitter,
-//! is compared with whole splitters.
+//! Keys differ in few of their bits, so each key has a *digest*: the first bits, at most 64, in
+//! which sampled keys differ. Digests have the order of keys, as far as they go. A tree of eight
+//! pivots a node finds the place of a digest among those of the splitters, all pivots of a node
+//! compared at once; without branches, so that many keys are in flight at once.
+//! A key that differs from all sampled ones in other bits, or has the digest of a splitter, is
+//! compared with whole splitters.
 
-use super::MAX_WORDS;
 use super::batch::key;
 use super::file::partition_point;
 use crate::bits::{self, Bits, Kernel};
 
 /// Pivots of a node.
 const NODE: usize = 8;
-/// Keys whose places are looked for together.
+/// Keys that are classified together.
 const BATCH: usize = 16;
 
 /// Digests of splitters, and how digests are made.
@@ -26,14 +25,14 @@ pub(super) struct Classifier {
     chosen: Vec<u64>,
     /// The bits down to the last of these that do not.
     passed_over: Vec<u64>,
-    /// What the nodes of the tree have, level by level. The last level is the digests of all
-    /// splitters, ascending, and behind them the greatest number until the node is full; each level
-    /// before it has the last pivot of each node of the next one. The first has one node.
+    /// The nodes of the tree, level by level. The last level is the digests of all splitters,
+    /// ascending, and behind them the greatest number until the node is full; each level before it
+    /// has the last pivot of each node of the next one. The first has one node.
     levels: Vec<Vec<[i64; NODE]>>,
 }
 
 impl Classifier {
-    /// For the ascending `splitters`; `sample` are keys like those that will come.
+    /// For the ascending `splitters`; `sample` are keys like those to be classified.
     pub(super) fn new(n_words: usize, splitters: &[u64], sample: &[u64]) -> Self {
         let n_splitters = splitters.len() / n_words;
         let all = || {
@@ -95,7 +94,7 @@ impl Classifier {
         bits::run(classify);
     }
 
-    /// The digest of a key, and whether it tells anything.
+    /// The digest of a key, and whether it is conclusive.
     #[inline(always)]
     fn digest<B: Bits, const W: usize>(&self, bits: B, key: &[u64]) -> (i64, bool) {
         let n_words = if W == 0 { self.first.len() } else { W };
@@ -108,13 +107,13 @@ impl Classifier {
             digest = digest.unbounded_shl(n_bits) | bits.extract(key[i], chosen[i]);
             differs |= (key[i] ^ first[i]) & passed_over[i];
         }
-        // Signed numbers are what processors compare several of at once.
+        // Vector instructions compare signed numbers.
         ((digest ^ 1 << 63).cast_signed(), differs == 0)
     }
 
-    /// For each digest the number of splitters whose digests are not greater, or any number that
-    /// is greater than all if it is the greatest digest. All go down a level before any goes down
-    /// the next, so that none waits for what another loads.
+    /// For each digest the number of splitters whose digests are not greater, or any number that is
+    /// greater than all if it is the greatest digest. All descend a level before any descends the
+    /// next, so that none waits for another's loads.
     #[inline(always)]
     fn ranks(&self, digests: &[i64; BATCH]) -> [usize; BATCH] {
         let mut ranks = [0; BATCH];
@@ -162,7 +161,7 @@ fn levels(mut pivots: Vec<i64>) -> Vec<Vec<[i64; NODE]>> {
     levels
 }
 
-/// Makes the digests of keys.
+/// Computes the digests of keys.
 struct Digest<'a> {
     classifier: &'a Classifier,
     keys: &'a [u64],
@@ -237,7 +236,6 @@ impl Classify<'_> {
 /// The number of splitters that are not after `candidate`.
 #[cold]
 fn by_comparison(n_words: usize, splitters: &[u64], candidate: &[u64]) -> usize {
-    debug_assert!(n_words <= MAX_WORDS, "keys have 1 to 16 words");
     partition_point(0, splitters.len() / n_words, |i| {
         key(splitters, n_words, i) <= candidate
     })

@@ -1,12 +1,12 @@
-//! Making one run of several.
+//! Merging runs into one.
 
 use super::union::Union;
 use super::{KeyRange, RunWriter, Versioned};
 use crate::{BlockSink, Error};
 
 /// Appends to `writer` all keys of `runs` in `range`, in the newest layout, equal ones once.
-/// Runs of a tier should come one after the other. `stop` is asked now and then, and true ends it
-/// early. Whether it came to the end.
+/// Runs of a tier should come one after the other. `stop` is polled now and then, and true ends it
+/// early. Returns whether it finished.
 ///
 /// # Panics
 /// If keys of the writer and of the newest layout do not have the same number of words.

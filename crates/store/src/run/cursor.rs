@@ -3,24 +3,20 @@
 use std::cmp::Ordering;
 
 use super::batch::key;
-use super::block::View;
 use super::damage::Damage;
-use super::decode::{Progress, decode};
+use super::decode::Progress;
 use super::file::partition_point;
 use super::range::KeyRange;
-use super::{MAX_WORDS, Run, Versioned};
+use super::{Older, Run, Versioned, batch_keys};
 use crate::{BlockReader, Error};
 
-/// Keys decoded at once: enough to make calls cheap, few enough to stay in the cache.
-const BATCH_KEYS: usize = 1024;
-
 /// The keys of a run in a range, ascending, in the newest layout.
-/// It holds no more than its reader, which has the block and what is read ahead.
+/// It holds no more than its reader, which has the current block and those read ahead.
 pub struct RunKeys<'a> {
     run: Versioned<'a>,
     range: KeyRange<'a>,
     reader: Box<dyn BlockReader + 'a>,
-    /// How far the reader's last block is decoded; `None` if it is done with, or there is none yet.
+    /// How far the reader's last block is decoded; `None` if it is finished, or there is none yet.
     progress: Option<Progress>,
     is_done: bool,
     old_keys: Vec<u64>,
@@ -41,7 +37,7 @@ impl<'a> RunKeys<'a> {
         }
     }
 
-    /// Replaces what is in `keys` by the next keys; false, and no keys, at the end.
+    /// Replaces the content of `keys` by the next keys; false, and no keys, at the end.
     pub fn next(&mut self, keys: &mut Vec<u64>) -> Result<bool, Error> {
         keys.clear();
         while keys.is_empty() {
@@ -64,24 +60,22 @@ impl<'a> RunKeys<'a> {
         let Some((number, payload)) = read else {
             return Ok(false);
         };
-        let view: View = run.view(number, payload)?;
         let damage = |what: Damage| what.in_block(run.name(), number);
         let decoded = match self.run.older {
             None => &mut *keys,
             Some(_) => &mut self.old_keys,
         };
-        let progress = decode(&view, progress, BATCH_KEYS, decoded).map_err(damage)?;
-        self.progress = Some(progress).filter(|progress| progress.n_groups < view.n_groups);
+        let n_wanted = batch_keys(run.n_words());
+        self.progress = run.decode(number, payload, progress, n_wanted, decoded)?;
         if let Some(older) = self.run.older {
-            let mut newest = [0; MAX_WORDS];
-            let newest = &mut newest[..older.n_words];
+            let mut newest = vec![0; older.n_words];
             for key in self.old_keys.chunks_exact(run.n_words()) {
-                if !older.to_newest.recode(key, newest) {
+                if !older.to_newest.recode(key, &mut newest) {
                     return Err(damage(Damage(
                         "a key that the newest layout cannot express",
                     )));
                 }
-                keys.extend_from_slice(newest);
+                keys.extend_from_slice(&newest);
             }
             self.old_keys.clear();
         }
@@ -89,10 +83,10 @@ impl<'a> RunKeys<'a> {
     }
 }
 
-/// Drops what is not in `range`; whether something came after it.
+/// Drops keys outside `range`; returns whether any came after it.
 fn cut(keys: &mut Vec<u64>, n_words: usize, range: KeyRange) -> bool {
     let ends = keys.len() >= n_words && range.ends_before(&keys[keys.len() - n_words..]);
-    // Of most keys nothing is dropped.
+    // Mostly nothing is dropped.
     if ends {
         let end = partition_point(0, keys.len() / n_words, |i| {
             !range.ends_before(key(keys, n_words, i))
@@ -114,35 +108,40 @@ impl<'a> Versioned<'a> {
         self.older.map_or(self.run.n_words(), |older| older.n_words)
     }
 
-    /// Compares the first key of a block with a key of the newest layout.
-    pub(crate) fn compare_fence(&self, block: u32, key: &[u64]) -> Ordering {
-        let mut newest = [0; MAX_WORDS];
-        self.newest_fence(block, &mut newest).cmp(key)
+    /// Compares a fence with a key of the newest layout.
+    pub(crate) fn compare_fence(&self, fence: u32, key: &[u64]) -> Ordering {
+        self.newest_fence(fence, &mut Vec::new()).cmp(key)
     }
 
-    /// The first key of a block, in the newest layout. One that it cannot express is damaged, which
-    /// is found when its block is read; here it counts as zero.
-    pub(crate) fn newest_fence<'b>(
-        &'b self,
-        block: u32,
-        newest: &'b mut [u64; MAX_WORDS],
-    ) -> &'b [u64] {
-        let fence = self.run.fence(block);
-        let zero = &[0; MAX_WORDS][..self.n_words()];
-        self.newest(fence, newest).unwrap_or(zero)
+    /// A fence, in the newest layout. One that it cannot express is damaged, which is found when its
+    /// block is read; here it counts as zero. `newest` is scratch.
+    pub(crate) fn newest_fence<'b>(&'b self, fence: u32, newest: &'b mut Vec<u64>) -> &'b [u64] {
+        let fence = self.run.fence(fence);
+        match self.older {
+            None => fence,
+            Some(older) => {
+                if !older.recode(fence, newest) {
+                    newest.fill(0);
+                }
+                newest
+            }
+        }
     }
 
-    /// The last key in the newest layout, if there is one that it can express.
-    pub(crate) fn newest_last<'b>(&'b self, newest: &'b mut [u64; MAX_WORDS]) -> Option<&'b [u64]> {
-        self.newest(self.run.last_key()?, newest)
+    /// The last key in the newest layout, if there is one that it can express. `newest` is scratch.
+    pub(crate) fn newest_last<'b>(&'b self, newest: &'b mut Vec<u64>) -> Option<&'b [u64]> {
+        let last = self.run.last_key()?;
+        match self.older {
+            None => Some(last),
+            Some(older) => older.recode(last, newest).then_some(newest),
+        }
     }
+}
 
-    /// A key of the run in the newest layout, if that can express it.
-    fn newest<'b>(&self, key: &'b [u64], newest: &'b mut [u64; MAX_WORDS]) -> Option<&'b [u64]> {
-        let Some(older) = self.older else {
-            return Some(key);
-        };
-        let newest = &mut newest[..older.n_words];
-        older.to_newest.recode(key, newest).then_some(newest)
+impl Older<'_> {
+    /// Makes `newest` the key in the newest layout; returns whether that can express it.
+    fn recode(&self, key: &[u64], newest: &mut Vec<u64>) -> bool {
+        newest.resize(self.n_words, 0);
+        self.to_newest.recode(key, newest)
     }
 }

@@ -1,9 +1,9 @@
-//! What is wrong with a block that does not decode.
+//! Why a block does not decode.
 
 use crate::{BLOCK_BYTES, Error};
 
-/// A block that no writer of ours wrote. Checksums stand before this; it remains for their rare
-/// failure and for files of others.
+/// A block that our writer did not write. Checksums are verified before; this remains for their
+/// rare failure and for foreign files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Damage(pub(crate) &'static str);
 

@@ -1,6 +1,6 @@
 //! All keys of a block, one group after the other.
 
-use super::MAX_WORDS;
+use super::PACKED_WORDS;
 use super::block::{MAX_KEYS, View, unpack};
 use super::damage::Damage;
 use super::reduced::{Reduced, Wide};
@@ -84,7 +84,7 @@ impl<'a> Decode<'a> {
         let reduction = &view.reduction;
         let n_words = if W == 0 { reduction.n_words } else { W };
         let reduced_bytes = reduction.n_bytes();
-        let mut fixed = [0; MAX_WORDS];
+        let mut fixed = [0; PACKED_WORDS];
         for (i, fixed) in fixed[..n_words].iter_mut().enumerate() {
             *fixed = reduction.first[i] & !reduction.mask[i];
         }
@@ -107,7 +107,7 @@ impl<'a> Decode<'a> {
                 let width = mask.count_ones();
                 let packed_at = view.packed_at(group, width)?;
                 let mask = reduction.expand::<B, R, W>(bits, &mask);
-                let mut shift = [0; MAX_WORDS];
+                let mut shift = [0; PACKED_WORDS];
                 let mut n_bits = 0;
                 for i in (0..n_words).rev() {
                     key[i] &= !mask[i];

@@ -1,9 +1,8 @@
-//! Looking for keys in a block that has hardly more of its own, by decoding it.
+//! Probing a block for nearly as many keys as it has, by decoding it.
 //!
-//! Decoding goes through a block in order and a key takes a few instructions, none of which waits
-//! for another. Going through keys and candidates side by side is a loop without a branch that
-//! could be foretold wrongly. So where candidates are dense it is cheaper to look at every key than
-//! to search for each candidate (see `probe`).
+//! Decoding is sequential, and a key takes a few independent instructions. Walking keys and
+//! candidates side by side is a loop without unpredictable branches. So where candidates are dense
+//! it is cheaper to decode every key than to search for each candidate (see `probe`).
 
 use super::batch::key;
 use super::block::View;
@@ -11,13 +10,13 @@ use super::damage::Damage;
 use super::decode::{Progress, decode};
 use super::merge::{is_equal, is_less};
 
-/// Keys decoded at once: they stay in the cache.
+/// Keys decoded at once, so that they stay in the cache.
 const BATCH_KEYS: usize = 1024;
 /// Keys that a candidate is compared with in one step.
 const NEAR: usize = 4;
 
-/// Marks in `present` those of the ascending keys `candidates` that are in the block.
-/// What is marked already stays so.
+/// Marks in `present` those of the ascending keys `candidates` that are in the block. Existing
+/// marks stay.
 pub(crate) fn probe_dense(
     view: &View,
     candidates: &[u64],
@@ -42,7 +41,7 @@ pub(crate) fn probe_dense(
     Ok(())
 }
 
-/// Marks those of `candidates` that are among `keys`. How many are not behind the last key.
+/// Marks those of `candidates` that are among `keys`. Returns how many are not behind the last key.
 /// `W` is the number of words, or 0 if only known at run time.
 #[inline(always)]
 fn mark<const W: usize>(
@@ -67,7 +66,7 @@ fn mark<const W: usize>(
     }
     // The last keys one by one.
     loop {
-        // No end is come to within so many steps.
+        // Neither ends within this many steps.
         let n_steps = (n_keys - at_key).min(present.len() - at);
         if n_steps == 0 {
             return at;

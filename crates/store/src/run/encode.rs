@@ -1,34 +1,34 @@
 //! Filling blocks with ascending keys.
 //!
 //! Groups are chosen as the keys come: of the sizes 1, 2, 4 … 32 the one that takes the fewest
-//! bytes for a key. What a group takes does not depend on the block's mask, but for the length of
-//! its first key and its own mask; so the size of the block is known at every moment, and the block
-//! is closed before the group that would not fit.
+//! bytes for a key. The size of a group depends on the block's mask only by the length of its first
+//! key and its own mask; so the size of the block is always known, and the block is closed before
+//! the first group that would not fit.
 
-use super::MAX_WORDS;
+use super::PACKED_WORDS;
 use super::block::{HEADER_BYTES, MAX_KEYS, MAX_PACKED_BITS, MAX_SIZE_LOG, PADDING_BYTES, VERSION};
 use super::reduced::{Reduced, Reduction, Wide};
 use crate::BLOCK_BYTES;
 use crate::bits::{self, Bits, Kernel};
 
-/// Keys looked at to choose a group.
+/// Keys considered to choose a group.
 const LOOK_AHEAD: usize = 1 << MAX_SIZE_LOG;
 
-/// A block in the making.
+/// A block under construction.
 pub(crate) struct BlockBuilder {
     n_words: usize,
-    /// Keys of the block and those that still wait for a group.
+    /// Keys of the block and those without a group yet.
     keys: Vec<u64>,
     /// The groups so far, with the masks of each in whole words.
     groups: Vec<PlannedGroup>,
     group_masks: Vec<u64>,
     /// Keys in groups.
     n_grouped: usize,
-    mask: [u64; MAX_WORDS],
+    mask: [u64; PACKED_WORDS],
     /// Bytes of all packed numbers, and how many groups have any.
     packed_bytes: usize,
     n_masks: usize,
-    /// Bytes of a reduced key in the block before: a first guess for this one.
+    /// Bytes of a reduced key in the block before: an estimate for this one.
     last_reduced_bytes: usize,
     block: Vec<u8>,
 }
@@ -43,8 +43,8 @@ struct PlannedGroup {
 impl BlockBuilder {
     pub(crate) fn new(n_words: usize) -> Self {
         assert!(
-            (1..=MAX_WORDS).contains(&n_words),
-            "keys have 1 to 16 words"
+            (1..=PACKED_WORDS).contains(&n_words),
+            "other keys lie in wide blocks"
         );
         BlockBuilder {
             n_words,
@@ -52,7 +52,7 @@ impl BlockBuilder {
             groups: Vec::new(),
             group_masks: Vec::new(),
             n_grouped: 0,
-            mask: [0; MAX_WORDS],
+            mask: [0; PACKED_WORDS],
             packed_bytes: 0,
             n_masks: 0,
             last_reduced_bytes: 0,
@@ -79,20 +79,17 @@ impl BlockBuilder {
         Some(&self.block)
     }
 
-    /// First key of the block that was given last.
-    pub(crate) fn first_key(&self) -> [u64; MAX_WORDS] {
-        let mut key = [0; MAX_WORDS];
-        for (i, word) in key[..self.n_words].iter_mut().enumerate() {
-            *word = super::reduced::load_u64(&self.block, HEADER_BYTES + 8 * i);
-        }
-        key
+    /// Appends the first key of the block that was given last.
+    pub(crate) fn add_first_key(&self, fences: &mut Vec<u64>) {
+        let word = |i| super::reduced::load_u64(&self.block, HEADER_BYTES + 8 * i);
+        fences.extend((0..self.n_words).map(word));
     }
 
-    /// Puts keys in groups until the block is full (true) or keys are lacking. Keys have `W` words,
-    /// or at most so many where that is [`MAX_WORDS`].
+    /// Groups keys until the block is full (true) or keys run out. Keys have `W` words, or at most
+    /// `W` where that is [`PACKED_WORDS`].
     #[inline(always)]
     fn plan<const W: usize>(&mut self, to_come: bool) -> bool {
-        let n_words = if W == MAX_WORDS { self.n_words } else { W };
+        let n_words = if W == PACKED_WORDS { self.n_words } else { W };
         loop {
             let keys = &self.keys[self.n_grouped * n_words..];
             let n_waiting = (keys.len() / n_words).min(LOOK_AHEAD);
@@ -106,8 +103,8 @@ impl BlockBuilder {
                 reduced_bits += (self.mask[i] | (first[i] ^ block_first[i])).count_ones();
             }
             let reduced_bytes = (reduced_bits.div_ceil(8) as usize).max(self.last_reduced_bytes);
-            // What a size costs for a key, and how far the size is from the largest: of equal costs
-            // the larger size is taken, for fewer groups are walked over.
+            // The cost of a size for a key, and its distance from the largest: of equal costs the
+            // larger size wins, for fewer groups are searched.
             let cost = |size_log: usize, width: u32| {
                 let n_masks = if size_log == 0 { 1 } else { 2 };
                 let n_bytes = n_masks * reduced_bytes + 3 + packed_len(size_log, width);
@@ -171,7 +168,7 @@ impl BlockBuilder {
         }
     }
 
-    /// Writes the block of all groups and forgets their keys.
+    /// Writes the block of all groups and drops their keys.
     fn emit(&mut self) {
         let n_words = self.n_words;
         let reduction = Reduction::new(&self.keys[..n_words], &self.mask[..n_words])
@@ -203,7 +200,7 @@ impl BlockBuilder {
         self.groups.clear();
         self.group_masks.clear();
         self.n_grouped = 0;
-        self.mask = [0; MAX_WORDS];
+        self.mask = [0; PACKED_WORDS];
         (self.packed_bytes, self.n_masks) = (0, 0);
         self.last_reduced_bytes = reduced_bytes;
     }
@@ -225,7 +222,7 @@ impl Kernel for Plan<'_> {
             2 => self.builder.plan::<2>(self.to_come),
             3 => self.builder.plan::<3>(self.to_come),
             4 => self.builder.plan::<4>(self.to_come),
-            _ => self.builder.plan::<MAX_WORDS>(self.to_come),
+            _ => self.builder.plan::<PACKED_WORDS>(self.to_come),
         }
     }
 }
@@ -244,8 +241,7 @@ fn packed_len(size_log: usize, width: u32) -> usize {
 }
 
 /// Writes first keys, offsets, sizes and data of all groups. Everything is written in order and by
-/// whole words, of which what is too much is zero: the next one is written over it, or it falls
-/// into the padding.
+/// whole words, whose excess is zero: the next write covers it, or it falls into the padding.
 struct WriteGroups<'a> {
     reduction: &'a Reduction,
     keys: &'a [u64],
@@ -312,7 +308,7 @@ impl WriteGroups<'_> {
             }
             let (reduced, _) = self.reduction.reduce::<B, R, W>(bits, mask);
             at = put(&reduced, reduced_bytes, out, at);
-            let mut shift = [0; MAX_WORDS];
+            let mut shift = [0; PACKED_WORDS];
             let mut n_bits = 0;
             for i in (0..n_words).rev() {
                 shift[i] = n_bits;
@@ -333,7 +329,7 @@ impl WriteGroups<'_> {
     }
 }
 
-/// Writes the low `len` bytes of a reduced key, at `at` in `out`; where the next thing begins.
+/// Writes the low `len` bytes of a reduced key, at `at` in `out`; returns the end.
 #[inline(always)]
 fn put<R: Reduced>(reduced: &R, len: usize, out: &mut [u8], at: usize) -> usize {
     for from in (0..len).step_by(8) {
@@ -346,7 +342,7 @@ fn put<R: Reduced>(reduced: &R, len: usize, out: &mut [u8], at: usize) -> usize 
 /// Writes numbers of few bits, at most [`MAX_PACKED_BITS`], without gaps.
 struct Packer<'a> {
     out: &'a mut [u8],
-    /// The byte in which the next number begins, what is in it already, and how many bits these are.
+    /// The byte in which the next number begins, its bits so far, and their number.
     at: usize,
     begun: u64,
     n_bits: u32,
@@ -363,7 +359,7 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Up to 7 bits are there, so all of the number is in the word that is written.
+    /// At most 7 bits are pending, so the word that is written has the whole number.
     #[inline(always)]
     fn put(&mut self, number: u64, width: u32) {
         let word = self.begun | number << self.n_bits;
@@ -371,7 +367,7 @@ impl<'a> Packer<'a> {
         let n_bits = self.n_bits + width;
         self.at += (n_bits / 8) as usize;
         self.n_bits = n_bits % 8;
-        // The shift may be by 64, which would be none: so by a part of it first.
+        // The shift may be by 64, which would be none: so in two steps.
         self.begun = word >> (n_bits / 16 * 8) >> ((n_bits / 8).div_ceil(2) * 8);
     }
 

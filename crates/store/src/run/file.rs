@@ -1,4 +1,4 @@
-//! A run that was written: its fences, and how its blocks are found.
+//! A run on disk: its fences, and how its blocks are found.
 //!
 //! The footer, the last block, in little-endian numbers: `"HDLRUN2\0"`; words of a key (8 bytes);
 //! number of data blocks (8); number of keys (8); the last key, unless there are none. Before it are
@@ -12,11 +12,13 @@ use std::sync::Arc;
 use super::block::View;
 use super::cursor::RunKeys;
 use super::damage::Damage;
+use super::decode::{self, Progress};
 use super::finder::Finder;
 use super::range::KeyRange;
 use super::reduced::load_u64;
-use super::{MAX_WORDS, Versioned, Written};
-use crate::{BLOCK_BYTES, BlockSource, Error};
+use super::wide::{self, fence_stride};
+use super::{Versioned, Written};
+use crate::{BLOCK_BYTES, BlockSource, Error, MAX_KEY_WORDS};
 
 /// Words of fences in a block.
 pub(crate) const FENCE_WORDS: usize = BLOCK_BYTES / 8;
@@ -30,6 +32,7 @@ pub struct Run {
     name: String,
     n_words: usize,
     n_keys: u64,
+    n_data_blocks: u32,
     fences: Vec<u64>,
     last_key: Vec<u64>,
 }
@@ -40,13 +43,13 @@ impl fmt::Debug for Run {
             .field("name", &self.name)
             .field("n_words", &self.n_words)
             .field("n_keys", &self.n_keys)
-            .field("n_data_blocks", &self.n_data_blocks())
+            .field("n_data_blocks", &self.n_data_blocks)
             .finish_non_exhaustive()
     }
 }
 
 impl Run {
-    /// Opens the run of `n_blocks` blocks in `source`; `name` is what errors call it.
+    /// Opens the run of `n_blocks` blocks in `source`; errors call it `name`.
     pub fn open(source: Arc<dyn BlockSource>, n_blocks: u32, name: &str) -> Result<Self, Error> {
         let last = n_blocks.saturating_sub(1);
         let damage = |what| Damage(what).in_block(name, last);
@@ -55,7 +58,8 @@ impl Run {
             let (_, payload) = reader.next()?.ok_or_else(|| damage("no footer"))?;
             Footer::from_bytes(payload).map_err(|what| what.in_block(name, last))?
         };
-        let n_fence_words = footer.n_data_blocks as usize * footer.n_words;
+        let n_fences = footer.n_data_blocks.div_ceil(fence_stride(footer.n_words));
+        let n_fence_words = n_fences as usize * footer.n_words;
         let n_fence_blocks = n_fence_words.div_ceil(FENCE_WORDS) as u64;
         if u64::from(footer.n_data_blocks) + n_fence_blocks != u64::from(last) {
             return Err(damage("number of blocks"));
@@ -80,18 +84,20 @@ impl Run {
             name: name.to_owned(),
             n_words: footer.n_words,
             n_keys: footer.n_keys,
+            n_data_blocks: footer.n_data_blocks,
             fences,
             last_key: footer.last_key,
         })
     }
 
-    /// The run that was just written to `source`; `name` is what errors call it.
+    /// The run that was just written to `source`; errors call it `name`.
     pub fn new(source: Arc<dyn BlockSource>, written: Written, name: &str) -> Self {
         Run {
             source,
             name: name.to_owned(),
             n_words: written.n_words,
             n_keys: written.n_keys,
+            n_data_blocks: written.n_data_blocks,
             fences: written.fences,
             last_key: written.last_key,
         }
@@ -109,7 +115,19 @@ impl Run {
 
     /// Number of blocks with keys.
     pub fn n_data_blocks(&self) -> u32 {
+        self.n_data_blocks
+    }
+
+    /// Number of fences: one for each block, or for every few blocks where keys are wide.
+    pub fn n_fences(&self) -> u32 {
         (self.fences.len() / self.n_words) as u32
+    }
+
+    /// The blocks of these fences.
+    pub(crate) fn blocks_of(&self, fences: Range<usize>) -> Range<u32> {
+        let stride = fence_stride(self.n_words);
+        let end = (fences.end as u32).saturating_mul(stride);
+        fences.start as u32 * stride..end.min(self.n_data_blocks)
     }
 
     /// Memory held, in bytes.
@@ -117,17 +135,17 @@ impl Run {
         (8 * (self.fences.capacity() + self.last_key.capacity()) + self.name.capacity()) as u64
     }
 
-    /// The greatest key, or nothing in an empty run.
+    /// The greatest key, if any.
     pub fn last_key(&self) -> Option<&[u64]> {
         (self.n_keys > 0).then_some(&self.last_key)
     }
 
-    /// The first key of data block `block`.
+    /// The first key of the blocks of a fence.
     ///
     /// # Panics
-    /// If there is no such block.
-    pub fn fence(&self, block: u32) -> &[u64] {
-        let at = block as usize * self.n_words;
+    /// If there is no such fence.
+    pub fn fence(&self, fence: u32) -> &[u64] {
+        let at = fence as usize * self.n_words;
         &self.fences[at..at + self.n_words]
     }
 
@@ -136,8 +154,8 @@ impl Run {
         RunKeys::new(Versioned::from(self), range)
     }
 
-    /// Marks in `present` which of the ascending distinct keys `candidates` are in the run. What is
-    /// marked already stays so. Reads only blocks into which a candidate falls.
+    /// Marks in `present` which of the ascending distinct keys `candidates` are in the run.
+    /// Existing marks stay. Reads only blocks that may have a candidate.
     ///
     /// # Panics
     /// If there are not as many marks as candidates.
@@ -148,20 +166,20 @@ impl Run {
             "one mark for each candidate"
         );
         let mut finder = Finder::new(Versioned::from(self), KeyRange::ALL, 0);
-        if finder.ask(candidates) {
+        if finder.request(candidates) {
             finder.probe(candidates, present)?;
         }
         Ok(())
     }
 
-    /// The blocks into which candidates fall, each with its candidates.
+    /// The blocks into which candidates fall, those of a fence together, with their candidates.
     pub(crate) fn pieces(&self, candidates: &[u64]) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        let n_blocks = self.n_data_blocks() as usize;
+        let n_fences = self.n_fences() as usize;
         let n_words = self.n_words;
         let n_candidates = candidates.len() / n_words;
         let candidate = |i: usize| &candidates[i * n_words..(i + 1) * n_words];
-        if n_blocks == 0 {
+        if n_fences == 0 {
             return pieces;
         }
         // Those before the first key and behind the last are in no block.
@@ -169,19 +187,19 @@ impl Run {
         let end = partition_point(at, n_candidates, |i| {
             candidate(i) <= self.last_key.as_slice()
         });
-        let mut block = 0;
+        let mut fence = 0;
         while at < end {
-            block = partition_point(block + 1, n_blocks, |next| {
+            fence = partition_point(fence + 1, n_fences, |next| {
                 self.fence(next as u32) <= candidate(at)
             }) - 1;
-            let piece_end = if block + 1 == n_blocks {
+            let piece_end = if fence + 1 == n_fences {
                 end
             } else {
-                let next = self.fence(block as u32 + 1);
+                let next = self.fence(fence as u32 + 1);
                 partition_point(at + 1, end, |i| candidate(i) < next)
             };
             pieces.push(Piece {
-                block: block as u32,
+                blocks: self.blocks_of(fence..fence + 1),
                 candidates: at..piece_end,
             });
             at = piece_end;
@@ -198,6 +216,27 @@ impl Run {
         Ok(view)
     }
 
+    /// Appends keys of the data block in `payload` to `out`, from `progress` on, until `n_wanted` keys
+    /// or more have been appended or the block ends, which is `None`. A wide block is decoded as a
+    /// whole.
+    pub(crate) fn decode(
+        &self,
+        block: u32,
+        payload: &[u8],
+        progress: Progress,
+        n_wanted: usize,
+        out: &mut Vec<u64>,
+    ) -> Result<Option<Progress>, Error> {
+        let damage = |what: Damage| what.in_block(&self.name, block);
+        if wide::is_wide(self.n_words) {
+            wide::decode(payload, self.n_words, out).map_err(damage)?;
+            return Ok(None);
+        }
+        let view = self.view(block, payload)?;
+        let progress = decode::decode(&view, progress, n_wanted, out).map_err(damage)?;
+        Ok(Some(progress).filter(|progress| progress.n_groups < view.n_groups))
+    }
+
     pub(crate) fn source(&self) -> &dyn BlockSource {
         &*self.source
     }
@@ -207,13 +246,13 @@ impl Run {
     }
 }
 
-/// Candidates that fall into one block.
+/// Candidates that fall into the blocks of one fence.
 pub(crate) struct Piece {
-    pub(crate) block: u32,
+    pub(crate) blocks: Range<u32>,
     pub(crate) candidates: Range<usize>,
 }
 
-/// The first of `from..to` for which `before` does not hold, or `to`: near ones are found soon.
+/// The first of `from..to` for which `before` does not hold, or `to`: found by galloping.
 pub(crate) fn partition_point(
     from: usize,
     to: usize,
@@ -236,7 +275,7 @@ pub(crate) fn partition_point(
     low
 }
 
-/// What the last block says.
+/// The content of the last block.
 pub(crate) struct Footer {
     pub(crate) n_words: usize,
     pub(crate) n_data_blocks: u32,
@@ -260,7 +299,7 @@ impl Footer {
         }
         let n_words = usize::try_from(load_u64(bytes, 8))
             .ok()
-            .filter(|n_words| (1..=MAX_WORDS).contains(n_words))
+            .filter(|n_words| (1..=MAX_KEY_WORDS).contains(n_words))
             .ok_or(Damage("number of words"))?;
         let n_data_blocks =
             u32::try_from(load_u64(bytes, 16)).map_err(|_| Damage("number of blocks"))?;

@@ -1,4 +1,4 @@
-//! Looking for candidates in one run, batch after batch.
+//! Probing one run for candidates, batch after batch.
 //!
 //! Where candidates are dense, nearly every block of the run is wanted: then the run is *scanned*,
 //! from the block of the first candidate on, each block read once and well ahead. Where they are
@@ -9,34 +9,35 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::damage::Damage;
+use super::decode::Progress;
 use super::file::{Piece, partition_point};
 use super::probe::probe;
 use super::range::KeyRange;
-use super::{MAX_WORDS, Run, Versioned};
+use super::{Run, Versioned, wide};
 use crate::blocks::want;
 use crate::{BlockReader, Error};
 
-/// A run is scanned if there are so many candidates for each of its blocks, or more.
+/// A run is scanned if there are at least this many candidates for each of its blocks.
 const DENSE: u64 = 2;
 
-/// Looks for ascending candidates in a run.
+/// Probes a run for ascending candidates.
 pub(crate) struct Finder<'a> {
     run: Versioned<'a>,
     /// The blocks that are scanned; none if they are looked up.
     scanned: Option<Range<u32>>,
     reader: Option<Box<dyn BlockReader + 'a>>,
-    asked: Option<Asked>,
+    requested: Option<Requested>,
 }
 
 /// Candidates for which reading has begun.
-struct Asked {
+struct Requested {
     pieces: Vec<Piece>,
     /// The candidates in the layout of the run, and the places of those that it can express.
     recoded: Option<(Vec<u64>, Vec<usize>)>,
 }
 
 impl<'a> Finder<'a> {
-    /// Looks for about `n_candidates` candidates, all of which are in `range`.
+    /// For about `n_candidates` candidates, all of which are in `range`.
     pub(crate) fn new(run: Versioned<'a>, range: KeyRange<'_>, n_candidates: u64) -> Self {
         let blocks = run.blocks_in(range);
         let is_dense = n_candidates >= DENSE * blocks.len() as u64;
@@ -44,7 +45,7 @@ impl<'a> Finder<'a> {
             run,
             scanned: is_dense.then_some(blocks),
             reader: None,
-            asked: None,
+            requested: None,
         }
     }
 
@@ -53,9 +54,9 @@ impl<'a> Finder<'a> {
         (self.scanned.as_ref()).is_some_and(|blocks| !blocks.is_empty())
     }
 
-    /// Begins to read the blocks into which `candidates` fall, which are behind those before.
-    /// Whether there are any.
-    pub(crate) fn ask(&mut self, candidates: &[u64]) -> bool {
+    /// Requests the blocks that may have `candidates`, which are behind those before. Returns
+    /// whether there are any.
+    pub(crate) fn request(&mut self, candidates: &[u64]) -> bool {
         let run: &'a Run = self.run.run;
         let recoded = self.run.recode(candidates);
         let keys = recoded.as_ref().map_or(candidates, |(keys, _)| keys);
@@ -70,38 +71,37 @@ impl<'a> Finder<'a> {
         };
         match &self.scanned {
             Some(blocks) => {
-                let wanted = first.block..blocks.end.max(first.block + 1);
+                let wanted = first.blocks.start..blocks.end.max(first.blocks.end);
                 self.reader
                     .get_or_insert_with(|| run.source().read(vec![wanted]));
             }
             None => {
                 let mut wanted: Vec<Range<u32>> = Vec::new();
-                pieces
-                    .iter()
-                    .for_each(|piece| want(&mut wanted, piece.block));
+                let blocks = pieces.iter().flat_map(|piece| piece.blocks.clone());
+                blocks.for_each(|block| want(&mut wanted, block));
                 self.reader = Some(run.source().read(wanted));
             }
         }
-        self.asked = Some(Asked { pieces, recoded });
+        self.requested = Some(Requested { pieces, recoded });
         true
     }
 
-    /// Marks in `present` which of the candidates that were asked for are in the run, if any were.
-    /// What is marked already stays so. Whether there was anything to look for.
+    /// Marks in `present` which of the requested candidates are in the run, if any were. Existing
+    /// marks stay. Returns whether there was anything to probe.
     pub(crate) fn probe(
         &mut self,
         candidates: &[u64],
         present: &mut [bool],
     ) -> Result<bool, Error> {
-        let (Some(asked), Some(reader)) = (self.asked.take(), &mut self.reader) else {
+        let (Some(requested), Some(reader)) = (self.requested.take(), &mut self.reader) else {
             return Ok(false);
         };
         let run = self.run.run;
-        match asked.recoded {
-            None => run.probe_pieces(&asked.pieces, &mut **reader, candidates, present)?,
+        match requested.recoded {
+            None => run.probe_pieces(&requested.pieces, &mut **reader, candidates, present)?,
             Some((keys, places)) => {
                 let mut marks = vec![false; places.len()];
-                run.probe_pieces(&asked.pieces, &mut **reader, &keys, &mut marks)?;
+                run.probe_pieces(&requested.pieces, &mut **reader, &keys, &mut marks)?;
                 for (place, mark) in places.into_iter().zip(marks) {
                     present[place] |= mark;
                 }
@@ -115,7 +115,7 @@ impl<'a> Finder<'a> {
 }
 
 impl Run {
-    /// Marks which of `candidates` are in their blocks, which `reader` gives among others.
+    /// Marks which of `candidates` are in their blocks, which are among those of `reader`.
     fn probe_pieces(
         &self,
         pieces: &[Piece],
@@ -123,25 +123,43 @@ impl Run {
         candidates: &[u64],
         present: &mut [bool],
     ) -> Result<(), Error> {
+        let n_words = self.n_words();
+        let mut keys = Vec::new();
         for piece in pieces {
-            let damage = |what: Damage| what.in_block(self.name(), piece.block);
+            let start = piece.blocks.start;
+            let missing = || Damage("missing").in_block(self.name(), start);
             // The block of the last candidates may have the next ones too.
-            while reader.last().is_none_or(|(block, _)| block < piece.block) {
+            while reader.last().is_none_or(|(block, _)| block < start) {
                 if reader.next()?.is_none() {
-                    return Err(damage(Damage("missing")));
+                    return Err(missing());
                 }
             }
-            let Some((block, payload)) = reader.last() else {
-                return Err(damage(Damage("missing")));
-            };
-            let view = self.view(block, payload)?;
-            if block != piece.block {
-                return Err(damage(Damage("another block came instead")));
-            }
-            let n_words = self.n_words();
             let words = piece.candidates.start * n_words..piece.candidates.end * n_words;
-            let present = &mut present[piece.candidates.clone()];
-            probe(&view, &candidates[words], present).map_err(damage)?;
+            let (mut candidates, mut present) =
+                (&candidates[words], &mut present[piece.candidates.clone()]);
+            loop {
+                let (block, payload) = reader.last().ok_or_else(missing)?;
+                if !piece.blocks.contains(&block) {
+                    let damage = Damage("another block came instead");
+                    return Err(damage.in_block(self.name(), start));
+                }
+                if !wide::is_wide(n_words) {
+                    let view = self.view(block, payload)?;
+                    let probed = probe(&view, candidates, present);
+                    probed.map_err(|what| what.in_block(self.name(), block))?;
+                    break;
+                }
+                keys.clear();
+                self.decode(block, payload, Progress::default(), usize::MAX, &mut keys)?;
+                let n_done = wide::mark(n_words, &keys, candidates, present);
+                candidates = &candidates[n_done * n_words..];
+                present = &mut present[n_done..];
+                // Later candidates may fall into this block, so the next is read only if needed.
+                if present.is_empty() || block + 1 == piece.blocks.end {
+                    break;
+                }
+                reader.next()?;
+            }
         }
         Ok(())
     }
@@ -150,20 +168,20 @@ impl Run {
 impl Versioned<'_> {
     /// The blocks that may have keys in `range`, whose bounds are of the newest layout.
     pub(crate) fn blocks_in(&self, range: KeyRange<'_>) -> Range<u32> {
-        let n_blocks = self.run.n_data_blocks() as usize;
+        let n_fences = self.run.n_fences() as usize;
         // The last block that begins at or before `from` may have it.
         let first = range.from.map_or(0, |from| {
-            partition_point(0, n_blocks, |block| {
-                self.compare_fence(block as u32, from) != Ordering::Greater
+            partition_point(0, n_fences, |fence| {
+                self.compare_fence(fence as u32, from) != Ordering::Greater
             })
             .saturating_sub(1)
         });
-        let end = range.to.map_or(n_blocks, |to| {
-            partition_point(first, n_blocks, |block| {
-                self.compare_fence(block as u32, to) == Ordering::Less
+        let end = range.to.map_or(n_fences, |to| {
+            partition_point(first, n_fences, |fence| {
+                self.compare_fence(fence as u32, to) == Ordering::Less
             })
         });
-        first as u32..end as u32
+        self.run.blocks_of(first..end)
     }
 
     /// Candidates of the newest layout in that of the run, and the places of those that it can
@@ -171,11 +189,10 @@ impl Versioned<'_> {
     fn recode(&self, candidates: &[u64]) -> Option<(Vec<u64>, Vec<usize>)> {
         let older = self.older?;
         let (mut keys, mut places) = (Vec::new(), Vec::new());
-        let mut recoded = [0; MAX_WORDS];
-        let recoded = &mut recoded[..self.run.n_words()];
+        let mut recoded = vec![0; self.run.n_words()];
         for (place, key) in candidates.chunks_exact(older.n_words).enumerate() {
-            if older.from_newest.recode(key, recoded) {
-                keys.extend_from_slice(recoded);
+            if older.from_newest.recode(key, &mut recoded) {
+                keys.extend_from_slice(&recoded);
                 places.push(place);
             }
         }

@@ -1,21 +1,20 @@
-//! Several sorted rows of runs as one.
+//! Merging sorted rows of runs.
 //!
-//! Rows are merged two by two, the two shortest first, and what comes of it with the next: each key
-//! goes through few merges, and most keys, which are in the largest row, through one. A merge of
-//! two is a loop without a branch that could be foretold wrongly, and a stretch of one that lies
-//! before all of the other is copied as it is.
+//! Rows are merged pairwise, the two shortest first, and the result with the next: each key takes
+//! part in few merges, and most keys, which are in the largest row, in one. A pairwise merge is a
+//! loop without unpredictable branches, and keys of one side that precede all of the other are
+//! copied together.
 
 use std::cmp::Reverse;
 use std::hint::select_unpredictable;
 use std::mem;
 
 use super::batch::key;
+use super::batch_keys;
 use super::row::Row;
 use crate::Error;
 
-/// Keys given at once.
-const BATCH_KEYS: usize = 1024;
-/// Keys that are copied or merged before it is looked which of the two is better.
+/// Keys that are copied or merged between checks which of the two is better.
 const STRETCH: usize = 16;
 
 /// The keys of several rows, ascending and distinct.
@@ -24,12 +23,12 @@ pub(crate) struct Merge<'a> {
     all: Stream<'a>,
 }
 
-/// Ascending keys, some of which are at hand.
+/// Ascending keys, some of them buffered.
 #[derive(Default)]
 struct Stream<'a> {
     source: Source<'a>,
     keys: Vec<u64>,
-    /// The first of the keys' words that is not taken yet.
+    /// The first word of the keys that is not consumed.
     at: usize,
 }
 
@@ -93,7 +92,7 @@ impl<'a> Stream<'a> {
         &self.keys[self.at..]
     }
 
-    /// Sees to it that keys are at hand; false at the end.
+    /// Ensures that keys are buffered; false at the end.
     fn fill<const W: usize>(&mut self, n_words: usize) -> Result<bool, Error> {
         if self.at < self.keys.len() {
             return Ok(true);
@@ -104,17 +103,22 @@ impl<'a> Stream<'a> {
             Source::Row(row) => return row.next(&mut self.keys),
             Source::Two(two) => two,
         };
-        while self.keys.len() < BATCH_KEYS * n_words {
+        let batch_keys = if W == 0 {
+            batch_keys(n_words)
+        } else {
+            batch_keys(W)
+        };
+        while self.keys.len() < batch_keys * n_words {
             let [a, b] = &mut **two;
             let (more_a, more_b) = (a.fill::<W>(n_words)?, b.fill::<W>(n_words)?);
             if more_a && more_b {
-                let n_most = BATCH_KEYS - self.keys.len() / n_words;
+                let n_most = batch_keys - self.keys.len() / n_words;
                 let (a_keys, b_keys) = (a.at_hand(), b.at_hand());
                 let taken = merge::<W>(n_words, a_keys, b_keys, n_most, &mut self.keys);
                 a.at += taken.0 * n_words;
                 b.at += taken.1 * n_words;
             } else if self.keys.is_empty() {
-                // One has come to its end: from now on this is the other.
+                // One has ended: from now on this is the other.
                 *self = mem::take(if more_a { a } else { b });
                 return Ok(more_a || more_b);
             } else {
@@ -125,9 +129,8 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Appends the union of `a` and `b` to `out`, until one is at its end or `n_most` keys are
-/// appended; how many keys of each are in it. `W` is the number of words, or 0 if only known at run
-/// time.
+/// Appends the union of `a` and `b` to `out`, until one ends or `n_most` keys are appended; returns
+/// how many keys of each are in it. `W` is the number of words, or 0 if only known at run time.
 fn merge<const W: usize>(
     n_words: usize,
     a: &[u64],
@@ -149,7 +152,7 @@ fn merge<const W: usize>(
         }
         let place = &mut out[at..at + n_steps * n_words];
         at += place.len();
-        // No end is come to within so many steps.
+        // Neither ends within this many steps.
         if is_less::<W>(key(a, n_words, at_a + n_steps - 1), key(b, n_words, at_b)) {
             place.copy_from_slice(&a[at_a * n_words..(at_a + n_steps) * n_words]);
             at_a += n_steps;
@@ -173,8 +176,8 @@ fn merge<const W: usize>(
     (at_a, at_b)
 }
 
-/// Whether key `a` comes before `b`: two words at once and without a branch, for one on the first
-/// words would be foretold wrongly as often as not.
+/// Whether key `a` comes before `b`: two words at once and without a branch, which would be
+/// mispredicted half of the time.
 #[inline(always)]
 pub(crate) fn is_less<const W: usize>(a: &[u64], b: &[u64]) -> bool {
     if W == 0 {

@@ -1,17 +1,16 @@
 //! Sorted runs of keys: how visited states lie on disk.
 //!
-//! A key is a fixed number of words (1 to 16), most significant first. A *run* is ascending
-//! distinct keys in blocks, each of which can be read by itself (see `block`), with the first key
-//! of every block in memory, its *fences*. A [`RunWriter`] makes one and [`Run`] reads it: all keys
-//! of a range in order ([`Run::keys`]), or only those blocks that a sorted list of candidates falls
-//! into ([`Run::probe`]), which are then decoded only where these are dense.
+//! A key is a fixed number of words (1 to [`MAX_KEY_WORDS`](crate::MAX_KEY_WORDS)), most
+//! significant first. A *run* is ascending distinct keys in blocks, each of which can be read alone
+//! (see `block`), with the first keys of blocks in memory, its *fences*. A [`RunWriter`] writes one
+//! and [`Run`] reads it: all keys of a range in order ([`Run::keys`]), or only those blocks that
+//! may have a candidate ([`Run::probe`]), which are decoded only where candidates are dense.
 //!
-//! A layer of a search goes through here: its candidates, dealt out to parts of the key space
-//! ([`Splitters::classify`]), are put in order ([`sort_keys`], [`sort_part`]), what older
-//! runs have is taken away ([`subtract`]), and what is left becomes a run. Few large runs are
-//! cheaper than many small ones, so now and then some are made one ([`compact`]).
-//! All of this is done by several threads at once, each with its own [`KeyRange`]; good places to
-//! cut come from the fences ([`fence_splitters`]) or from a sample ([`Splitters::sample`]).
+//! A layer of a search: its candidates are partitioned by key range ([`Splitters::classify`]) and
+//! sorted ([`sort_keys`], [`sort_part`]), keys of older runs are subtracted ([`subtract`]), and the
+//! survivors become a run. Few large runs are cheaper than many small ones, so now and then some
+//! are merged ([`compact`]). Several threads do this at once, each with its own [`KeyRange`]; good
+//! splitters come from the fences ([`fence_splitters`]) or from a sample ([`Splitters::sample`]).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -52,6 +51,7 @@ mod subtract;
 #[cfg(test)]
 mod tests;
 mod union;
+mod wide;
 mod writer;
 
 pub use batch::{Batch, Sorted};
@@ -67,5 +67,18 @@ pub use subtract::{intersect, subtract};
 pub use union::Union;
 pub use writer::{RunWriter, Written};
 
-/// Most words of a key.
-pub const MAX_WORDS: usize = 16;
+/// Most words of a key that lies in a packed block; longer ones lie in [`wide`] blocks.
+const PACKED_WORDS: usize = 16;
+
+/// Words of keys that are decoded or merged at once, where keys are wide: as many as 1024 of the
+/// longest packed keys have.
+const BATCH_WORDS: usize = 1024 * PACKED_WORDS;
+
+/// How many keys of `n_words` words are decoded or merged at once: enough to make calls cheap, few
+/// enough to stay in the cache.
+fn batch_keys(n_words: usize) -> usize {
+    match n_words {
+        0..=PACKED_WORDS => 1024,
+        _ => (BATCH_WORDS / n_words).max(1),
+    }
+}

@@ -1,4 +1,4 @@
-//! Looking for many keys in a block, without decoding it unless they are dense.
+//! Probing a block for many keys, without decoding it unless they are dense.
 
 use super::block::{Group, View, unpack};
 use super::damage::Damage;
@@ -9,13 +9,13 @@ use crate::prefetch::prefetch;
 
 /// Candidates reduced at a time.
 const BATCH: usize = 128;
-/// A block is decoded if it has no more than so many keys for each candidate.
+/// A block is decoded if it has at most this many keys for each candidate.
 const DENSE: usize = 8;
-/// Groups that are looked at without a branch.
+/// Groups that are compared without a branch.
 const NEAR: usize = 4;
 
-/// Marks in `present` those of the ascending keys `candidates` that are in the block.
-/// What is marked already stays so and is not looked for.
+/// Marks in `present` those of the ascending keys `candidates` that are in the block. Marked
+/// candidates stay so and are not probed.
 pub(crate) fn probe(view: &View, candidates: &[u64], present: &mut [bool]) -> Result<(), Damage> {
     let n_wanted = present.iter().filter(|present| !**present).count();
     if n_wanted * DENSE >= view.n_keys {
@@ -65,7 +65,7 @@ impl<'a> Probe<'a> {
     }
 
     /// A batch goes through three loops, each over all that the one before left, so that no
-    /// candidate waits for what another loads.
+    /// candidate waits for another's loads.
     #[inline(always)]
     fn probe_as<B: Bits, R: Reduced, const W: usize>(self, bits: B) -> Result<(), Damage> {
         let view = self.view;
@@ -92,13 +92,13 @@ impl<'a> Probe<'a> {
                 places[n_left] = place as u8;
                 n_left += usize::from(agrees & !present[place]);
             }
-            // Finds the group of each, and asks for its data.
+            // Finds the group of each, and prefetches its data.
             for (key, found) in keys[..n_left].iter().zip(&mut groups) {
                 group = last_not_after(view, key, group);
                 *found = group as u32;
                 prefetch(view.bytes, view.group(group)?.mask_at);
             }
-            // Looks there.
+            // Searches the groups.
             for i in 0..n_left {
                 let (key, number) = (&keys[i], groups[i] as usize);
                 let group = view.group(number)?;
@@ -132,7 +132,7 @@ fn last_not_after<R: Reduced>(view: &View, key: &R, mut group: usize) -> usize {
         )
         .not_after(key)
     };
-    // Mostly it is near: some are counted without a branch.
+    // Mostly it is near: the next few are counted without a branch.
     if group + NEAR < view.n_groups {
         let mut n_before = 0;
         for i in 1..=NEAR {
@@ -168,7 +168,7 @@ fn is_in_group(
     wanted: u64,
 ) -> Result<bool, Damage> {
     let packed_at = view.packed_at(group, width)?;
-    // The numbers ascend, the first before them: a search without branches, for nothing here is
+    // The numbers ascend, the first before them: a search without branches, for none would be
     // predictable.
     let (mut found, mut n_before) = (first, 0);
     for step_log in (0..group.size_log).rev() {

@@ -1,7 +1,7 @@
 //! Runs whose keys have an older layout.
 //!
 //! When fields of keys become wider, runs that are written already stay as they are. The order of
-//! keys does not depend on the widths, so such a run still can be probed and merged, key by key
+//! keys does not depend on the widths, so such a run can still be probed and merged, with keys
 //! translated.
 
 use super::Run;

@@ -1,10 +1,10 @@
 //! Keys of one block, reduced to the bits in which they differ.
 //!
-//! A key is words, most significant first. What the mask of a block leaves of it is a number of
-//! fewer bits, and reduced keys have the order of the keys. Mostly one machine word holds it, or
-//! two; the third form holds any.
+//! A key is words, most significant first. Under the mask of a block it is a number of fewer bits,
+//! and reduced keys have the order of the keys. Mostly one machine word holds it, or two; the third
+//! form holds any.
 
-use super::{MAX_WORDS, damage::Damage};
+use super::{PACKED_WORDS, damage::Damage};
 use crate::bits::Bits;
 
 /// A reduced key, or a mask of its bits.
@@ -17,9 +17,9 @@ pub(crate) trait Reduced: Copy + Default {
     fn part(&self, shift: u32) -> u64;
     /// Whether `self` comes before `other`, or is it.
     fn not_after(&self, other: &Self) -> bool;
-    /// Whether the two differ in a bit that `mask` does not choose.
+    /// Whether the two differ in a bit outside `mask`.
     fn differs_outside(&self, other: &Self, mask: &Self) -> bool;
-    /// The bits that `mask` chooses; it must not choose more than 64.
+    /// The bits under `mask`, at most 64.
     fn extract<B: Bits>(&self, bits: B, mask: &Self) -> u64;
     /// Number of ones.
     fn count_ones(&self) -> u32;
@@ -43,7 +43,7 @@ impl Reduced for u64 {
 
     #[inline(always)]
     fn put(&mut self, value: u64, shift: u32) {
-        // A word without chosen bits may have the shift 64; its value is zero.
+        // A word without bits under the mask may have the shift 64; its value is zero.
         *self |= value << (shift & 63);
     }
 
@@ -120,7 +120,7 @@ impl Reduced for u128 {
 
 /// Any reduced key: words, least significant first.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Wide([u64; MAX_WORDS]);
+pub(crate) struct Wide([u64; PACKED_WORDS]);
 
 impl Reduced for Wide {
     fn load(bytes: &[u8], at: usize, len: usize) -> Self {
@@ -182,11 +182,11 @@ pub(crate) struct Reduction {
     /// Words of a key.
     pub(crate) n_words: usize,
     /// The first key.
-    pub(crate) first: [u64; MAX_WORDS],
+    pub(crate) first: [u64; PACKED_WORDS],
     /// Bits in which keys of the block differ.
-    pub(crate) mask: [u64; MAX_WORDS],
+    pub(crate) mask: [u64; PACKED_WORDS],
     /// Where the bits of each word begin in the reduced key.
-    pub(crate) shift: [u32; MAX_WORDS],
+    pub(crate) shift: [u32; PACKED_WORDS],
     /// Bits of a reduced key.
     pub(crate) n_bits: u32,
 }
@@ -194,14 +194,14 @@ pub(crate) struct Reduction {
 impl Reduction {
     pub(crate) fn new(first: &[u64], mask: &[u64]) -> Result<Self, Damage> {
         let n_words = first.len();
-        if n_words == 0 || n_words > MAX_WORDS || mask.len() != n_words {
+        if n_words == 0 || n_words > PACKED_WORDS || mask.len() != n_words {
             return Err(Damage("number of words"));
         }
         let mut reduction = Reduction {
             n_words,
-            first: [0; MAX_WORDS],
-            mask: [0; MAX_WORDS],
-            shift: [0; MAX_WORDS],
+            first: [0; PACKED_WORDS],
+            mask: [0; PACKED_WORDS],
+            shift: [0; PACKED_WORDS],
             n_bits: 0,
         };
         reduction.first[..n_words].copy_from_slice(first);
@@ -242,9 +242,9 @@ impl Reduction {
         &self,
         bits: B,
         reduced: &R,
-    ) -> [u64; MAX_WORDS] {
+    ) -> [u64; PACKED_WORDS] {
         let n_words = if W == 0 { self.n_words } else { W };
-        let mut words = [0; MAX_WORDS];
+        let mut words = [0; PACKED_WORDS];
         for (i, word) in words[..n_words].iter_mut().enumerate() {
             *word = bits.deposit(reduced.part(self.shift[i]), self.mask[i]);
         }

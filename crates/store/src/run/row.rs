@@ -1,11 +1,11 @@
-//! Runs whose keys follow each other, as one.
+//! Runs whose key ranges follow each other, read as one.
 //!
-//! A large tier is many runs, each a stretch of the key space. To merge tiers it is enough to read
+//! A large tier is many runs, each a range of the key space. To merge tiers it is enough to read
 //! one run of each at a time.
 
 use std::collections::VecDeque;
 
-use super::{KeyRange, MAX_WORDS, RunKeys, Versioned};
+use super::{KeyRange, RunKeys, Versioned};
 use crate::Error;
 
 /// The keys of runs in a range, of which each ends before the next begins.
@@ -17,7 +17,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// As few rows of `runs` as it takes if runs that follow each other in a tier do so here.
+    /// Few rows, if runs that follow each other in a tier do so in `runs`.
     pub(crate) fn of_runs(runs: &[Versioned<'a>], range: KeyRange<'a>) -> Vec<Self> {
         let mut rows: Vec<Row<'a>> = Vec::new();
         for run in runs {
@@ -38,7 +38,7 @@ impl<'a> Row<'a> {
 
     /// Whether the last run ends before `next` begins.
     fn ends_before(&self, next: &Versioned<'_>) -> bool {
-        let (mut last, mut first) = ([0; MAX_WORDS], [0; MAX_WORDS]);
+        let (mut last, mut first) = (Vec::new(), Vec::new());
         let last = self
             .to_come
             .back()
@@ -52,7 +52,7 @@ impl<'a> Row<'a> {
         self.to_come.iter().map(n_blocks).sum()
     }
 
-    /// Replaces what is in `keys` by the next keys; false, and no keys, at the end.
+    /// Replaces the content of `keys` by the next keys; false, and no keys, at the end.
     pub(crate) fn next(&mut self, keys: &mut Vec<u64>) -> Result<bool, Error> {
         loop {
             if let Some(current) = &mut self.current

@@ -1,14 +1,14 @@
-//! Putting candidates in order that lie in memory as they were generated.
+//! Sorting candidates that lie in memory in generation order.
 //!
 //! Keys are not moved. One pass over them finds the part of the key space each belongs to (see
-//! [`Splitters`]) and notes, part by part, where its keys are: 4 bytes a key, and 2 more while this
-//! goes on. Parts are then sorted one by one, each by whoever asks for it, in the cache: the keys
-//! of a part differ in few bits, which together with the place of the key mostly fit in one word,
-//! and words are sorted fast. Several threads split, each a stretch of the keys of its own.
+//! [`Splitters`]) and lists, part by part, the places of its keys: 4 bytes a key, and 2 more
+//! meanwhile. Parts are then sorted independently, in the cache: the keys of a part differ in few
+//! bits, which together with the place of the key mostly fit in one word, and words are sorted
+//! fast. Several threads split, each its own slice of the keys.
 
 use std::borrow::Cow;
 
-use super::MAX_WORDS;
+use super::PACKED_WORDS;
 use super::batch::{Batch, key};
 use super::merge::is_equal;
 use super::reduced::{Reduced, Reduction, Wide};
@@ -129,8 +129,8 @@ impl<'a> Split<'a> {
     }
 }
 
-/// Memory for sorting a part, to be used again for the next. It grows to `8 W + 16` bytes for each
-/// key of `W` words of the largest part.
+/// Memory for sorting a part, reused for the next. It grows to `8 W + 16` bytes for each key of `W`
+/// words of the largest part.
 #[derive(Default)]
 pub struct SortScratch {
     keys: Vec<u64>,
@@ -138,8 +138,8 @@ pub struct SortScratch {
     packed: Vec<u64>,
 }
 
-/// Replaces what is in `out` by the keys of part `part` in all `splits`, ascending and distinct,
-/// each with its least ordinal. All splits must be by the same splitters.
+/// Replaces the content of `out` by the keys of part `part` in all `splits`, ascending and
+/// distinct, each with its least ordinal. All splits must be by the same splitters.
 ///
 /// # Panics
 /// If there is no such part, or if it has 2^32 keys or more.
@@ -180,10 +180,10 @@ fn sort_words<const W: usize>(
         ordinals,
         packed,
     } = scratch;
-    put_in_order::<W>(n_words, keys, ordinals, packed, out);
+    sort_into::<W>(n_words, keys, ordinals, packed, out);
 }
 
-/// Replaces what is in `out` by `keys`, ascending and distinct, each with the least of its
+/// Replaces the content of `out` by `keys`, ascending and distinct, each with the least of its
 /// `ordinals`.
 ///
 /// # Panics
@@ -203,16 +203,16 @@ pub fn sort_keys(
     out.clear();
     let packed = &mut scratch.packed;
     match n_words {
-        1 => put_in_order::<1>(n_words, keys, ordinals, packed, out),
-        2 => put_in_order::<2>(n_words, keys, ordinals, packed, out),
-        3 => put_in_order::<3>(n_words, keys, ordinals, packed, out),
-        4 => put_in_order::<4>(n_words, keys, ordinals, packed, out),
-        _ => put_in_order::<0>(n_words, keys, ordinals, packed, out),
+        1 => sort_into::<1>(n_words, keys, ordinals, packed, out),
+        2 => sort_into::<2>(n_words, keys, ordinals, packed, out),
+        3 => sort_into::<3>(n_words, keys, ordinals, packed, out),
+        4 => sort_into::<4>(n_words, keys, ordinals, packed, out),
+        _ => sort_into::<0>(n_words, keys, ordinals, packed, out),
     }
 }
 
 /// Appends keys of `W` words, or `n_words` if `W` is 0, in order.
-fn put_in_order<const W: usize>(
+fn sort_into<const W: usize>(
     n_words: usize,
     keys: &[u64],
     ordinals: &[u64],
@@ -225,22 +225,29 @@ fn put_in_order<const W: usize>(
         return;
     }
     assert!(n_keys <= u32::MAX as usize, "too many keys in one part");
+    let order = Order::<W> {
+        keys,
+        ordinals,
+        n_words,
+    };
+    if n_words > PACKED_WORDS {
+        packed.clear();
+        packed.extend(0..n_keys as u64);
+        let sort_key = |place: &u64| (key(keys, n_words, *place as usize), *place);
+        packed.sort_unstable_by(|a, b| sort_key(a).cmp(&sort_key(b)));
+        return order.take(packed.iter().map(|&place| place as usize), out);
+    }
     let first = &keys[..n_words];
-    let mut mask = [0; MAX_WORDS];
+    let mut mask = [0; PACKED_WORDS];
     for key in keys.chunks_exact(n_words) {
         for i in 0..n_words {
             mask[i] |= key[i] ^ first[i];
         }
     }
     let reduction =
-        Reduction::new(first, &mask[..n_words]).expect("keys of splits have 1 to 16 words");
+        Reduction::new(first, &mask[..n_words]).expect("the number of words was checked");
     let place_bits = usize::BITS - (n_keys - 1).leading_zeros();
-    let order = Order::<W> {
-        keys,
-        ordinals,
-        n_words,
-    };
-    // What does not fit one word besides the place is left out, from the low end.
+    // Low bits that do not fit a word beside the place are left out.
     let n_dropped = (reduction.n_bits + place_bits).saturating_sub(u64::BITS);
     bits::run(Pack::<W> {
         reduction: &reduction,
@@ -252,7 +259,7 @@ fn put_in_order<const W: usize>(
     packed.sort_unstable();
     let place = |packed: &u64| (packed & !u64::MAX.unbounded_shl(place_bits)) as usize;
     if n_dropped > 0 {
-        // Keys that agree in the bits that were packed are still to be put in order: few at a time.
+        // Keys that agree in the packed bits are still to be sorted: few at a time.
         let same = |a: &u64, b: &u64| (a ^ b).unbounded_shr(place_bits) == 0;
         for equal in packed.chunk_by_mut(same).filter(|equal| equal.len() > 1) {
             equal.sort_unstable_by_key(|packed| (key(keys, n_words, place(packed)), place(packed)));
@@ -290,7 +297,7 @@ impl<const W: usize> Order<'_, W> {
     }
 }
 
-/// Makes of each key one number: its differing bits, or the first of them, before its place.
+/// Packs each key into one number: its differing bits, or the first of them, before its place.
 struct Pack<'a, const W: usize> {
     reduction: &'a Reduction,
     keys: &'a [u64],
@@ -319,7 +326,7 @@ impl<const W: usize> Pack<'_, W> {
         let keys = self.keys.chunks_exact(n_words);
         self.packed.clear();
         self.packed.resize(self.keys.len() / n_words, 0);
-        // A plain loop: what is handed to an iterator is not compiled for this processor.
+        // A plain loop: closures of iterators are not compiled for this processor.
         for (place, (key, packed)) in keys.zip(self.packed.iter_mut()).enumerate() {
             let (reduced, _) = self.reduction.reduce::<B, R, W>(bits, key);
             *packed = reduced.part(self.n_dropped).unbounded_shl(self.place_bits) | place as u64;

@@ -1,13 +1,13 @@
-//! Cutting the space of keys into parts of about the same size.
+//! Partitioning the key space into parts of about the same size.
 
+use super::Versioned;
 use super::batch::key;
 use super::classify::Classifier;
 use super::range::KeyRange;
-use super::{MAX_WORDS, Versioned};
 
-/// Sampled keys for each part; with 32 the largest part is seldom half as large again as others.
+/// Sampled keys for each part; with 32 the largest part seldom exceeds others by half.
 const SAMPLES_PER_PART: usize = 32;
-/// Most fences that are looked at for each part.
+/// Most fences that are sampled for each part.
 const FENCES_PER_PART: usize = 1024;
 
 /// Ascending distinct keys at which one part ends and the next begins.
@@ -51,19 +51,16 @@ impl Splitters {
     /// that depends on nothing but the keys.
     ///
     /// # Panics
-    /// If `n_words` is not from 1 to [`MAX_WORDS`].
+    /// If `n_words` is zero.
     pub fn sample(n_words: usize, chunks: &[&[u64]], n_parts: usize) -> Self {
-        assert!(
-            (1..=MAX_WORDS).contains(&n_words),
-            "keys have 1 to 16 words"
-        );
+        assert!(n_words > 0, "keys have words");
         let n_keys: usize = chunks.iter().map(|chunk| chunk.len() / n_words).sum();
         let stride = (n_keys / (n_parts * SAMPLES_PER_PART).max(1)).max(1);
         let mut sampled = Vec::new();
         for chunk in chunks {
             let n_keys = chunk.len() / n_words;
             for (i, from) in (0..n_keys).step_by(stride).enumerate() {
-                // Somewhere in the stride: keys may well have a period of their own.
+                // A random place in the stride: keys may have a period of their own.
                 let within = (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
                 let at = from + within as usize % stride.min(n_keys - from);
                 sampled.extend_from_slice(key(chunk, n_words, at));
@@ -99,12 +96,9 @@ impl Splitters {
     /// each splitter as a key of `n_words` words.
     ///
     /// # Panics
-    /// If `n_words` is not from 1 to [`MAX_WORDS`].
+    /// If `n_words` is zero.
     pub fn recoded(&self, n_words: usize, recode: impl Fn(&[u64], &mut [u64])) -> Self {
-        assert!(
-            (1..=MAX_WORDS).contains(&n_words),
-            "keys have 1 to 16 words"
-        );
+        assert!(n_words > 0, "keys have words");
         let mut words = vec![0; self.words.len() / self.n_words * n_words];
         let keys = self.words.chunks_exact(self.n_words);
         for (key, made) in keys.zip(words.chunks_exact_mut(n_words)) {
@@ -113,7 +107,7 @@ impl Splitters {
         Splitters::new(n_words, words, &[])
     }
 
-    /// Replaces what is in `parts` by the part of each of `keys`.
+    /// Replaces the content of `parts` by the part of each of `keys`.
     ///
     /// # Panics
     /// If there are more than 2^16 parts.
@@ -127,16 +121,13 @@ impl Splitters {
 /// Cuts the key space into up to `n_parts` parts in which `runs` have about as many blocks each.
 /// Keys have `n_words` words in the newest layout.
 pub fn fence_splitters(n_words: usize, runs: &[Versioned], n_parts: usize) -> Splitters {
-    let n_blocks: usize = runs
-        .iter()
-        .map(|run| run.run.n_data_blocks() as usize)
-        .sum();
-    let stride = (n_blocks / (n_parts * FENCES_PER_PART).max(1)).max(1);
+    let n_fences: usize = runs.iter().map(|run| run.run.n_fences() as usize).sum();
+    let stride = (n_fences / (n_parts * FENCES_PER_PART).max(1)).max(1);
     let mut fences = Vec::new();
-    let mut newest = [0; MAX_WORDS];
+    let mut newest = Vec::new();
     for run in runs {
-        for block in (0..run.run.n_data_blocks()).step_by(stride) {
-            fences.extend_from_slice(run.newest_fence(block, &mut newest));
+        for fence in (0..run.run.n_fences()).step_by(stride) {
+            fences.extend_from_slice(run.newest_fence(fence, &mut newest));
         }
     }
     Splitters::quantiles(n_words, &fences, n_parts)

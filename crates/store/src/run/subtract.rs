@@ -1,19 +1,19 @@
-//! What of sorted candidates older runs have, and what not.
+//! Which sorted candidates are in older runs, and which are not.
 
 use super::batch::{Batch, Sorted, key};
 use super::finder::Finder;
 use super::{KeyRange, Versioned};
 use crate::Error;
 
-/// Runs from which the next blocks are asked for before they are waited for.
+/// Runs whose next blocks are requested ahead.
 const AHEAD: usize = 4;
-/// Runs that are scanned at most: each keeps a block in memory, or more, until it is done with.
+/// Most runs that are scanned: each keeps at least a block in memory until it ends.
 const MOST_SCANNED: usize = 12;
 
-/// Gives to `survivors` those keys of `candidates`, with their ordinals, that are in none of
-/// `runs`, ascending; runs that have many of them should come first. All candidates are in `range`,
-/// and there are about `n_candidates`. `batch_keys` are looked for at once: each takes its words, 9
-/// bytes, and in runs of older layouts up to [`AHEAD`] times as much again.
+/// Passes to `survivors` those keys of `candidates`, with their ordinals, that are in none of
+/// `runs`, ascending; runs with many of them should come first. All candidates are in `range`, and
+/// there are about `n_candidates`. `batch_keys` are probed at once: each takes its words, 9 bytes,
+/// and in runs of older layouts up to [`AHEAD`] times as much again.
 pub fn subtract(
     candidates: &mut dyn Sorted,
     n_candidates: u64,
@@ -23,18 +23,18 @@ pub fn subtract(
     mut survivors: impl FnMut(&[u64], &[u64]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let n_words = candidates.n_words();
-    let tell = |all: &mut Batch, present: &[bool]| {
+    let report = |all: &mut Batch, present: &[bool]| {
         all.drop_marked(n_words, present);
         match all.keys.is_empty() {
             true => Ok(()),
             false => survivors(&all.keys, &all.ordinals),
         }
     };
-    look_up(candidates, n_candidates, range, runs, batch_keys, tell)
+    look_up(candidates, n_candidates, range, runs, batch_keys, report)
 }
 
-/// Gives to `common` those keys of `candidates` that are in some of `runs`, ascending; as
-/// [`subtract`] else.
+/// Passes to `common` those keys of `candidates` that are in some of `runs`, ascending; otherwise
+/// as [`subtract`].
 pub fn intersect(
     candidates: &mut dyn Sorted,
     n_candidates: u64,
@@ -44,22 +44,22 @@ pub fn intersect(
     mut common: impl FnMut(&[u64]),
 ) -> Result<(), Error> {
     let n_words = candidates.n_words();
-    let tell = |all: &mut Batch, present: &[bool]| {
+    let report = |all: &mut Batch, present: &[bool]| {
         let marked = present.iter().enumerate().filter(|(_, mark)| **mark);
         marked.for_each(|(i, _)| common(key(&all.keys, n_words, i)));
         Ok(())
     };
-    look_up(candidates, n_candidates, range, runs, batch_keys, tell)
+    look_up(candidates, n_candidates, range, runs, batch_keys, report)
 }
 
-/// Gives candidates to `tell`, some at a time, with marks for those that are in some of `runs`.
+/// Passes candidates to `report`, some at a time, with marks for those that are in some of `runs`.
 fn look_up(
     candidates: &mut dyn Sorted,
     n_candidates: u64,
     range: KeyRange<'_>,
     runs: &[Versioned],
     batch_keys: usize,
-    mut tell: impl FnMut(&mut Batch, &[bool]) -> Result<(), Error>,
+    mut report: impl FnMut(&mut Batch, &[bool]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let n_words = candidates.n_words();
     let (mut all, mut batch) = (Batch::default(), Batch::default());
@@ -86,16 +86,16 @@ fn look_up(
         }
         present.clear();
         present.resize(all.keys.len() / n_words, false);
-        let (mut n_asked, mut n_probed, mut n_waiting) = (0, 0, 0);
+        let (mut n_requested, mut n_probed, mut n_waiting) = (0, 0, 0);
         while n_probed < finders.len() {
-            while n_waiting < AHEAD && n_asked < finders.len() {
-                n_waiting += usize::from(finders[n_asked].ask(&all.keys));
-                n_asked += 1;
+            while n_waiting < AHEAD && n_requested < finders.len() {
+                n_waiting += usize::from(finders[n_requested].request(&all.keys));
+                n_requested += 1;
             }
             n_waiting -= usize::from(finders[n_probed].probe(&all.keys, &mut present)?);
             n_probed += 1;
         }
-        tell(&mut all, &present)?;
+        report(&mut all, &present)?;
     }
     Ok(())
 }

@@ -195,9 +195,15 @@ fn in_range(key: &Key, from: &Option<Key>, to: &Option<Key>) -> bool {
 /// Calls `check` for many sets of keys, with their number of words.
 fn for_many_sets(seed: u64, check: impl Fn(&mut Pcg64, &BTreeSet<Key>, usize)) {
     let mut random = Pcg64::seed_from_u64(seed);
-    for n_words in [1, 2, 3, 4, 5, 7, 11, 16] {
+    for n_words in [1, 2, 3, 4, 5, 7, 11, 16, 17, 100, 600] {
         for shape in SHAPES {
             for n_keys in [1usize, 2, 3, 33, 1000, 30_000] {
+                // Wide keys are slow to make, and fill blocks soon.
+                let n_keys = if n_words > 16 {
+                    n_keys.min(120_000 / n_words)
+                } else {
+                    n_keys
+                };
                 let n_keys = random.random_range(n_keys.div_ceil(2)..=n_keys);
                 let set = random_set(&mut random, shape, n_words, n_keys);
                 check(&mut random, &set, n_words);
@@ -251,6 +257,9 @@ fn a_probe_finds_what_is_there_and_nothing_else() {
 #[test]
 fn plain_code_probes_and_decodes_alike() {
     for_many_sets(4, |random, set, n_words| {
+        if n_words > PACKED_WORDS {
+            return;
+        }
         let (blocks, _) = written_blocks(random, n_words, &flat(set));
         let view = block::View::new(&blocks.blocks[0]).expect("the block is whole");
         let (mut keys, mut plain_keys) = (Vec::new(), Vec::new());
@@ -292,8 +301,8 @@ fn damaged_blocks_give_errors_or_keys_but_never_a_panic() {
     let mut random = Pcg64::seed_from_u64(5);
     let mut n_errors = 0;
     for round in 0..3000 {
-        let n_words = [1, 2, 3, 6][round % 4];
-        let shape = SHAPES[round / 4 % SHAPES.len()];
+        let n_words = [1, 2, 3, 6, 17][round % 5];
+        let shape = SHAPES[round / 5 % SHAPES.len()];
         let set = random_set(&mut random, shape, n_words, 300);
         let keys = flat(&set);
         let (mut blocks, written) = written_blocks(&mut random, n_words, &keys);
@@ -401,7 +410,7 @@ fn a_key_belongs_to_the_part_whose_range_has_it() {
 
 /// Keys that differ in more bits than are looked at first, and the greatest of all.
 #[test]
-fn keys_alike_in_their_first_bits_are_told_apart() {
+fn keys_alike_in_their_first_bits_are_distinguished() {
     let mut random = Pcg64::seed_from_u64(12);
     let mut keys = vec![u64::MAX; 3];
     for _ in 0..3000 {
@@ -541,6 +550,96 @@ fn what_is_subtracted_and_compacted_in_parts_is_what_sets_say() {
     });
 }
 
+/// Candidates come in batches that end anywhere between two fences, looked up or scanned.
+#[test]
+fn wide_runs_are_probed_batch_after_batch() {
+    let mut random = Pcg64::seed_from_u64(13);
+    for n_words in [17, 100, 600, 2000, crate::MAX_KEY_WORDS] {
+        for shape in [Shape::Sparse, Shape::EqualPrefixes, Shape::Clusters] {
+            let n_keys = (1_000_000 / n_words).min(3000);
+            let set = random_set(&mut random, shape, n_words, n_keys);
+            let run = written(&mut random, n_words, &flat(&set));
+            assert!(run.memory_bytes() < run.n_data_blocks() as u64 * 3000 + 20 * n_words as u64);
+            let candidates = random_candidates(&mut random, &set, n_words);
+            let expected: Vec<bool> = candidates.iter().map(|key| set.contains(key)).collect();
+            let candidates = flat(&candidates);
+            for n_candidates in [0, u64::MAX] {
+                for batch_keys in [1, 3, 20] {
+                    let mut finder =
+                        Finder::new(Versioned::from(&run), KeyRange::ALL, n_candidates);
+                    let mut present = Vec::new();
+                    for batch in candidates.chunks(n_words * batch_keys) {
+                        let mut marks = vec![false; batch.len() / n_words];
+                        finder.request(batch);
+                        finder.probe(batch, &mut marks).expect("a whole run");
+                        present.extend(marks);
+                    }
+                    assert_eq!(present, expected);
+                }
+            }
+        }
+    }
+}
+
+/// Keys of `from` words, and those of `to` words that are the same, with zeros behind.
+struct Padded;
+
+impl Recode for Padded {
+    fn recode(&self, key: &[u64], out: &mut [u64]) -> bool {
+        let n = key.len().min(out.len());
+        out.fill(0);
+        out[..n].copy_from_slice(&key[..n]);
+        key[n..].iter().all(|word| *word == 0)
+    }
+}
+
+#[test]
+fn packed_runs_are_probed_and_merged_with_wide_ones() {
+    let mut random = Pcg64::seed_from_u64(14);
+    for (old_words, n_words) in [(3, 20), (16, 17), (17, 300), (100, 600)] {
+        let pad = |set: BTreeSet<Key>| -> BTreeSet<Key> {
+            let padded = |mut key: Key| {
+                key.resize(n_words, 0);
+                key
+            };
+            set.into_iter().map(padded).collect()
+        };
+        let old = random_set(&mut random, Shape::Sparse, old_words, 500);
+        let old_run = written(&mut random, old_words, &flat(&old));
+        let old = pad(old);
+        let new = random_set(&mut random, Shape::Sparse, n_words, 500);
+        let new_run = written(&mut random, n_words, &flat(&new));
+        let older = Older {
+            from_newest: &Padded,
+            to_newest: &Padded,
+            n_words,
+        };
+        let versioned = Versioned {
+            run: &old_run,
+            older: Some(older),
+        };
+        let runs = [versioned, Versioned::from(&new_run)];
+        let splitters = fence_splitters(n_words, &runs, 3);
+        let mut all = Vec::new();
+        for part in 0..splitters.n_parts() {
+            all.extend(merged(&runs, n_words, splitters.range(part)).expect("whole"));
+        }
+        let both: BTreeSet<Key> = old.union(&new).cloned().collect();
+        assert_eq!(all, flat(&both));
+        let mut candidates = Ordered {
+            n_words,
+            all: Batch {
+                keys: flat(&both),
+                ordinals: vec![0; both.len()],
+            },
+        };
+        let mut common = Vec::new();
+        let note = |key: &[u64]| common.extend_from_slice(key);
+        intersect(&mut candidates, 0, KeyRange::ALL, &[versioned], 7, note).expect("whole");
+        assert_eq!(common, flat(&old));
+    }
+}
+
 /// Two fields of `old` bits in one word become two words.
 struct Wider {
     old: u32,
@@ -599,7 +698,7 @@ fn runs_of_an_older_layout_are_probed_and_merged() {
             let mut present = Vec::new();
             for batch in candidates.chunks(2 * 500) {
                 let mut marks = vec![false; batch.len() / 2];
-                finder.ask(batch);
+                finder.request(batch);
                 finder.probe(batch, &mut marks).expect("a whole run");
                 present.extend(marks);
             }

@@ -6,46 +6,89 @@
 
 use super::encode::BlockBuilder;
 use super::file::{FENCE_WORDS, Footer};
-use crate::{BlockSink, Error};
+use super::wide::{WideBuilder, fence_stride, is_wide};
+use crate::{BlockSink, Error, MAX_KEY_WORDS};
 
-/// Keys that are handed to the encoder at once.
+/// Keys that are given to the encoder at once, and words of wide ones.
 const PIECE_KEYS: usize = 4096;
+const WIDE_PIECE_WORDS: usize = 1 << 16;
 
-/// Makes a run of ascending distinct keys.
+/// Writes a run of ascending distinct keys.
 pub struct RunWriter<S> {
     sink: S,
     n_words: usize,
-    builder: BlockBuilder,
+    builder: Builder,
+    n_data_blocks: u32,
     fences: Vec<u64>,
     last_key: Vec<u64>,
     n_keys: u64,
     data_bytes: u64,
 }
 
-/// What was written.
+/// The block under construction.
+enum Builder {
+    Packed(Box<BlockBuilder>),
+    Wide(Box<WideBuilder>),
+}
+
+impl Builder {
+    fn push(&mut self, keys: &[u64]) {
+        match self {
+            Builder::Packed(builder) => builder.push(keys),
+            Builder::Wide(builder) => builder.push(keys),
+        }
+    }
+
+    fn next_block(&mut self, to_come: bool) -> Option<&[u8]> {
+        match self {
+            Builder::Packed(builder) => builder.next_block(to_come),
+            Builder::Wide(builder) => builder.next_block(to_come),
+        }
+    }
+
+    /// Appends the first key of the block that was given last.
+    fn add_first_key(&self, fences: &mut Vec<u64>) {
+        match self {
+            Builder::Packed(builder) => builder.add_first_key(fences),
+            Builder::Wide(builder) => fences.extend_from_slice(builder.first_key()),
+        }
+    }
+}
+
+/// A run as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Blocks of all kinds: with them a run is opened again.
+    /// Number of blocks of all kinds, by which a run is opened.
     pub n_blocks: u32,
     /// Keys.
     pub n_keys: u64,
     /// Bytes of all blocks.
     pub data_bytes: u64,
     pub(crate) n_words: usize,
+    pub(crate) n_data_blocks: u32,
     pub(crate) fences: Vec<u64>,
     pub(crate) last_key: Vec<u64>,
 }
 
 impl<S: BlockSink> RunWriter<S> {
-    /// Begins a run of keys of `n_words` words.
+    /// Starts a run of keys of `n_words` words.
     ///
     /// # Panics
-    /// If `n_words` is not from 1 to [`MAX_WORDS`](super::MAX_WORDS).
+    /// If `n_words` is not from 1 to [`MAX_KEY_WORDS`].
     pub fn new(sink: S, n_words: usize) -> Self {
+        assert!(
+            (1..=MAX_KEY_WORDS).contains(&n_words),
+            "the width of states is checked before a search begins"
+        );
+        let builder = match is_wide(n_words) {
+            false => Builder::Packed(Box::new(BlockBuilder::new(n_words))),
+            true => Builder::Wide(Box::new(WideBuilder::new(n_words))),
+        };
         RunWriter {
             sink,
             n_words,
-            builder: BlockBuilder::new(n_words),
+            builder,
+            n_data_blocks: 0,
             fences: Vec::new(),
             last_key: Vec::new(),
             n_keys: 0,
@@ -79,18 +122,22 @@ impl<S: BlockSink> RunWriter<S> {
         self.last_key
             .extend_from_slice(&keys[keys.len() - self.n_words..]);
         self.n_keys += n_keys as u64;
-        for keys in keys.chunks(PIECE_KEYS * self.n_words) {
+        let piece_keys = match is_wide(self.n_words) {
+            false => PIECE_KEYS,
+            true => WIDE_PIECE_WORDS.div_ceil(self.n_words),
+        };
+        for keys in keys.chunks(piece_keys * self.n_words) {
             self.builder.push(keys);
             self.put_blocks(true)?;
         }
         Ok(())
     }
 
-    /// Writes what is left, fences and footer; gives the sink back.
+    /// Writes the remaining keys, fences and footer; returns the sink.
     pub fn finish(mut self) -> Result<(S, Written), Error> {
         self.put_blocks(false)?;
-        let n_data_blocks = self.fences.len() / self.n_words;
-        let mut n_blocks = n_data_blocks as u64 + 1;
+        let n_data_blocks = self.n_data_blocks;
+        let mut n_blocks = u64::from(n_data_blocks) + 1;
         let mut payload = Vec::new();
         for words in self.fences.chunks(FENCE_WORDS) {
             payload.clear();
@@ -102,7 +149,7 @@ impl<S: BlockSink> RunWriter<S> {
         let n_blocks = u32::try_from(n_blocks).expect("2^32 blocks are 256 TiB");
         let footer = Footer {
             n_words: self.n_words,
-            n_data_blocks: n_data_blocks as u32,
+            n_data_blocks,
             n_keys: self.n_keys,
             last_key: self.last_key,
         };
@@ -113,6 +160,7 @@ impl<S: BlockSink> RunWriter<S> {
             n_keys: self.n_keys,
             data_bytes: self.data_bytes + payload.len() as u64,
             n_words: self.n_words,
+            n_data_blocks,
             fences: self.fences,
             last_key: footer.last_key,
         };
@@ -120,12 +168,17 @@ impl<S: BlockSink> RunWriter<S> {
     }
 
     fn put_blocks(&mut self, to_come: bool) -> Result<(), Error> {
-        while let Some(block) = self.builder.next_block(to_come) {
+        let stride = fence_stride(self.n_words);
+        loop {
+            let Some(block) = self.builder.next_block(to_come) else {
+                return Ok(());
+            };
             self.data_bytes += block.len() as u64;
             self.sink.put(block)?;
-            let first = self.builder.first_key();
-            self.fences.extend_from_slice(&first[..self.n_words]);
+            if self.n_data_blocks.is_multiple_of(stride) {
+                self.builder.add_first_key(&mut self.fences);
+            }
+            self.n_data_blocks += 1;
         }
-        Ok(())
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Cells {
 
 const SLACK_BYTES: usize = 8;
 
-/// What adding came to.
+/// The result of adding a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
     New,
@@ -36,7 +36,7 @@ pub(super) enum Added {
 }
 
 impl Cells {
-    /// An array of `n_cells` homes, of which `room` may be taken. Its memory is not touched before
+    /// An array of `n_cells` homes, of which `room` may be taken. Its memory is not touched until
     /// it is used.
     pub(super) fn new(placing: Placing, n_cells: usize, n_spare: usize, room: usize) -> Self {
         let n_bytes = match n_cells {
@@ -79,13 +79,13 @@ impl Cells {
         self.bytes.len() as u64
     }
 
-    /// Asks the processor for what a lookup will read.
+    /// Prefetches what a lookup will read.
     #[inline]
-    pub(super) fn ask_for(&self, first_word: u64) {
+    pub(super) fn prefetch(&self, first_word: u64) {
         let cell_len = self.placing.cell_len();
         let at = self.home(first_word) * cell_len;
         prefetch(&self.bytes, at);
-        // The search goes on behind the home, often into the next line.
+        // The search continues behind the home, often in the next line.
         prefetch(&self.bytes, at + 4 * cell_len);
     }
 
@@ -162,8 +162,8 @@ impl Cells {
         (at, cell == wanted)
     }
 
-    /// Puts a cell to `at`; what is there moves behind it with all up to the next gap. Returns
-    /// whether there was one.
+    /// Inserts a cell at `at`; shifts all cells from there to the next gap. Returns whether there
+    /// was one.
     #[inline]
     fn insert_at<const N: usize>(&mut self, at: usize, cell: [u64; N]) -> bool {
         let cell_len = self.placing.cell_len();
@@ -187,8 +187,8 @@ impl Cells {
         true
     }
 
-    /// Moves up to `n` of the cells of `other`, evenly chosen, to this empty array. Returns whether
-    /// they found room behind the last home.
+    /// Copies up to `n` of the cells of `other`, evenly chosen, to this empty array. Returns
+    /// whether there was room behind the last home.
     pub(super) fn fill_from<const N: usize>(&mut self, other: &Cells, n: usize) -> bool {
         self.has_zero = other.has_zero;
         let mut next = 0;
@@ -208,7 +208,7 @@ impl Cells {
         next < self.n_cells + self.n_spare
     }
 
-    /// Puts a cell as near to its home as `next` allows, the first place behind all before it.
+    /// Stores a cell as near to its home as `next` allows, the first place behind all before it.
     #[inline]
     fn put_behind<const N: usize>(&mut self, next: &mut usize, cell: [u64; N]) {
         let to = self.home(cell[0]).max(*next);
@@ -245,7 +245,7 @@ impl Cells {
         self.has_zero
     }
 
-    /// Forgets everything but keeps the memory.
+    /// Removes all cells; keeps the memory.
     pub(super) fn clear(&mut self) {
         self.bytes.fill(0);
         self.n_taken = 0;

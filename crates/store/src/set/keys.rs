@@ -41,7 +41,36 @@ impl Keys {
     /// Takes the keys that lie one after the other in `keys`.
     pub fn fill(&mut self, placing: Placing, keys: &[u64]) {
         self.cell_words = placing.cell_words();
+        if placing.is_wide() {
+            return self.fill_wide(placing, keys);
+        }
         with_cell_words!(placing.cell_words(), self.fill_words(placing, keys));
+    }
+
+    fn fill_wide(&mut self, placing: Placing, keys: &[u64]) {
+        let n_words = placing.key_words();
+        self.begins = [0; N_PARTITIONS + 1];
+        self.partitions.clear();
+        self.unsorted.clear();
+        self.unsorted.extend_from_slice(keys);
+        for cell in self.unsorted.chunks_exact_mut(n_words) {
+            let number = placing.place_wide(cell);
+            self.partitions.push(number as u8);
+            self.begins[number + 1] += 1;
+        }
+        for partition in 0..N_PARTITIONS {
+            self.begins[partition + 1] += self.begins[partition];
+        }
+        let mut next = self.begins;
+        self.cells.resize(keys.len(), 0);
+        self.positions.resize(self.partitions.len(), 0);
+        let cells = self.unsorted.chunks_exact(n_words);
+        for (position, (cell, &partition)) in cells.zip(&self.partitions).enumerate() {
+            let at = &mut next[usize::from(partition)];
+            self.cells[*at as usize * n_words..][..n_words].copy_from_slice(cell);
+            self.positions[*at as usize] = position as u32;
+            *at += 1;
+        }
     }
 
     fn fill_words<const N: usize>(&mut self, placing: Placing, keys: &[u64]) {

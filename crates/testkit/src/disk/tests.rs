@@ -7,7 +7,7 @@ use hadal_store::{BLOCK_BYTES, BlockSink, BlockSource, Error, Parent};
 
 use super::CrashDisk;
 
-const KIND: Kind = Kind(*b"test");
+const KIND: Kind = Kind::Log;
 const N_GENERATIONS: usize = 4;
 /// Entries of the parent log at each commit; a block holds some 60,000.
 const N_PARENTS: [u64; N_GENERATIONS] = [10, 70_000, 70_100, 140_000];
@@ -41,6 +41,7 @@ impl History {
                 n_commits: 0,
             });
         };
+        let payload = payload.of_version(1)?;
         // A line for each file, an empty line, the mark of the log.
         let end = payload.windows(2).position(|pair| pair == b"\n\n").unwrap();
         let text = str::from_utf8(&payload[..end]).unwrap();
@@ -114,7 +115,7 @@ impl History {
         }
         let mut payload = (payload + "\n").into_bytes();
         payload.extend(self.log.commit(&self.folder)?);
-        self.folder.commit(&payload)?;
+        self.folder.commit(1, &payload)?;
         self.n_commits += 1;
         Ok(())
     }

@@ -124,6 +124,7 @@ impl Expander for GraphExpander<'_> {
         for source in from.state..block.len() as u32 {
             let state = block.get(source as usize);
             let node = self.graph.decode(state);
+            assert!(self.graph.is_intact(state), "node {node} is damaged");
             match self.graph.traps.get(&node) {
                 Some(Trap::Endless) => {
                     while !self.stop.is_raised() {

@@ -289,12 +289,23 @@ impl Graph {
     /// The state of a node: its number, least byte first, then the [filling](Filling), then its
     /// colour where states are coloured.
     pub fn encode(&self, node: u32, colour: u8) -> Vec<u8> {
-        let fill = |at: usize| match (at, self.filling) {
-            (0..4, _) => (node >> (8 * at)) as u8,
-            (_, Filling::Multiples) => (node as u8).wrapping_mul(at as u8),
-            (_, Filling::Random) => mixed(u64::from(node) << 32 | at as u64),
-        };
-        let mut state: Vec<u8> = (0..self.shape.state_len).map(fill).collect();
+        let mut state = vec![0; self.shape.state_len];
+        match self.filling {
+            Filling::Multiples => {
+                for (at, byte) in (0u8..=255).cycle().zip(&mut state) {
+                    *byte = (node as u8).wrapping_mul(at);
+                }
+            }
+            Filling::Random => {
+                for (at, word) in (0..).zip(state.chunks_mut(8)) {
+                    let random = mixed(u64::from(node) << 32 | at).to_le_bytes();
+                    word.copy_from_slice(&random[..word.len()]);
+                }
+            }
+        }
+        for (byte, number) in state.iter_mut().zip(node.to_le_bytes()) {
+            *byte = number;
+        }
         if self.reduction == Reduction::Colours {
             *state.last_mut().expect("a coloured state has a byte") = colour;
         }
@@ -306,6 +317,12 @@ impl Graph {
         let end = state.len() - usize::from(self.reduction == Reduction::Colours);
         let bytes = state[..end].iter().take(4).enumerate();
         bytes.fold(0, |node, (at, &byte)| node | u32::from(byte) << (8 * at))
+    }
+
+    /// Whether every byte of a state is as [`encode`](Self::encode) made it.
+    fn is_intact(&self, state: &[u8]) -> bool {
+        let colour = state.last().copied().unwrap_or(0);
+        self.encode(self.decode(state), colour) == state
     }
 
     /// By node, the least cost of a path from a startstate: a fixpoint, for comparison with
@@ -360,12 +377,12 @@ fn firing(edges: &[Edge]) -> impl Iterator<Item = &Edge> {
     edges.iter().take_while(move |edge| !is_fault(edge))
 }
 
-/// A byte that depends on all of `seed` (the finaliser of splitmix64).
-fn mixed(seed: u64) -> u8 {
+/// A word that depends on all of `seed` (the finaliser of splitmix64).
+fn mixed(seed: u64) -> u64 {
     let mut mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (mixed ^ mixed >> 31) as u8
+    mixed ^ mixed >> 31
 }
 
 impl Model for Graph {

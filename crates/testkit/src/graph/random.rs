@@ -124,11 +124,11 @@ pub fn deep_graph(rng: &mut impl Rng) -> Graph {
 }
 
 impl Graph {
-    /// Gives every step a random cost from 1 to `most`.
+    /// Gives every step a random cost from 0 to `most`.
     pub fn set_random_costs(&mut self, most: u32, rng: &mut impl Rng) {
         for edge in self.nodes.iter_mut().flatten() {
             if let Effect::To { cost, .. } = &mut edge.effect {
-                *cost = rng.random_range(1..=most);
+                *cost = rng.random_range(0..=most);
             }
         }
     }

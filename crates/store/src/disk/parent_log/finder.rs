@@ -1,7 +1,7 @@
-//! Looking up how states were found.
+//! Looking up the parents of states.
 //!
-//! Entries of the block that was looked into last are soon found: a path through a deep graph has
-//! thousands of steps in each.
+//! The block of the last lookup stays decoded: a path through a deep graph has thousands of steps
+//! in each.
 
 use std::sync::PoisonError;
 
@@ -13,15 +13,15 @@ use crate::{Error, Parent};
 /// Looks up entries of a log.
 pub struct ParentFinder<'a> {
     log: &'a ParentLog,
-    /// The block at hand; as many as are finished for the one that is not.
+    /// Number of the current block; the unfinished one follows the finished ones.
     block: Option<usize>,
-    /// Its content, if that was read from a disk.
+    /// Its content, if it was read from disk.
     read: Vec<u8>,
     /// Where every [`MARKED`]th entry begins, and the parent of the one before.
     marks: Vec<(usize, u64)>,
 }
 
-/// Entries that are decoded at most to find one.
+/// Most entries that are decoded to find one.
 const MARKED: u64 = 64;
 
 impl<'a> ParentFinder<'a> {
@@ -64,7 +64,7 @@ impl<'a> ParentFinder<'a> {
         Ok(Some(parent.expect("the block was gone through before")))
     }
 
-    /// Gets a block, whose first entry is `first`, and goes through it.
+    /// Loads a block, whose first entry is `first`, and indexes it.
     fn take(&mut self, block: usize, first: u64) -> Result<(), Error> {
         let log = self.log;
         self.block = None;
@@ -92,14 +92,14 @@ impl<'a> ParentFinder<'a> {
             return Err(Error::damaged(
                 &name,
                 frame::offset_of(block as u32),
-                "the parents in this block are not those that belong there",
+                "the block does not hold the expected parents",
             ));
         };
         (self.block, self.marks) = (Some(block), marks);
         Ok(())
     }
 
-    /// What a block has, which was read before if it is on disk.
+    /// The content of a block, which was read before if it is on disk.
     fn bytes(&self, block: usize) -> &[u8] {
         match &self.log.blocks {
             _ if block == self.log.firsts.len() => &self.log.tail,
@@ -109,7 +109,7 @@ impl<'a> ParentFinder<'a> {
     }
 }
 
-/// Goes through the entries of a block; `None` if it has fewer.
+/// Indexes the entries of a block; `None` if it has fewer.
 fn marks(block: &[u8], n_entries: u64) -> Option<Vec<(usize, u64)>> {
     let (header, mut bytes) = block.split_at_checked(HEADER_BYTES)?;
     let mut last = u64_at(header, 8);

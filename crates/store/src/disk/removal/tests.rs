@@ -1,4 +1,4 @@
-//! Deleting on a disk that takes its time, or refuses.
+//! Deleting on a disk that is slow, or refuses.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
@@ -12,10 +12,10 @@ use crate::disk::{
 };
 use crate::{BlockSink, Error};
 
-const KIND: Kind = Kind(*b"test");
+const KIND: Kind = Kind::Log;
 const LIMIT_BYTES: u64 = 1 << 20;
 
-/// What a disk does that is told to delete something.
+/// What a disk does with a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mood {
     Obeys,
@@ -106,7 +106,7 @@ fn what_is_to_go_counts_until_it_is_gone_and_nobody_waits_but_for_room() {
     let before = folder.statistics().disk_bytes;
     folder.retire(&name).unwrap();
     drop(file);
-    // Small things have room beside it.
+    // Small files have room beside it.
     let small = write(&folder, 1).unwrap();
     let now = folder.statistics().disk_bytes;
     assert_eq!(now, before + small.disk_bytes());
@@ -145,24 +145,24 @@ fn a_folder_does_not_end_before_what_is_to_go_is_gone() {
 }
 
 #[test]
-fn a_file_that_cannot_be_deleted_is_told_of_once_and_still_counts() {
+fn a_file_that_cannot_be_deleted_is_reported_once_and_still_counts() {
     let (path, disk, folder) = new_folder(Mood::Waits);
     let file = write(&folder, 2).unwrap();
     folder.retire(file.name()).unwrap();
     disk.set(Mood::Refuses);
-    let error = folder.settle().expect_err("the disk refuses");
+    let error = folder.wait_for_deletions().expect_err("the disk refuses");
     assert!(matches!(error, Error::Io { file: name, .. } if name == file.name()));
-    folder.settle().unwrap();
+    folder.wait_for_deletions().unwrap();
     assert_eq!(folder.statistics().disk_bytes, file.disk_bytes());
-    // If nobody waits for it, the next one to delete something is told.
+    // If nobody waits for it, the next deletion reports it.
     disk.set(Mood::Waits);
     let [first, second] = [(); 2].map(|()| write(&folder, 1).unwrap());
     folder.retire(first.name()).unwrap();
     disk.set(Mood::Refuses);
     assert!(!folder.has_made_room(folder.n_gone()));
     assert!(folder.retire(second.name()).is_err());
-    // All of them are still known, so they go when they can.
-    let _ = folder.settle();
+    // All of them are still known, so they are deleted once that is possible.
+    let _ = folder.wait_for_deletions();
     disk.set(Mood::Obeys);
     folder.sweep([]).unwrap();
     assert_eq!(folder.statistics().disk_bytes, 0);
@@ -176,7 +176,7 @@ fn fs_names(path: &TempDir) -> Vec<String> {
     names.collect()
 }
 
-/// A file that nobody could read goes with its writer; others stay until they are given up.
+/// A file that nobody could read is deleted with its writer; others stay until they are retired.
 #[test]
 fn what_was_begun_and_not_finished_does_not_stay() {
     let (path, _disk, folder) = new_folder(Mood::Obeys);
@@ -194,19 +194,19 @@ fn what_was_begun_and_not_finished_does_not_stay() {
     drop(read);
     let (mut listed, also_kept) = begin();
     listed.sync().unwrap();
-    folder.commit(b"listed").unwrap();
-    // What comes after the manifest may be cut off, but the file may not go.
+    folder.commit(1, b"listed").unwrap();
+    // What comes after the manifest may be truncated, but the file must stay.
     listed.put(&[2; 100]).unwrap();
     drop(listed);
     let reopened = BlockWriter::reopen(&folder, &also_kept, KIND, 1).unwrap();
     drop(reopened);
     let (mut full, refused) = begin();
-    // It was of use, but is no more.
+    // It was needed, but is no longer.
     full.written().unwrap();
     let outcome = (0..50).try_for_each(|_| full.put(&[3; 60_000]));
     assert!(matches!(outcome, Err(Error::Full { .. })));
     drop(full);
-    folder.settle().unwrap();
+    folder.wait_for_deletions().unwrap();
     assert!(!exists(&gone) && exists(&kept) && exists(&also_kept) && !exists(&refused));
     let lens = fs_names(&path).into_iter().filter(|name| name != "LOCK");
     let len = |name: String| std::fs::metadata(path.path().join(name)).unwrap().len();

@@ -1,0 +1,188 @@
+//! Strategies that a command line can name and configure.
+//!
+//! Everything a program needs to offer a strategy comes from its value: the name, the flags, their
+//! help, the lines of the summary, hints. A new strategy is a file of this crate and a line in
+//! [`all`](crate::all).
+
+use std::fmt;
+
+use hadal_search::{Auto, Outcome, Reason, Strategy};
+
+/// A strategy with parameters that can be set by name.
+pub trait Configurable: Strategy + fmt::Debug + Send {
+    /// One line for help texts.
+    fn about(&self) -> &'static str;
+
+    /// The parameters that have a flag of their own.
+    fn flags(&self) -> &'static [Flag] {
+        &[]
+    }
+
+    /// Sets a parameter. Those without a flag can be set as well.
+    fn set(&mut self, parameter: &str, _value: &str) -> Result<(), ParameterError> {
+        Err(ParameterError::unknown(self.name(), parameter))
+    }
+
+    /// Sets what is written after the name and a colon, as in `mono:open`.
+    fn set_variant(&mut self, _variant: &str) -> Result<(), ParameterError> {
+        let name = self.name();
+        let what = format!("the strategy `{name}` has no variants");
+        Err(ParameterError::Invalid(what))
+    }
+
+    /// What `Options::memory_bytes` should be for it.
+    fn budget(&self) -> Budget {
+        Budget::TableAndQueue { one_in: 2 }
+    }
+
+    /// Whether it uses a folder.
+    fn uses_disk(&self) -> bool {
+        true
+    }
+
+    /// What a person must know before it starts, if there is something.
+    fn warning(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Lines of the summary: a label and a text.
+    fn summary(&self, _outcome: &Outcome) -> Vec<Line> {
+        Vec::new()
+    }
+
+    /// What to do after a search that stopped for this reason.
+    fn hint(&self, reason: Reason) -> Option<String> {
+        usual_hint(self.name(), reason)
+    }
+
+    /// A copy.
+    fn boxed_clone(&self) -> Box<dyn Configurable>;
+}
+
+/// A line of the summary: a label and a text.
+pub type Line = (&'static str, String);
+
+impl Clone for Box<dyn Configurable> {
+    fn clone(&self) -> Self {
+        self.boxed_clone()
+    }
+}
+
+/// A flag of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// Its name, without dashes; that of the parameter.
+    pub name: &'static str,
+    /// What stands for its value in help texts. A flag without one sets the parameter to `yes`.
+    pub value_name: Option<&'static str>,
+    /// The values it may have; empty if they are not listed.
+    pub values: &'static [&'static str],
+    /// What it does, for help texts.
+    pub help: &'static str,
+}
+
+/// What a strategy counts against its memory budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// All of its data.
+    AllData,
+    /// Table and queue, as in the papers. Of the memory of a process they get one part in `one_in`:
+    /// the rest is for a table that is copied while it grows, for buffers, for the logs behind
+    /// traces and counts, and for what maps take beside their entries. That is an estimate, so the
+    /// process has to be measured.
+    TableAndQueue {
+        /// The divisor.
+        one_in: u64,
+    },
+}
+
+/// Why a parameter cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterError {
+    /// The strategy has no such parameter.
+    #[error("the strategy `{strategy}` has no parameter `{parameter}`")]
+    Unknown {
+        /// The strategy.
+        strategy: &'static str,
+        /// What was to be set.
+        parameter: String,
+    },
+    /// The value makes no sense.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl ParameterError {
+    pub(crate) fn unknown(strategy: &'static str, parameter: &str) -> Self {
+        ParameterError::Unknown {
+            strategy,
+            parameter: parameter.to_owned(),
+        }
+    }
+}
+
+impl From<crate::SpecError> for ParameterError {
+    fn from(error: crate::SpecError) -> Self {
+        ParameterError::Invalid(error.to_string())
+    }
+}
+
+/// `yes` or `no`.
+pub(crate) fn parse_bool(text: &str) -> Result<bool, ParameterError> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(ParameterError::Invalid(format!(
+            "`{text}` is neither yes nor no"
+        ))),
+    }
+}
+
+/// A number.
+pub(crate) fn parse_number<T: std::str::FromStr>(text: &str) -> Result<T, ParameterError> {
+    let invalid = |_| ParameterError::Invalid(format!("`{text}` is not a number of this kind"));
+    text.trim().parse().map_err(invalid)
+}
+
+/// The reverse of [`parse_bool`].
+pub(crate) fn yes_or_no(is_so: bool) -> String {
+    if is_so { "yes" } else { "no" }.to_owned()
+}
+
+/// What to do about most strategies.
+pub(crate) fn usual_hint(strategy: &str, reason: Reason) -> Option<String> {
+    let leave_out = leave_out(strategy);
+    match reason {
+        Reason::Memory => Some(format!(
+            "{leave_out} to go on on disk, or give it more with --memory"
+        )),
+        Reason::Collisions => Some(format!(
+            "give it more with --memory, or {leave_out} to visit every state"
+        )),
+        Reason::Liveness | Reason::Revisits => Some(leave_out),
+        Reason::Disk => Some("name a folder with more room with --disk".to_owned()),
+        _ => None,
+    }
+}
+
+pub(crate) fn leave_out(strategy: &str) -> String {
+    format!("leave out --strategy {strategy}")
+}
+
+impl Configurable for Auto {
+    fn about(&self) -> &'static str {
+        "In memory while it suffices, then on disk"
+    }
+
+    fn budget(&self) -> Budget {
+        Budget::AllData
+    }
+
+    fn hint(&self, _: Reason) -> Option<String> {
+        None
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Configurable> {
+        Box::new(*self)
+    }
+}

@@ -1,0 +1,116 @@
+//! Makes successors, for every strategy, and counts what happens on the way.
+
+use std::time::Instant;
+
+use hadal_model::{Expander, Flow, Remark, States, Successors};
+use hadal_search::strategy::{Halt, Kernel, Run, Totals};
+use hadal_search::{Duplicates, Error};
+
+use crate::judge::Judge;
+
+/// Successors taken at once.
+const BUFFER_LEN: usize = 4096;
+
+/// Makes successors.
+pub(crate) struct Explorer<'a> {
+    run: &'a Run<'a>,
+    expander: Box<dyn Expander + 'a>,
+    kernel: Kernel,
+    most_candidates: Option<u64>,
+    /// What was counted, but for duplicates and goals of states.
+    pub(crate) totals: Totals,
+    pub(crate) seconds: f64,
+}
+
+impl<'a> Explorer<'a> {
+    pub(crate) fn new(run: &'a Run<'a>) -> Self {
+        let capacity = run.options.buffer_len.unwrap_or(BUFFER_LEN);
+        Explorer {
+            expander: run.model.expander(run.stop()),
+            kernel: Kernel::new(run.shape, capacity),
+            most_candidates: None,
+            totals: Totals::new(run.shape),
+            seconds: 0.0,
+            run,
+        }
+    }
+
+    /// Begins with a block of `n_sources` states.
+    pub(crate) fn begin(&mut self, n_sources: usize) {
+        self.kernel.begin(n_sources);
+    }
+
+    /// Makes the next successors of `block` (the startstates, if there is none), as
+    /// representatives; false where there are no more. Then what is known about the sources is
+    /// final, and has been counted.
+    pub(crate) fn fill(&mut self, block: Option<States<'_>>) -> Result<bool, Halt> {
+        if !self.kernel.is_full() {
+            return Ok(false);
+        }
+        let since = Instant::now();
+        self.kernel.expand(&mut *self.expander, block);
+        if self.kernel.flow == Flow::Stopped {
+            return Err(Halt::Stop(self.run.stop_reason()));
+        }
+        self.run.go_on()?;
+        self.kernel.canonicalise(&mut *self.expander, block);
+        self.take_remarks()?;
+        if !self.kernel.is_full() {
+            self.count(block.is_some());
+        }
+        self.seconds += since.elapsed().as_secs_f64();
+        Ok(true)
+    }
+
+    /// Whether all successors were made.
+    pub(crate) fn is_done(&self) -> bool {
+        self.kernel.flow == Flow::Done
+    }
+
+    /// What the last call of [`fill`](Self::fill) made.
+    pub(crate) fn successors(&self) -> &Successors {
+        &self.kernel.successors
+    }
+
+    /// What a person should know.
+    pub(crate) fn remarks(&self) -> Vec<Remark> {
+        let expensive = |candidates| Remark::ExpensiveCanonicalForm { candidates };
+        self.most_candidates.map(expensive).into_iter().collect()
+    }
+
+    fn count(&mut self, are_states: bool) {
+        let successors = &self.kernel.successors;
+        if !are_states {
+            return self.totals.add_goals(successors.goal_hits());
+        }
+        self.totals.add_expansions(successors);
+        let n_sources = successors.sources().len();
+        self.run.note_expanded(n_sources, self.totals.transitions);
+    }
+
+    /// Keeps what a person should know; a broken symmetry ends the search.
+    fn take_remarks(&mut self) -> Result<(), Error> {
+        for remark in self.kernel.remarks.drain(..) {
+            match remark {
+                Remark::BrokenSymmetry { rule, message } => {
+                    return Err(Error::BrokenSymmetry { rule, message });
+                }
+                Remark::AsymmetricStarts { message } => {
+                    return Err(Error::AsymmetricStarts { message });
+                }
+                Remark::ExpensiveCanonicalForm { candidates } => {
+                    self.most_candidates = self.most_candidates.max(Some(candidates));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All counts so far.
+pub(crate) fn totals(explorer: &Explorer<'_>, judge: &Judge<'_>, duplicates: Duplicates) -> Totals {
+    let mut totals = explorer.totals.clone();
+    totals.add_goals(&judge.totals.goals);
+    totals.duplicates = duplicates;
+    totals
+}

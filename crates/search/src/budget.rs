@@ -1,0 +1,230 @@
+//! Who gets how much memory.
+//!
+//! The search is given a number of bytes for all its data. This file divides them: buffers of the
+//! window first; while all states are in memory, what is left belongs to the set, the logs and the
+//! parents, with a reserve for sorting keys when memory ends; from then on every part has a share
+//! of its own ([`Shares`]). What the partition buffers leave of their share is lent to the block
+//! cache of runs (`Folder::spare`), and taken back before they grow.
+//!
+//! Every part reports what it holds to its account in [`Held`]. No size in here changes a result.
+
+use hadal_model::Shape;
+use hadal_store::codec::max_key_words;
+use hadal_store::{MAX_PIECE_BYTES, Retention, delta_bytes};
+
+use crate::Options;
+use crate::external::{BATCH_HEAD, SurvivorBatch};
+use crate::keys::KeySpace;
+use crate::window::Task;
+
+/// The memory of a search and its division.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    /// What all data may hold together.
+    pub(crate) total_bytes: u64,
+    pub(crate) n_threads: usize,
+    pub(crate) window: WindowSizes,
+    /// Batches of candidates that become survivors at once: half are worked on, half are read.
+    pub(crate) survivor_batches: usize,
+}
+
+/// How much is expanded at once, and what that takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowSizes {
+    /// Most states in a block.
+    pub(crate) block_len: usize,
+    /// Most blocks in a window.
+    pub(crate) window_blocks: usize,
+    /// Candidates that the buffer of a task holds.
+    pub(crate) buffer_len: usize,
+    /// Memory held by a task.
+    pub(crate) buffer_bytes: u64,
+}
+
+/// The buffers of a task take about this much where memory is plentiful.
+const TASK_BYTES: u64 = 256 << 10;
+/// Divisor: the part of the budget that all tasks may take.
+const WINDOW_SHARE: u64 = 5;
+/// Least number of candidates in a buffer.
+const MIN_BUFFER_LEN: u64 = 16;
+/// Divisor: the part of the budget that the dictionaries of keys may take.
+const DICTIONARY_SHARE: u64 = 8;
+/// Divisor: the part of the budget that stays free while all states are in memory. Keys are sorted
+/// there when memory ends.
+const SORT_SHARE: u64 = 8;
+/// What each thread takes for sorting keys and merging runs beside what has a share.
+const SORT_SCRATCH_BYTES: u64 = 2 << 20;
+/// Percentages of the budget at which flushing the set begins, and by which it should be done. Keys
+/// may take up to 87 % before memory ends.
+const FLUSH_BEGIN_PERCENT: u64 = 60;
+const FLUSH_END_PERCENT: u64 = 82;
+
+impl Budget {
+    /// Divides the memory that `options` grant.
+    pub(crate) fn new(options: &Options, shape: &Shape, keys: &KeySpace) -> Self {
+        Budget {
+            total_bytes: options.memory_bytes,
+            n_threads: options.threads.max(1),
+            window: WindowSizes::new(options, shape, keys),
+            survivor_batches: 4 * options.threads.max(1),
+        }
+    }
+
+    /// What the dictionaries of keys may take of `memory_bytes`.
+    pub(crate) fn dictionary_bytes(memory_bytes: u64) -> u64 {
+        memory_bytes / DICTIONARY_SHARE
+    }
+
+    /// What is reserved for sorting keys while all states are in memory.
+    pub(crate) fn sort_reserve(&self) -> u64 {
+        self.total_bytes / SORT_SHARE
+    }
+
+    /// What all data may hold while all states are in memory. With a disk the reserve for sorting
+    /// stays free, but for `gathered_bytes` of it that early flushing uses already.
+    pub(crate) fn resident_limit(&self, has_disk: bool, gathered_bytes: u64) -> u64 {
+        match has_disk {
+            true => self.total_bytes - self.sort_reserve() + gathered_bytes,
+            false => self.total_bytes,
+        }
+    }
+
+    /// Where early flushing begins and where it should be done, in bytes held.
+    pub(crate) fn flush_range(&self) -> (u64, u64) {
+        let percent = |percent: u64| self.total_bytes / 100 * percent;
+        (percent(FLUSH_BEGIN_PERCENT), percent(FLUSH_END_PERCENT))
+    }
+
+    /// Divides what window, codec and disk buffers leave, once states are on disk.
+    pub(crate) fn shares(&self, codec_bytes: u64, disk_buffer_bytes: u64) -> Shares {
+        let window = self.window.window_blocks as u64 * self.window.buffer_bytes;
+        let fixed = window + codec_bytes + disk_buffer_bytes;
+        let left = self.total_bytes.saturating_sub(fixed);
+        let scratch = self.survivor_batches as u64 * SurvivorBatch::BYTES
+            + self.n_threads as u64 * SORT_SCRATCH_BYTES;
+        // With little memory scratch is small too, because buckets and batches are.
+        Shares::of(left - scratch.min(left / 4))
+    }
+}
+
+impl WindowSizes {
+    fn new(options: &Options, shape: &Shape, keys: &KeySpace) -> Self {
+        let window_blocks = options.window_blocks.max(1);
+        let share = options.memory_bytes / WINDOW_SHARE / window_blocks as u64;
+        let task_bytes = TASK_BYTES.min(share);
+        // The states of a block take a quarter of the task at most.
+        let per_source = Task::bytes_for_source(shape, keys).max(1) as u64;
+        let block_len = (options.block_len as u64)
+            .min(task_bytes / 4 / per_source)
+            .clamp(1, 1 << 16) as usize;
+        let bytes_for = |capacity| Task::bytes_for(shape, keys, capacity, block_len);
+        let buffer_len = options.buffer_len.unwrap_or_else(|| {
+            let per_candidate = bytes_for(1) - bytes_for(0);
+            let left = task_bytes.saturating_sub(bytes_for(0));
+            (left / per_candidate).max(MIN_BUFFER_LEN) as usize
+        });
+        let buffer_len = buffer_len.min(most_in_piece(shape));
+        WindowSizes {
+            block_len,
+            window_blocks,
+            buffer_len,
+            buffer_bytes: bytes_for(buffer_len),
+        }
+    }
+}
+
+/// Candidates whose keys and parents always fit one piece of a log, whatever the layout of keys.
+fn most_in_piece(shape: &Shape) -> usize {
+    let n_words = max_key_words(shape.state_len);
+    ((MAX_PIECE_BYTES - BATCH_HEAD) / (delta_bytes(n_words) + PARENT_BYTES)).max(1)
+}
+
+/// A parent within a block is near the one before it.
+const PARENT_BYTES: usize = 8;
+
+/// Bytes for each part of a search whose states are on disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shares {
+    /// The cache of recent keys.
+    pub(crate) cache: u64,
+    /// Keys of candidates, partitioned into buckets.
+    pub(crate) buckets: u64,
+    /// Sorting buckets.
+    pub(crate) sort: u64,
+    /// Records of states to be expanded.
+    pub(crate) frontier: u64,
+    /// Records of candidates.
+    pub(crate) candidates: u64,
+    /// Runs too small for a file of their own.
+    pub(crate) runs: u64,
+    /// Keys looked up at once, on all threads together.
+    pub(crate) lookup: u64,
+}
+
+impl Shares {
+    /// Divides `bytes`. A small cache finds most of what a large one does. Buckets need the most
+    /// where memory is short; where it is not, what they leave is lent to the block cache, in which
+    /// a key takes a quarter of the bytes that it takes in the cache of keys.
+    pub(crate) fn of(bytes: u64) -> Self {
+        let part = |share: u64| bytes / 32 * share;
+        Shares {
+            cache: part(6),
+            buckets: part(16),
+            sort: part(3),
+            frontier: part(2),
+            candidates: part(2),
+            runs: part(1),
+            lookup: part(2),
+        }
+    }
+}
+
+/// What a log with a share of `bytes` keeps in memory.
+pub(crate) fn retention(bytes: u64, is_durable: bool) -> Retention {
+    match is_durable {
+        true => Retention::BytesAndWrite(bytes),
+        false => Retention::Bytes(bytes),
+    }
+}
+
+/// Memory held now, by account, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// The set of all keys, or the cache of recent ones.
+    pub(crate) set: u64,
+    /// Records of states, and of candidates of ranks that are still open.
+    pub(crate) logs: u64,
+    pub(crate) parents: u64,
+    /// Dictionaries of keys.
+    pub(crate) codec: u64,
+    /// Tasks of the window.
+    pub(crate) window: u64,
+    /// Candidates of the next rank: records, partition buffers, spills.
+    pub(crate) candidates: u64,
+    /// Runs in memory, fences of runs on disk, and blocks of these in the cache.
+    pub(crate) runs: u64,
+    /// Keys that early flushing has gathered, out of the reserve for sorting.
+    pub(crate) gathered: u64,
+    /// Buffers of the disk layer, and memory it could lend but does not.
+    pub(crate) disk_buffers: u64,
+    /// Ordinals of states by state, and the graph that liveness needs.
+    pub(crate) graph: u64,
+}
+
+impl Held {
+    pub(crate) fn total(&self) -> u64 {
+        let Held {
+            set,
+            logs,
+            parents,
+            codec,
+            window,
+            candidates,
+            runs,
+            gathered,
+            disk_buffers,
+            graph,
+        } = *self;
+        set + logs + parents + codec + window + candidates + runs + gathered + disk_buffers + graph
+    }
+}

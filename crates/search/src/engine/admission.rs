@@ -1,0 +1,345 @@
+//! Admission: what becomes of the candidates of a window, and of a rank.
+//!
+//! While all states are in memory and ranks are depths, a candidate is looked up at once and the new
+//! ones are states. On disk, candidates are collected and resolved when their rank is complete. With
+//! any other order of ranks, candidates wait in the logs of their ranks.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hadal_store::{Keys, Log, Placing, Slice};
+
+use super::{Context, Engine, Halt};
+use crate::external::{Bitmap, CandidateLog, Promotion, SurvivorBatch, damaged_log, keys_of_piece};
+use crate::keys::KeySpace;
+use crate::progress::Work;
+use crate::rank::Rank;
+use crate::storage::{Storage, growth_bytes, insert};
+use crate::window::Task;
+use crate::worker::Worker;
+use crate::{Duplicates, Error};
+
+/// Receives the new states of a rank, batch by batch, with the ordinal of the first.
+pub(crate) type EachBatch<'e> = dyn FnMut(u64, &SurvivorBatch) + 'e;
+
+impl Engine<'_, '_> {
+    /// Takes the candidates of the ready tasks, whose sources have the rank `from`.
+    pub(super) fn admit(&mut self, from: Option<Rank>) -> Result<Option<Halt>, Error> {
+        let halt = match self.context.order.is_depth() {
+            true => self.admit_next(next_depth(from))?,
+            false => self.admit_open(from)?,
+        };
+        if halt.is_none() {
+            self.send_edges()?;
+        }
+        Ok(halt)
+    }
+
+    /// Takes candidates of the next rank, `next`.
+    fn admit_next(&mut self, next: Rank) -> Result<Option<Halt>, Error> {
+        let since = Instant::now();
+        let n_threads = self.pool.n_threads();
+        let growth_bytes = match &self.storage {
+            // A cache does not grow.
+            Storage::External(_) => 0,
+            Storage::Resident(resident) => {
+                growth_bytes(&resident.set, &cells_of(self.window.ready()), n_threads)
+            }
+        };
+        if !self.fits(growth_bytes) && !self.go_external()? {
+            return Ok(Some(Halt::Memory));
+        }
+        match &mut self.storage {
+            Storage::External(external) => {
+                external.admit(self.window.ready(), self.pool)?;
+                self.seconds.insert += since.elapsed().as_secs_f64();
+                return Ok(None);
+            }
+            Storage::Resident(resident) => {
+                let tasks = self.window.ready();
+                insert(&resident.set, &cells_of(tasks), self.pool, |task, at| {
+                    tasks[task].mark_new(at);
+                });
+                if growth_bytes > 0 {
+                    resident.update_set_bytes();
+                }
+            }
+        }
+        self.seconds.insert += since.elapsed().as_secs_f64();
+
+        let since = Instant::now();
+        self.check_survivors();
+        self.seconds.check += since.elapsed().as_secs_f64();
+        if self.is_stopped() {
+            return Ok(Some(Halt::Stopped));
+        }
+        self.collect_remarks()?;
+
+        let since = Instant::now();
+        let halt = self.store_survivors(next)?;
+        self.seconds.insert += since.elapsed().as_secs_f64();
+        Ok(halt)
+    }
+
+    /// Collects the survivors of the ready tasks and evaluates the properties on them.
+    fn check_survivors(&mut self) {
+        let Context { keys, shape, .. } = self.context;
+        let first_unflushed = match &self.storage {
+            Storage::Resident(resident) => resident.first_unflushed(),
+            Storage::External(_) => 0,
+        };
+        let check = |task: &mut Task, worker: &mut Worker<'_>| {
+            task.collect_survivors(keys);
+            task.collect_flushed_keys(keys, first_unflushed);
+            task.check_survivors(worker, shape);
+        };
+        self.pool.each(self.window.ready().iter_mut(), check);
+    }
+
+    /// Gives the survivors of the ready tasks their ordinals and appends them to the log.
+    fn store_survivors(&mut self, rank: Rank) -> Result<Option<Halt>, Error> {
+        let (mut next, mut log_bytes) = (self.states.len(), 0);
+        for task in self.window.ready() {
+            task.first_survivor = next;
+            next += task.n_survivors() as u64;
+            log_bytes += Log::bytes_for(task.records().len());
+        }
+        let n_survivors = next - self.states.len();
+        let parent_bytes = self.states.parents.growth_bytes(n_survivors);
+        // With a disk, the reserve for sorting has room for this.
+        if !self.fits(log_bytes + parent_bytes) && self.context.folder.is_none() {
+            return Ok(Some(Halt::Memory));
+        }
+        let version = self.context.keys.codec.newest().version;
+        for task in self.window.ready() {
+            let records = Arc::clone(task.records());
+            (self.states.records).append(records, task.n_survivors(), version)?;
+            self.states.parents.append(task.parents())?;
+        }
+        self.send_survivors(rank)?;
+        let disk = self.disk_context();
+        if let (Storage::Resident(resident), Some(disk)) = (&mut self.storage, disk) {
+            resident.gather(self.window.ready(), &disk)?;
+        }
+        Ok(None)
+    }
+
+    /// Logs candidates by rank.
+    fn admit_open(&mut self, from: Option<Rank>) -> Result<Option<Halt>, Error> {
+        if !self.fits(0) && !self.go_external()? {
+            return Ok(Some(Halt::Memory));
+        }
+        let Context { order, keys, .. } = self.context;
+        for task in self.window.ready() {
+            self.open.append(task, from, order, keys)?;
+        }
+        Ok(None)
+    }
+
+    /// Finds the states of the rank that follows `rank`; `each` is called with those that were not
+    /// reported with a task. Returns that rank; if there is no new state, nothing is left.
+    pub(crate) fn advance(
+        &mut self,
+        rank: Option<Rank>,
+        duplicates: &mut Duplicates,
+        each: &mut EachBatch<'_>,
+    ) -> Result<Result<Rank, Halt>, Error> {
+        if self.context.order.is_depth() {
+            let next = next_depth(rank);
+            let halt = self.resolve(next, duplicates, each)?;
+            return Ok(halt.map_or(Ok(next), Err));
+        }
+        let n_before = self.states.len();
+        let mut next = rank.unwrap_or_default();
+        while self.states.len() == n_before
+            && let Some((rank, log)) = self.open.pop_first()
+        {
+            next = rank;
+            if let Some(halt) = self.admit_rank(rank, log, duplicates, each)? {
+                return Ok(Err(halt));
+            }
+        }
+        Ok(Ok(next))
+    }
+
+    /// Resolves the candidates of `rank`, where storage is external.
+    fn resolve(
+        &mut self,
+        rank: Rank,
+        duplicates: &mut Duplicates,
+        each: &mut EachBatch<'_>,
+    ) -> Result<Option<Halt>, Error> {
+        let Storage::External(external) = &mut self.storage else {
+            return Ok(None);
+        };
+        let (mut remarks, sink) = (Vec::new(), &mut self.sink);
+        let halt = external.resolve(
+            &mut self.states,
+            self.pool,
+            &mut self.seconds,
+            duplicates,
+            &mut |first, batch| {
+                remarks.append(&mut batch.remarks);
+                each(first, batch);
+                sink.send_batch(rank, first, batch)
+            },
+        )?;
+        self.take_remarks(remarks)?;
+        Ok(halt)
+    }
+
+    /// Admits the candidates of a rank that was open.
+    fn admit_rank(
+        &mut self,
+        rank: Rank,
+        mut log: CandidateLog,
+        duplicates: &mut Duplicates,
+        each: &mut EachBatch<'_>,
+    ) -> Result<Option<Halt>, Error> {
+        log.end_piece()?;
+        let mut end = 0;
+        if let Storage::Resident(_) = &self.storage {
+            let is_new = Bitmap::new(log.len());
+            let gauge = self.context.gauge;
+            gauge.begin_work(Work::Resolving, 0, 2 * log.len());
+            while self.insert_pieces(&mut log, &mut end, &is_new)? {}
+            let n_before = self.states.len();
+            let halt = self.promote(rank, &mut log, end, &is_new, each)?;
+            if halt.is_some() {
+                return Ok(halt);
+            }
+            gauge.end_work();
+            duplicates.memory += end - (self.states.len() - n_before);
+            if end == log.len() {
+                log.discard()?;
+                return Ok(None);
+            }
+            // The rest did not fit. Whatever of it is equal to a state just admitted is found in
+            // the runs.
+            if !self.go_external()? {
+                return Ok(Some(Halt::Memory));
+            }
+        }
+        if let Storage::External(external) = &mut self.storage {
+            let disk = external.disk;
+            (external.candidates).load(log, end, &external.tiers, &disk)?;
+        }
+        self.resolve(rank, duplicates, each)
+    }
+
+    /// Inserts the next pieces of a rank, from the candidate `end` on, into the set. False at the
+    /// end, or if memory does not allow it.
+    fn insert_pieces(
+        &mut self,
+        log: &mut CandidateLog,
+        end: &mut u64,
+        is_new: &Bitmap,
+    ) -> Result<bool, Error> {
+        let keys = self.context.keys;
+        let (mut pieces, mut next) = (Vec::new(), *end);
+        while pieces.len() < self.batches.len()
+            && let Some(piece) = log.read_piece(next)?
+        {
+            let first = next;
+            next += piece.n_records() as u64;
+            pieces.push(Piece::new(first, piece));
+        }
+        self.pool
+            .each(pieces.iter_mut(), |piece, _| piece.place(keys));
+        if pieces.iter().any(|piece| !piece.is_intact) {
+            return Err(damaged_log("candidates").into());
+        }
+        let cells: Vec<&Keys> = pieces.iter().map(|piece| &piece.cells).collect();
+        let n_threads = self.pool.n_threads();
+        let growth_bytes = match &self.storage {
+            Storage::Resident(resident) => growth_bytes(&resident.set, &cells, n_threads),
+            Storage::External(_) => return Ok(false),
+        };
+        if pieces.is_empty() || !self.fits(growth_bytes) {
+            return Ok(false);
+        }
+        if let Storage::Resident(resident) = &mut self.storage {
+            insert(&resident.set, &cells, self.pool, |piece, at| {
+                is_new.set(pieces[piece].first + u64::from(at));
+            });
+            resident.update_set_bytes();
+        }
+        *end = next;
+        Ok(true)
+    }
+
+    /// Promotes the new candidates before `end`, which have this rank.
+    fn promote(
+        &mut self,
+        rank: Rank,
+        log: &mut CandidateLog,
+        end: u64,
+        is_new: &Bitmap,
+        each: &mut EachBatch<'_>,
+    ) -> Result<Option<Halt>, Error> {
+        let Context {
+            shape,
+            stop,
+            gauge,
+            keys,
+            ..
+        } = self.context;
+        let promotion = Promotion {
+            log,
+            batches: &mut self.batches,
+            candidates: 0..end,
+            shape,
+            keys,
+            stop,
+            gauge,
+        };
+        let (mut remarks, sink) = (Vec::new(), &mut self.sink);
+        let halt = promotion.run(is_new, &mut self.states, self.pool, &mut |first, batch| {
+            remarks.append(&mut batch.remarks);
+            each(first, batch);
+            sink.send_batch(rank, first, batch)
+        })?;
+        self.take_remarks(remarks)?;
+        Ok(halt)
+    }
+}
+
+/// The depth after `rank`.
+fn next_depth(rank: Option<Rank>) -> Rank {
+    Rank(rank.map_or(0, |rank| rank.0 + 1))
+}
+
+/// The cells of the candidates of each task.
+fn cells_of(tasks: &[Task]) -> Vec<&Keys> {
+    tasks.iter().map(|task| &task.keys.cells).collect()
+}
+
+/// A piece of candidates on its way into the set.
+struct Piece {
+    /// Number of its first candidate.
+    first: u64,
+    slice: Slice,
+    cells: Keys,
+    /// Whether it is what was written.
+    is_intact: bool,
+}
+
+impl Piece {
+    fn new(first: u64, slice: Slice) -> Self {
+        Piece {
+            first,
+            slice,
+            cells: Keys::default(),
+            is_intact: true,
+        }
+    }
+
+    /// Makes the keys of its candidates, and their places in the set.
+    fn place(&mut self, space: &KeySpace) {
+        let mut keys = Vec::new();
+        self.is_intact = keys_of_piece(&self.slice, space, &mut keys).is_ok();
+        if self.is_intact {
+            self.cells.fill(Placing::new(space.shape().n_bits), &keys);
+        }
+    }
+}

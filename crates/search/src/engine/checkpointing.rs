@@ -1,0 +1,201 @@
+//! The engine's part of a checkpoint: its states, saved and restored.
+
+use hadal_store::codec::Mark;
+use hadal_store::disk::ParentLog;
+use hadal_store::tiers::Tiers;
+use hadal_store::{Error as StoreError, Keys, Log, Placing, Retention};
+
+use super::{Context, Engine};
+use crate::budget::retention;
+use crate::checkpoint::{Blob, OpenRank, StoredRuns, StoredStates};
+use crate::external::{CandidateLog, DiskContext, damaged_log};
+use crate::rank::Rank;
+use crate::storage::{Storage, fresh_set, growth_bytes, insert};
+use crate::{Error, OnDisk};
+
+/// Records that are added to the set at once.
+const RECORDS_AT_ONCE: u64 = 1 << 16;
+
+impl<'a> Engine<'a, '_> {
+    /// From now on writes everything that a later run needs.
+    pub(crate) fn begin_checkpoints(&mut self) -> Result<(), Error> {
+        if let Some(OnDisk {
+            folder,
+            resumable: true,
+            ..
+        }) = self.context.folder
+        {
+            self.states.write_all(folder)?;
+            let shape = self.context.keys.codec.newest();
+            self.open.attach(folder, Retention::AllAndWrite, shape)?;
+        }
+        Ok(())
+    }
+
+    /// Makes everything durable and lists it. `next` is the rank of the candidates that external
+    /// storage collects.
+    pub(crate) fn save(&mut self, next: Rank) -> Result<Option<StoredStates>, Error> {
+        let Context { keys, folder, .. } = self.context;
+        let Some(OnDisk { folder, .. }) = folder else {
+            return Ok(None);
+        };
+        let (mut runs, mut open) = (None, Vec::new());
+        if let Storage::External(external) = &mut self.storage {
+            let (tiers, compaction) = external.tiers.commit(&external.disk.runs())?;
+            runs = Some(StoredRuns { tiers, compaction });
+            let candidates = &mut external.candidates.log;
+            if candidates.len() > 0 {
+                open.push(list(next, candidates)?);
+            }
+        }
+        for (rank, log) in self.open.iter_mut() {
+            open.push(list(rank, log)?);
+        }
+        let mut codec = Vec::new();
+        keys.codec.write_since(&mut Mark::default(), &mut codec);
+        Ok(Some(StoredStates {
+            n_states: self.states.len(),
+            store: keys.store(),
+            codec: Blob(codec),
+            log: self.states.records.commit()?,
+            parents: Blob(self.states.parents.commit(folder)?),
+            parents_file: self.states.parents.file_name(),
+            runs,
+            open,
+        }))
+    }
+
+    /// Restores what a checkpoint lists; states before `first_left` are expanded.
+    pub(crate) fn restore(&mut self, stored: &StoredStates, first_left: u64) -> Result<(), Error> {
+        let Some(disk) = self.disk_context() else {
+            return Err(damaged("there is no folder"));
+        };
+        let keys = disk.keys;
+        if keys.store() != stored.store {
+            return Err(Error::OtherStore {
+                begun: stored.store,
+                asked: keys.store(),
+            });
+        }
+        disk.folder.sweep(stored.files())?;
+        let read = keys.codec.read_log(&stored.codec.0);
+        read.map_err(|error| damaged(&error.to_string()))?;
+        self.storage = Storage::resident(self.context.shape, keys, false);
+        self.states.parents = ParentLog::reopen(disk.folder, &stored.parents.0)?;
+        // The dictionaries take their part of the budget now.
+        let disk = self.disk_context().unwrap_or(disk);
+        let retention = match &stored.runs {
+            Some(_) => Retention::BytesAndWrite(disk.shares.frontier),
+            None => Retention::AllAndWrite,
+        };
+        let mut log = Log::reopen(disk.folder.clone(), retention, &stored.log)?;
+        if log.is_empty() {
+            log.begin_at(stored.n_states);
+        }
+        if log.len() != stored.n_states || self.states.parents.len() != stored.n_states {
+            return Err(damaged("states are missing"));
+        }
+        self.states.records = log;
+        match &stored.runs {
+            Some(runs) => {
+                let tiers = Tiers::open(disk.folder, &runs.tiers, runs.compaction)?;
+                self.begin_external(fresh_set(keys), tiers, disk)?;
+            }
+            None => self.fill_set(disk, stored.n_states, first_left)?,
+        }
+        self.restore_open_ranks(stored, &disk)?;
+        if !self.keeps_states || matches!(self.storage, Storage::External(_)) {
+            self.states.records.drop_before(first_left);
+        }
+        Ok(())
+    }
+
+    fn restore_open_ranks(
+        &mut self,
+        stored: &StoredStates,
+        disk: &DiskContext<'_>,
+    ) -> Result<(), Error> {
+        let shape = disk.keys.codec.newest();
+        let retention = match &self.storage {
+            Storage::External(_) => retention(disk.shares.candidates, disk.durable),
+            Storage::Resident(_) => Retention::AllAndWrite,
+        };
+        self.open.attach(disk.folder, retention, shape)?;
+        for entry in &stored.open {
+            let log = CandidateLog::reopen(disk.folder, retention, &entry.log, shape)?;
+            if log.len() != entry.n_candidates {
+                return Err(damaged("candidates are missing"));
+            }
+            match &mut self.storage {
+                Storage::External(external) if self.context.order.is_depth() => {
+                    let disk = external.disk;
+                    (external.candidates).load(log, 0, &external.tiers, &disk)?;
+                }
+                _ => self.open.insert(entry.rank, log),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the keys of all states to the set again, and flushes them to disk if they do not fit.
+    fn fill_set(
+        &mut self,
+        disk: DiskContext<'a>,
+        n_states: u64,
+        first_left: u64,
+    ) -> Result<(), Error> {
+        let (keys, budget) = (disk.keys, self.context.budget);
+        let placing = Placing::new(keys.shape().n_bits);
+        let (mut batch, mut words) = (Keys::default(), Vec::new());
+        let mut tiers = Tiers::default();
+        let mut first = 0;
+        while first < n_states {
+            let n = RECORDS_AT_ONCE.min(n_states - first);
+            let slices = self.states.records.read(first, n as usize)?;
+            first += n;
+            words.clear();
+            for slice in &slices {
+                (keys.keys_of(slice, &mut words)).ok_or_else(|| damaged_log("states"))?;
+            }
+            batch.fill(placing, &words);
+            let growth_bytes = match &self.storage {
+                Storage::Resident(resident) => growth_bytes(&resident.set, &[&batch], 1),
+                Storage::External(_) => 0,
+            };
+            let fits = self.fits(growth_bytes);
+            if let Storage::Resident(resident) = &mut self.storage {
+                if !fits {
+                    resident.flush_to(&mut tiers, budget, &disk)?;
+                }
+                insert(&resident.set, &[&batch], self.pool, |_, _| ());
+                resident.update_set_bytes();
+            }
+            if !self.keeps_states {
+                (self.states.records).drop_before(first.min(first_left));
+            }
+        }
+        if let Storage::Resident(resident) = &mut self.storage
+            && tiers.n_keys() > 0
+        {
+            let set = resident.flush_to(&mut tiers, budget, &disk)?;
+            self.begin_external(set, tiers, disk)?;
+        }
+        Ok(())
+    }
+}
+
+fn list(rank: Rank, log: &mut CandidateLog) -> Result<OpenRank, StoreError> {
+    Ok(OpenRank {
+        rank,
+        log: log.commit()?,
+        n_candidates: log.len(),
+    })
+}
+
+fn damaged(what: &str) -> Error {
+    Error::Store(StoreError::Damaged {
+        file: "the manifest".to_owned(),
+        offset: 0,
+        what: what.to_owned(),
+    })
+}

@@ -1,0 +1,155 @@
+//! The engine's memory: what is held, what fits, and the step to the disk when memory ends.
+
+use std::time::Instant;
+
+use hadal_store::Set;
+use hadal_store::tiers::Tiers;
+
+use super::Engine;
+use crate::Error;
+use crate::budget::{Held, retention};
+use crate::external::{DiskContext, External};
+use crate::storage::Storage;
+
+impl<'a> Engine<'a, '_> {
+    /// Memory held now, by account.
+    pub(crate) fn held(&self) -> Held {
+        let mut held = Held {
+            logs: self.states.records.data_bytes() + self.open.data_bytes(),
+            parents: self.states.parents.data_bytes(),
+            codec: self.context.keys.codec.data_bytes(),
+            window: self.window.data_bytes(),
+            disk_buffers: self.disk_buffer_bytes(),
+            graph: self.graph_bytes,
+            ..Held::default()
+        };
+        match &self.storage {
+            Storage::Resident(resident) => resident.add_held(&mut held),
+            Storage::External(external) => external.add_held(&mut held),
+        }
+        held
+    }
+
+    /// Buffers of the disk layer, once something is written, and memory that it could lend.
+    fn disk_buffer_bytes(&self) -> u64 {
+        self.context.folder.map_or(0, |on_disk| {
+            let folder = &on_disk.folder;
+            let is_used = on_disk.resumable || folder.statistics().written_bytes > 0;
+            let buffers = if is_used { folder.data_bytes() } else { 0 };
+            buffers + folder.lent_memory().free_bytes()
+        })
+    }
+
+    /// Whether `bytes` more fit the budget; if so, they count for the peak. On disk every part has
+    /// its share, and fits.
+    pub(crate) fn fits(&mut self, bytes: u64) -> bool {
+        let held = self.held();
+        let needed = held.total().saturating_add(bytes);
+        let fits = match &self.storage {
+            Storage::External(_) => true,
+            Storage::Resident(_) => needed <= self.resident_limit(&held),
+        };
+        if fits {
+            self.peak_bytes = self.peak_bytes.max(needed);
+        }
+        fits
+    }
+
+    /// How many more bytes fit the budget.
+    pub(super) fn headroom(&self) -> u64 {
+        match &self.storage {
+            Storage::External(_) => u64::MAX,
+            Storage::Resident(_) => {
+                let held = self.held();
+                self.resident_limit(&held).saturating_sub(held.total())
+            }
+        }
+    }
+
+    fn resident_limit(&self, held: &Held) -> u64 {
+        let has_disk = self.context.folder.is_some();
+        let budget = self.context.budget;
+        budget.resident_limit(has_disk, held.gathered)
+    }
+
+    /// Memory that the budget leaves beside everything held and a full window, in bytes.
+    pub(crate) fn spare_bytes(&self) -> u64 {
+        let budget = self.context.budget;
+        let full_window = budget.window.window_blocks as u64 * budget.window.buffer_bytes;
+        let held = self.held();
+        let beside = held.total() - held.window + full_window.max(held.window);
+        budget.total_bytes.saturating_sub(beside)
+    }
+
+    /// Memory has ended: moves visited states to disk, where the search continues. False if there is
+    /// no disk.
+    pub(super) fn go_external(&mut self) -> Result<bool, Error> {
+        let Some(disk) = self.disk_context() else {
+            return Ok(false);
+        };
+        let Storage::Resident(resident) = &mut self.storage else {
+            return Ok(true);
+        };
+        let since = Instant::now();
+        let (tiers, set) = resident.flush_all(self.context.budget, &disk)?;
+        self.begin_external(set, tiers, disk)?;
+        let retention = retention(disk.shares.candidates, disk.durable);
+        (self.open).attach(disk.folder, retention, disk.keys.codec.newest())?;
+        self.seconds.merge += since.elapsed().as_secs_f64();
+        Ok(true)
+    }
+
+    /// Continues with external storage: `tiers` has all visited keys, `set` some of them.
+    pub(super) fn begin_external(
+        &mut self,
+        set: Set,
+        tiers: Tiers,
+        disk: DiskContext<'a>,
+    ) -> Result<(), Error> {
+        let batches = std::mem::take(&mut self.batches);
+        let mut external = External::new(set, tiers, &mut self.states, batches, disk)?;
+        external.balance_runs()?;
+        self.storage = Storage::External(Box::new(external));
+        Ok(())
+    }
+
+    /// Flushes part of the set before memory ends, if that is due.
+    pub(super) fn flush_early(&mut self) -> Result<(), Error> {
+        let Some(disk) = self.disk_context() else {
+            return Ok(());
+        };
+        // With the buffers that flushing needs, so that what is held does not leap when it starts.
+        let held = self.held();
+        let spare = disk.folder.lent_memory().free_bytes();
+        let with_buffers = disk.folder.data_bytes() + spare;
+        let held_bytes = held.total() - held.disk_buffers + with_buffers;
+        let Storage::Resident(resident) = &mut self.storage else {
+            return Ok(());
+        };
+        if held_bytes > self.context.budget.flush_range().0 {
+            let since = Instant::now();
+            resident.flush_early(held_bytes, self.context.budget, &disk)?;
+            self.seconds.merge += since.elapsed().as_secs_f64();
+        }
+        Ok(())
+    }
+
+    /// Gives keys more room where some did not fit, and makes those of the window again.
+    pub(super) fn widen_keys(&mut self) -> Result<(), Error> {
+        while self.window.has_outgrown() {
+            let keys = self.context.keys;
+            let folder = self.context.folder.map(|on_disk| &on_disk.folder);
+            let is_external = matches!(self.storage, Storage::External(_));
+            let recoder = keys.widen(is_external);
+            let set_bytes = match &mut self.storage {
+                Storage::Resident(resident) => resident.widen(recoder, keys, folder)?,
+                Storage::External(external) => external.widen(recoder)?,
+            };
+            self.open.set_shape(keys.codec.newest())?;
+            let held = self.held();
+            self.peak_bytes = self.peak_bytes.max(held.total() - held.set + set_bytes);
+            self.window.encode_again(self.pool);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,367 @@
+//! The engine: expands states window by window and stores their successors.
+//!
+//! One step of it: the [window](crate::window) makes candidates on all threads; the
+//! [storage](crate::storage) decides which are new, or, on disk, keeps them until the rank is
+//! expanded; sinks receive states and edges; expanded states are forgotten; and merging and flushing
+//! continue in the background of the search.
+//! What is expanded next, and when the search ends, is up to its caller, the
+//! [search by ranks](crate::ranked).
+
+mod admission;
+mod checkpointing;
+mod deferring;
+mod memory;
+mod sending;
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use hadal_model::{Remark, Shape, Stop};
+
+use crate::budget::Budget;
+use crate::external::{DiskContext, RunMonitor, SurvivorBatch, damaged_log};
+use crate::keys::KeySpace;
+use crate::pool::Pool;
+use crate::progress::Gauge;
+use crate::rank::{OpenRanks, Rank, RankOrder};
+use crate::sink::{EdgesWanted, Sink, SinkHandle};
+use crate::storage::{StateLog, Storage};
+use crate::window::{BlockSource, Filled, Room, Task, Window};
+use crate::worker::Worker;
+use crate::{DiskUse, Error, OnDisk, Seconds};
+
+/// What all parts of a search refer to.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) stop: &'a Stop,
+    pub(crate) gauge: &'a Gauge,
+    pub(crate) monitor: &'a RunMonitor<'a>,
+    pub(crate) keys: &'a KeySpace,
+    pub(crate) budget: &'a Budget,
+    /// Where states may go when memory ends.
+    pub(crate) folder: Option<&'a OnDisk>,
+    pub(crate) order: &'a dyn RankOrder,
+}
+
+/// A search between two windows.
+pub(crate) struct Engine<'a, 'm> {
+    pub(crate) context: Context<'a>,
+    pool: &'a Pool<'m>,
+    window: Window<'a>,
+    pub(crate) storage: Storage<'a>,
+    pub(crate) states: StateLog,
+    /// Candidates of ranks that are not next.
+    open: OpenRanks,
+    /// Buffers for promoting candidates, while storage is resident.
+    batches: Vec<SurvivorBatch>,
+    pub(crate) sink: SinkHandle<'a>,
+    /// Whether states stay in the log after their expansion, because liveness needs all of them.
+    keeps_states: bool,
+    /// Memory of the graph that liveness needs, in bytes.
+    pub(crate) graph_bytes: u64,
+    pub(crate) peak_bytes: u64,
+    /// Bytes for which there was no space on the disk.
+    pub(crate) refused_bytes: u64,
+    pub(crate) seconds: Seconds,
+    /// Candidates of the most expensive canonical form.
+    most_candidates: Option<u64>,
+}
+
+/// Why the engine stopped before everything was expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// The receiver of results asked for it.
+    Enough,
+    /// The stop flag was raised.
+    Stopped,
+    /// The memory budget does not allow another window.
+    Memory,
+    /// A pause was asked for.
+    Paused,
+}
+
+impl<'a, 'm> Engine<'a, 'm> {
+    pub(crate) fn new(
+        context: Context<'a>,
+        pool: &'a Pool<'m>,
+        sink: Option<&'a mut dyn Sink>,
+        keeps_states: bool,
+    ) -> Self {
+        let with_costs = context.order.needs_costs();
+        let Context { shape, keys, .. } = context;
+        let window = Window::new(shape, keys, context.budget.window, with_costs);
+        let n_batches = context.budget.survivor_batches;
+        let sink = SinkHandle(sink);
+        // Of states whose hashes collide only one is stored, and has an ordinal.
+        let with_ordinals = sink.wants_edges() == EdgesWanted::WithOrdinals
+            && context.order.is_depth()
+            && keys.hashing.is_none();
+        Engine {
+            window,
+            pool,
+            storage: Storage::resident(shape, keys, with_ordinals),
+            states: StateLog::default(),
+            open: OpenRanks::default(),
+            batches: (0..n_batches).map(|_| SurvivorBatch::new(shape)).collect(),
+            sink,
+            keeps_states,
+            graph_bytes: 0,
+            peak_bytes: 0,
+            refused_bytes: 0,
+            seconds: Seconds::default(),
+            most_candidates: None,
+            context,
+        }
+    }
+
+    /// Expands everything in `source`, of this rank, and admits the successors. `each` is called with every task in
+    /// order, and decides whether to continue; a task whose buffer was full is passed again.
+    ///
+    /// When `pause` returns true, no further block is started, and the call returns when the last
+    /// one is done; it can be continued with what is left in `source`.
+    pub(crate) fn expand(
+        &mut self,
+        source: &mut BlockSource,
+        rank: Option<Rank>,
+        pause: &dyn Fn() -> bool,
+        each: &mut dyn FnMut(&Task) -> bool,
+    ) -> Result<Option<Halt>, Error> {
+        loop {
+            let step = self.next_window(source, pause(), |window, pool| window.expand(pool))?;
+            if let ControlFlow::Break(halt) = step {
+                return Ok(halt);
+            }
+            self.widen_keys()?;
+            if let Some(halt) = self.admit(rank)? {
+                return Ok(Some(halt));
+            }
+            let go_on = self.window.ready().iter().all(&mut *each);
+            self.window.retire_ready();
+            self.forget_expanded(source)?;
+            self.work_in_background(source)?;
+            self.report_progress();
+            if !go_on {
+                return Ok(Some(Halt::Enough));
+            }
+        }
+    }
+
+    /// Expands everything in `source` without storing successors: `work` is done with each task, on
+    /// all threads. `each` is called with the tasks and the results in order, and decides whether to
+    /// continue.
+    pub(crate) fn revisit<T: Send>(
+        &mut self,
+        source: &mut BlockSource,
+        work: impl Fn(&mut Task, &mut Worker<'m>) -> T + Sync,
+        each: &mut dyn FnMut(&Task, T) -> bool,
+    ) -> Result<Option<Halt>, Error> {
+        loop {
+            let mut results = Vec::new();
+            let step = self.next_window(source, false, |window, pool| {
+                results = window.map_unexpanded(pool, &work);
+            })?;
+            if let ControlFlow::Break(halt) = step {
+                return Ok(halt);
+            }
+            let mut tasks = self.window.ready().iter().zip(results);
+            let go_on = tasks.all(|(task, result)| each(task, result));
+            self.window.retire_ready();
+            self.report_progress();
+            if !go_on {
+                return Ok(Some(Halt::Enough));
+            }
+        }
+    }
+
+    /// Fills the window and lets `work` run on it. Breaks at the end of `source`, or if the engine
+    /// must halt.
+    fn next_window(
+        &mut self,
+        source: &mut BlockSource,
+        is_pause: bool,
+        work: impl FnOnce(&mut Window<'a>, &Pool<'m>),
+    ) -> Result<ControlFlow<Option<Halt>>, Error> {
+        if !is_pause && self.fill(source)? == Filled::NoMemory {
+            return Ok(ControlFlow::Break(Some(Halt::Memory)));
+        }
+        if self.window.is_empty() {
+            return Ok(ControlFlow::Break(is_pause.then_some(Halt::Paused)));
+        }
+        let since = Instant::now();
+        work(&mut self.window, self.pool);
+        self.seconds.expand += since.elapsed().as_secs_f64();
+        if !self.window.is_intact() {
+            return Err(damaged_log("states").into());
+        }
+        if self.is_stopped() {
+            return Ok(ControlFlow::Break(Some(Halt::Stopped)));
+        }
+        self.collect_remarks()?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Assigns blocks to tasks as far as memory allows.
+    fn fill(&mut self, source: &mut BlockSource) -> Result<Filled, Error> {
+        let room = Room {
+            bytes: self.headroom(),
+            // With a disk one task continues without memory, and the rest follows from that.
+            is_one_free: self.context.folder.is_some(),
+        };
+        let n_threads = self.pool.n_threads();
+        let log = &mut self.states.records;
+        let filled = self.window.fill(source, log, n_threads, room)?;
+        self.peak_bytes = self.peak_bytes.max(self.held().total());
+        Ok(filled)
+    }
+
+    /// Gives up the states that are expanded: the set has their keys, and paths are replayed.
+    fn forget_expanded(&mut self, source: &BlockSource) -> Result<(), Error> {
+        let Some(first) = self.window.first_needed(source) else {
+            return Ok(());
+        };
+        match &self.storage {
+            Storage::External(external) => external.retire_before(first, &mut self.states),
+            Storage::Resident(_) if self.keeps_states => Ok(()),
+            Storage::Resident(_) => {
+                // A later run needs records that are in no run on disk yet.
+                match self.context.folder {
+                    Some(folder) if folder.resumable => self.states.records.drop_before(first),
+                    _ => self.states.records.retire_before(first)?,
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Merges runs, or flushes the set before memory ends, as far as that is due.
+    fn work_in_background(&mut self, source: &BlockSource) -> Result<(), Error> {
+        let since = Instant::now();
+        match &mut self.storage {
+            Storage::External(external) => {
+                if let BlockSource::States(left) = source {
+                    external.merge_runs(left.start)?;
+                }
+            }
+            // Keys that are admitted from the log of a rank are not gathered for flushed partitions.
+            Storage::Resident(_) if self.context.order.is_depth() => return self.flush_early(),
+            Storage::Resident(_) => return Ok(()),
+        }
+        self.seconds.merge += since.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn report_progress(&mut self) {
+        let folder = self.context.folder.map(|on_disk| &on_disk.folder);
+        let disk_bytes = folder.map_or(0, |folder| folder.statistics().disk_bytes);
+        let data_bytes = self.held().total();
+        self.peak_bytes = self.peak_bytes.max(data_bytes);
+        let gauge = self.context.gauge;
+        gauge.note_round(self.states.len(), data_bytes, disk_bytes);
+    }
+
+    /// The first state from which a search that is stopped now can resume.
+    pub(crate) fn first_left(&self, source: &BlockSource) -> Option<u64> {
+        self.window.first_left(source)
+    }
+
+    /// The context of work on disk, if there is one.
+    pub(crate) fn disk_context(&self) -> Option<DiskContext<'a>> {
+        let Context {
+            shape,
+            monitor,
+            keys,
+            budget,
+            folder,
+            ..
+        } = self.context;
+        let OnDisk {
+            folder, resumable, ..
+        } = folder?;
+        Some(DiskContext {
+            shape,
+            folder,
+            keys,
+            n_threads: budget.n_threads,
+            durable: *resumable,
+            shares: budget.shares(keys.codec.data_bytes(), folder.data_bytes()),
+            monitor,
+        })
+    }
+
+    /// Ends the search: deletes what was flushed for nothing.
+    pub(crate) fn end(&mut self) {
+        let folder = self.context.folder.map(|on_disk| &on_disk.folder);
+        if let Storage::Resident(resident) = &mut self.storage {
+            // Files that stay are deleted with the folder, or when it is opened next.
+            let _ = resident.give_up_flushing(folder);
+        }
+        if let Some(folder) = folder {
+            let _ = folder.wait_for_deletions();
+        }
+    }
+
+    /// Disk traffic so far.
+    pub(crate) fn disk_use(&self) -> DiskUse {
+        let Some(on_disk) = self.context.folder else {
+            return DiskUse::default();
+        };
+        let statistics = on_disk.folder.statistics();
+        let (late_layers, times_gone_back) = match &self.storage {
+            Storage::External(external) => external.deferral.counts(),
+            Storage::Resident(_) => (0, 0),
+        };
+        DiskUse {
+            peak_bytes: statistics.peak_disk_bytes,
+            read_bytes: statistics.read_bytes,
+            written_bytes: statistics.written_bytes,
+            used_bytes: statistics.disk_bytes,
+            refused_bytes: self.refused_bytes,
+            late_layers,
+            saved_states: 0,
+            times_gone_back,
+        }
+    }
+
+    /// Seconds that threads have waited for the disk.
+    pub(crate) fn io_wait(&self) -> f64 {
+        let waited = |on_disk: &OnDisk| on_disk.folder.statistics().waited.as_secs_f64();
+        self.context.folder.map_or(0.0, waited)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.context.stop.is_raised() || self.window.is_stopped()
+    }
+
+    fn collect_remarks(&mut self) -> Result<(), Error> {
+        let tasks = self.window.active().iter_mut();
+        let remarks: Vec<Remark> = tasks
+            .flat_map(|task| std::mem::take(&mut task.kernel.remarks))
+            .collect();
+        self.take_remarks(remarks)
+    }
+
+    /// Keeps what a person should know; a broken symmetry ends the search.
+    fn take_remarks(&mut self, remarks: Vec<Remark>) -> Result<(), Error> {
+        for remark in remarks {
+            match remark {
+                Remark::BrokenSymmetry { rule, message } => {
+                    return Err(Error::BrokenSymmetry { rule, message });
+                }
+                Remark::AsymmetricStarts { message } => {
+                    return Err(Error::AsymmetricStarts { message });
+                }
+                Remark::ExpensiveCanonicalForm { candidates } => {
+                    self.most_candidates = self.most_candidates.max(Some(candidates));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a person should know.
+    pub(crate) fn remarks(&self) -> Vec<Remark> {
+        let expensive = |candidates| Remark::ExpensiveCanonicalForm { candidates };
+        self.most_candidates.map(expensive).into_iter().collect()
+    }
+}

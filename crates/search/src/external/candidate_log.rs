@@ -1,0 +1,247 @@
+//! Candidates of one rank in the order of generation: their keys and parents.
+//!
+//! This is all that a rank owns while it is open. Candidates arrive in *batches*, one per task: in
+//! front of each the number of candidates and of bytes, then their delta-coded keys, then their
+//! parents. Several batches form a piece of the log.
+
+use hadal_store::codec::KeyShape;
+use hadal_store::disk::Folder;
+use hadal_store::{
+    Error, HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Parent, Retention, SegmentEntry, Slice,
+    decode_parent, encode_parent, read_deltas, record_overhead,
+};
+
+use crate::keys::KeySpace;
+
+/// Candidates in the order of generation.
+pub(crate) struct CandidateLog {
+    log: Log,
+    /// Batches that are not in the log yet.
+    pending: Vec<u8>,
+    n_pending: usize,
+    n_batches: usize,
+    /// Layout of the codec's keys.
+    shape: KeyShape,
+}
+
+/// Batches go to the log together, in pieces of up to this many bytes.
+pub(super) const LOG_PIECE_BYTES: usize = HALF_PIECE_BYTES;
+/// In front of each batch: number of candidates, number of bytes.
+pub(crate) const BATCH_HEAD: usize = 8;
+
+impl CandidateLog {
+    /// An empty log in memory, or in a folder of which it keeps some in memory.
+    pub(crate) fn new(
+        folder: Option<(&Folder, Retention)>,
+        shape: KeyShape,
+    ) -> Result<Self, Error> {
+        let mut log = Log::new();
+        if let Some((folder, retention)) = folder {
+            log.attach(folder.clone(), retention)?;
+        }
+        Ok(Self::of(log, shape))
+    }
+
+    /// The log that a manifest lists.
+    pub(crate) fn reopen(
+        folder: &Folder,
+        retention: Retention,
+        entries: &[SegmentEntry],
+        shape: KeyShape,
+    ) -> Result<Self, Error> {
+        let log = Log::reopen(folder.clone(), retention, entries)?;
+        Ok(Self::of(log, shape))
+    }
+
+    fn of(log: Log, shape: KeyShape) -> Self {
+        CandidateLog {
+            log,
+            pending: Vec::new(),
+            n_pending: 0,
+            n_batches: 0,
+            shape,
+        }
+    }
+
+    /// Number of candidates.
+    pub(crate) fn len(&self) -> u64 {
+        self.log.len() + self.n_pending as u64
+    }
+
+    /// Memory held, in bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.log.data_bytes() + self.pending.capacity() as u64
+    }
+
+    /// Appends a batch of `len` candidates.
+    pub(crate) fn append(&mut self, batch: &[u8], len: usize) -> Result<(), Error> {
+        if len == 0 {
+            return Ok(());
+        }
+        let n_bytes = self.pending.len() + BATCH_HEAD + batch.len();
+        // The survivors of a piece become a piece of states, whose records must fit a block too.
+        let (n_in_all, n_batches) = (self.n_pending + len, self.n_batches + 1);
+        let record_bytes = n_bytes + record_overhead(self.shape, n_in_all, n_batches);
+        if n_bytes > LOG_PIECE_BYTES || record_bytes > MAX_PIECE_BYTES {
+            self.end_piece()?;
+        }
+        self.pending.extend((len as u32).to_le_bytes());
+        self.pending.extend((batch.len() as u32).to_le_bytes());
+        self.pending.extend_from_slice(batch);
+        self.n_pending += len;
+        self.n_batches += 1;
+        Ok(())
+    }
+
+    /// Moves pending batches to the log, so that all candidates are there.
+    pub(crate) fn end_piece(&mut self) -> Result<(), Error> {
+        let piece = self.pending.as_slice().into();
+        self.log.append(piece, self.n_pending, self.shape.version)?;
+        self.pending.clear();
+        self.n_pending = 0;
+        self.n_batches = 0;
+        Ok(())
+    }
+
+    /// Continues with keys of another layout.
+    pub(crate) fn set_shape(&mut self, shape: KeyShape) -> Result<(), Error> {
+        self.end_piece()?;
+        self.shape = shape;
+        Ok(())
+    }
+
+    /// The next piece from the candidate `next` on; `None` at the end. Candidates that are still
+    /// pending are not seen.
+    pub(crate) fn read_piece(&mut self, next: u64) -> Result<Option<Slice>, Error> {
+        match next < self.log.len() {
+            true => self.log.read_piece(next).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Frees the memory of the piece that starts with `first`; it can be read again.
+    pub(super) fn evict_piece(&mut self, first: u64) {
+        self.log.evict_piece(first);
+    }
+
+    /// Gives up the candidates before `next`.
+    pub(crate) fn retire_before(&mut self, next: u64) -> Result<(), Error> {
+        self.log.retire_before(next)
+    }
+
+    /// Moves all candidates to `target`, an empty log, and continues there.
+    pub(crate) fn move_to(&mut self, mut target: Self) -> Result<(), Error> {
+        self.end_piece()?;
+        let mut next = 0;
+        while let Some(piece) = self.read_piece(next)? {
+            next += piece.n_records() as u64;
+            (target.log).append(piece.bytes, piece.records.len(), piece.version)?;
+            self.retire_before(next)?;
+        }
+        std::mem::replace(self, target).discard()
+    }
+
+    /// Puts everything on disk that a later run needs, and lists it for a manifest.
+    pub(crate) fn commit(&mut self) -> Result<Vec<SegmentEntry>, Error> {
+        self.end_piece()?;
+        self.log.commit()
+    }
+
+    /// Gives up everything, files included.
+    pub(crate) fn discard(self) -> Result<(), Error> {
+        self.log.discard()
+    }
+}
+
+/// Appends to `keys` the keys of all candidates of a piece, as set and runs hold them.
+pub(crate) fn keys_of_piece(
+    piece: &Slice,
+    space: &KeySpace,
+    keys: &mut Vec<u64>,
+) -> Result<(), Error> {
+    let n_words = space.codec.shape(piece.version).n_words;
+    let mut words = Vec::new();
+    let mut n_keys = 0;
+    for batch in batches(&piece.bytes) {
+        let n_bytes = batch.and_then(|(n, bytes)| read_deltas(bytes, 0..n, n_words, &mut words));
+        n_bytes.ok_or_else(|| damaged_log("candidates"))?;
+        n_keys += words.len() / n_words;
+        space.keys_of_words(piece.version, &words, keys);
+        words.clear();
+    }
+    match n_keys == piece.n_records() {
+        true => Ok(()),
+        false => Err(damaged_log("candidates")),
+    }
+}
+
+/// The error for a piece of a log that is not what was written.
+pub(crate) fn damaged_log(of: &str) -> Error {
+    Error::Damaged {
+        file: format!("the log of {of}"),
+        offset: 0,
+        what: "a piece is not what was written".to_owned(),
+    }
+}
+
+/// The batches of a piece, each with its number of candidates; `None` where the piece ends within
+/// one.
+pub(super) fn batches(mut piece: &[u8]) -> impl Iterator<Item = Option<(usize, &[u8])>> {
+    std::iter::from_fn(move || {
+        if piece.is_empty() {
+            return None;
+        }
+        let split = |piece: &mut &'_ [u8]| -> Option<(usize, usize)> {
+            let (len, rest) = piece.split_first_chunk::<4>()?;
+            let (n_bytes, rest) = rest.split_first_chunk::<4>()?;
+            let found = (u32::from_le_bytes(*len), u32::from_le_bytes(*n_bytes));
+            let n_bytes = found.1 as usize;
+            (rest.len() >= n_bytes).then_some((found.0 as usize, n_bytes))
+        };
+        let Some((len, n_bytes)) = split(&mut piece) else {
+            piece = &[];
+            return Some(None);
+        };
+        let (batch, rest) = piece[BATCH_HEAD..].split_at(n_bytes);
+        piece = rest;
+        Some(Some((len, batch)))
+    })
+}
+
+/// Writes parents behind the keys of a batch.
+pub(crate) fn write_parents(parents: impl Iterator<Item = Parent>, batch: &mut Vec<u8>) {
+    let mut last = 0;
+    for parent in parents {
+        encode_parent(batch, last, parent);
+        last = parent.ordinal;
+    }
+}
+
+/// Reads parents one after the other, while there are some.
+pub(super) fn read_parents(mut bytes: &[u8]) -> impl Iterator<Item = Parent> {
+    let mut last = 0;
+    std::iter::from_fn(move || {
+        let parent = decode_parent(&mut bytes, last)?;
+        last = parent.ordinal;
+        Some(parent)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read_parents, write_parents};
+    use hadal_store::Parent;
+
+    #[test]
+    fn parents_come_back_as_they_were() {
+        let parents: Vec<Parent> = [(0, 0), (0, 300), (5, 1), (1 << 40, u32::MAX), (1 << 40, 7)]
+            .into_iter()
+            .map(|(ordinal, index)| Parent { ordinal, index })
+            .collect();
+        let mut piece = Vec::new();
+        write_parents(parents.iter().copied(), &mut piece);
+        let found: Vec<Parent> = read_parents(&piece).collect();
+        assert_eq!(found, parents);
+        assert_eq!(read_parents(&piece[..3]).count(), 1);
+    }
+}

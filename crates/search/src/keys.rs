@@ -1,0 +1,134 @@
+//! From states to keys.
+//!
+//! A state is known by its *key*, a few words from which the codec makes the state again. Layouts
+//! of keys are versioned: when a value does not fit, the newest layout gets more room and old keys
+//! are recoded as they are read.
+//!
+//! With a hash store the set and the runs hold signatures in place of keys; the log of states still
+//! holds keys, so what is expanded and replayed are states.
+
+use hadal_model::{PAD_BYTES, States};
+use hadal_store::codec::{Codec, KeyShape, Recoder};
+use hadal_store::tiers::Layouts;
+use hadal_store::{Slice, read_records};
+
+use crate::StoreKind;
+use crate::hashing::Hashing;
+
+/// How the states of a search become keys, and keys states.
+pub(crate) struct KeySpace {
+    pub(crate) codec: Codec,
+    pub(crate) hashing: Option<Box<Hashing>>,
+}
+
+impl KeySpace {
+    /// Keys for states of `state_len` bytes, whose dictionaries take up to `dictionary_bytes`.
+    pub(crate) fn new(
+        state_len: usize,
+        dictionary_bytes: u64,
+        store: StoreKind,
+        seed: u64,
+    ) -> Self {
+        KeySpace {
+            codec: Codec::new(state_len, dictionary_bytes),
+            hashing: Hashing::new(store, seed).map(Box::new),
+        }
+    }
+
+    /// Layout of the keys in set and runs: the newest one.
+    pub(crate) fn shape(&self) -> KeyShape {
+        match &self.hashing {
+            Some(hashing) => hashing.shape(),
+            None => self.codec.newest(),
+        }
+    }
+
+    /// Layouts of the keys in set and runs.
+    pub(crate) fn layouts(&self) -> Layouts<'_> {
+        Layouts::new(
+            &self.codec,
+            self.hashing.as_ref().map(|hashing| hashing.shape()),
+        )
+    }
+
+    /// What is stored of a state, and the seed.
+    pub(crate) fn store(&self) -> (StoreKind, u64) {
+        let of_hashing = |hashing: &Hashing| (hashing.kind, hashing.seed);
+        self.hashing
+            .as_deref()
+            .map_or_else(Default::default, of_hashing)
+    }
+
+    /// Gives keys more room after one did not fit. Returns how keys of set and runs are recoded, if
+    /// their layout changed: signatures keep theirs. With `keep_order` the order of keys stays.
+    pub(crate) fn widen(&self, keep_order: bool) -> Option<Recoder<'_>> {
+        let before = self.codec.newest();
+        let after = self.codec.widen(keep_order);
+        let is_other = after != before && self.hashing.is_none();
+        is_other.then(|| self.codec.recoder(before.version, after.version))
+    }
+
+    /// Appends to `states` the states of some records; `words` is scratch. `None` if the records
+    /// are not what was written.
+    pub(crate) fn decode(
+        &self,
+        slice: &Slice,
+        words: &mut Vec<u64>,
+        states: &mut Vec<u8>,
+    ) -> Option<()> {
+        words.clear();
+        self.read_records(slice, words)?;
+        self.codec.decode(slice.version, words, states);
+        Some(())
+    }
+
+    /// Appends to `keys` the keys of some records, in the newest layout of set and runs. `None` if
+    /// the records are not what was written.
+    pub(crate) fn keys_of(&self, slice: &Slice, keys: &mut Vec<u64>) -> Option<()> {
+        let mut words = Vec::new();
+        self.read_records(slice, &mut words)?;
+        self.keys_of_words(slice.version, &words, keys);
+        Some(())
+    }
+
+    /// As [`keys_of`](Self::keys_of), for keys of the codec in the layout `version`.
+    pub(crate) fn keys_of_words(&self, version: u32, words: &[u64], keys: &mut Vec<u64>) {
+        let (shape, newest) = (self.codec.shape(version), self.codec.newest());
+        if let Some(hashing) = &self.hashing {
+            let mut states = Vec::new();
+            self.codec.decode(version, words, &mut states);
+            states.resize(states.len() + PAD_BYTES, 0);
+            let n = words.len() / shape.n_words;
+            let states = States::new(&states, self.codec.state_len(), n);
+            hashing.append(states, keys);
+            return;
+        }
+        if shape == newest {
+            keys.extend_from_slice(words);
+            return;
+        }
+        let recoder = self.codec.recoder(version, newest.version);
+        for key in words.chunks_exact(shape.n_words) {
+            let end = keys.len();
+            keys.resize(end + newest.n_words, 0);
+            recode(&recoder, key, &mut keys[end..]);
+        }
+    }
+
+    /// Appends the codec's keys of some records.
+    fn read_records(&self, slice: &Slice, words: &mut Vec<u64>) -> Option<()> {
+        if slice.version > self.codec.newest().version {
+            return None;
+        }
+        let n_words = self.codec.shape(slice.version).n_words;
+        read_records(&slice.bytes, slice.records.clone(), n_words, words)
+    }
+}
+
+/// Recodes a key from an older layout into a newer one.
+pub(crate) fn recode(recoder: &Recoder<'_>, key: &[u64], recoded: &mut [u64]) {
+    assert!(
+        recoder.recode(key, recoded),
+        "a newer layout has room for every key of an older one"
+    );
+}

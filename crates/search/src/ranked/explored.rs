@@ -1,0 +1,104 @@
+//! A search by ranks after its last state: its parents, liveness, and what it used.
+
+use std::time::Instant;
+
+use super::{End, Search};
+use crate::engine::Engine;
+use crate::hashing::Hashing;
+use crate::liveness;
+use crate::strategy::{Decided, Ended, Explored, Run, Usage};
+use crate::{DiskUse, Error, Omission, Outcome, Stats};
+
+impl Search<'_, '_> {
+    /// Ends the search.
+    pub(super) fn conclude(self, end: End) -> Result<Outcome, Error> {
+        let Search {
+            run,
+            engine,
+            tally,
+            schedule,
+        } = self;
+        let is_by_depth = engine.context.order.is_depth();
+        let hashing = engine.context.keys.hashing.as_deref();
+        let omission = hashing.map(|it| Omission::of_layers(Hashing::bits(it), &tally.layers));
+        let (depth, states) = (tally.depth(), tally.layers.iter().sum());
+        let mut explored = ExploredRanks {
+            run,
+            depth,
+            n_starts: tally.layers.first().copied().unwrap_or(0),
+            transitions: tally.totals.transitions,
+            saved_states: schedule.map_or(0, |schedule| schedule.saved_states),
+            engine,
+        };
+        let ended = Ended {
+            end,
+            totals: tally.totals,
+            findings: tally.findings,
+            states,
+            states_exact: true,
+            depth,
+            omission,
+            layers: match is_by_depth {
+                true => tally.layers,
+                false => Vec::new(),
+            },
+            remarks: explored.engine.remarks(),
+            stats: Stats::default(),
+        };
+        run.conclude(ended, &mut explored)
+    }
+}
+
+struct ExploredRanks<'a, 'm> {
+    run: &'a Run<'a>,
+    engine: Engine<'a, 'm>,
+    depth: u32,
+    n_starts: u64,
+    transitions: u64,
+    saved_states: u64,
+}
+
+impl Explored for ExploredRanks<'_, '_> {
+    fn indices_to(&mut self, ordinal: u64) -> Result<Vec<u32>, Error> {
+        let mut indices = Vec::new();
+        let mut next = ordinal;
+        let mut parents = self.engine.states.parents.finder();
+        loop {
+            let parent = parents
+                .get(next)?
+                .expect("every stored state has an entry in the parent log");
+            indices.push(parent.index);
+            if next < self.n_starts {
+                break;
+            }
+            next = parent.ordinal;
+        }
+        indices.reverse();
+        Ok(indices)
+    }
+
+    fn decide_liveness(&mut self) -> Result<Option<Decided>, Error> {
+        let since = Instant::now();
+        let engine = &mut self.engine;
+        let expand_seconds = engine.seconds.expand;
+        self.run.begin_rank(self.depth, engine.states.len());
+        let decided = liveness::decide(engine, self.transitions)?;
+        engine.seconds.expand = expand_seconds;
+        engine.seconds.liveness = since.elapsed().as_secs_f64();
+        Ok(decided)
+    }
+
+    fn usage(&mut self) -> Usage {
+        let engine = &mut self.engine;
+        engine.seconds.search = self.run.seconds();
+        engine.seconds.io_wait = engine.io_wait();
+        Usage {
+            data_bytes: engine.peak_bytes.max(engine.held().total()),
+            disk: DiskUse {
+                saved_states: self.saved_states,
+                ..engine.disk_use()
+            },
+            seconds: engine.seconds,
+        }
+    }
+}

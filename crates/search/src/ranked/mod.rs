@@ -1,0 +1,452 @@
+//! The search by ranks: expands one rank after the other until no state is left, enough violations
+//! are found, or something stops it.
+//!
+//! Counts and findings are in the [`Tally`], states in the [`Engine`]. External storage may defer
+//! looking up candidates in old runs; ranks found since are provisional until they are committed, and
+//! the search may be rolled back to an earlier rank. All that this loop sees of it is a tally that
+//! was reset.
+
+mod checkpoints;
+mod explored;
+
+use std::sync::Mutex;
+
+use hadal_model::GoalKind;
+use hadal_store::{Error as StoreError, check_state_len};
+
+use crate::budget::Budget;
+use crate::checkpoint::{Content, Schedule};
+use crate::ending::End;
+use crate::engine::{Context, Engine, Halt};
+use crate::external::{RunMonitor, is_nearly_full};
+use crate::findings::Findings;
+use crate::keys::KeySpace;
+use crate::pool::Pool;
+use crate::rank::{ByCost, ByDepth, Rank, RankOrder};
+use crate::sink::Sink;
+use crate::strategy::{Run, Strategy};
+use crate::tally::Tally;
+use crate::totals::add_to;
+use crate::watch::Watched;
+use crate::window::{Block, BlockSource, Task};
+use crate::worker::Worker;
+use crate::{Error, Outcome, Reason, StoreKind};
+
+/// Exhaustive search by depth: in memory while it suffices, then on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Auto;
+
+impl Strategy for Auto {
+    fn name(&self) -> &'static str {
+        "auto"
+    }
+
+    fn is_parallel(&self) -> bool {
+        true
+    }
+
+    fn is_resumable(&self) -> bool {
+        true
+    }
+
+    fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {
+        search(run, &ByDepth, None)
+    }
+}
+
+/// Exhaustive search in any order of ranks, whose states and edges a sink may receive.
+pub struct Ranked<'s> {
+    order: Box<dyn RankOrder>,
+    sink: Option<Mutex<&'s mut dyn Sink>>,
+}
+
+impl<'s> Ranked<'s> {
+    /// In the order of ranks that `order` assigns.
+    pub fn new(order: impl RankOrder + 'static) -> Self {
+        Ranked {
+            order: Box::new(order),
+            sink: None,
+        }
+    }
+
+    /// In the order of depth.
+    pub fn by_depth() -> Self {
+        Self::new(ByDepth)
+    }
+
+    /// In the order of costs: Dijkstra's algorithm.
+    pub fn by_cost() -> Self {
+        Self::new(ByCost)
+    }
+
+    /// Passes states and edges to `sink`.
+    pub fn with_sink(mut self, sink: &'s mut dyn Sink) -> Self {
+        self.sink = Some(Mutex::new(sink));
+        self
+    }
+}
+
+impl Strategy for Ranked<'_> {
+    fn name(&self) -> &'static str {
+        "auto"
+    }
+
+    fn is_by_depth(&self) -> bool {
+        self.order.is_depth()
+    }
+
+    fn is_parallel(&self) -> bool {
+        true
+    }
+
+    fn is_resumable(&self) -> bool {
+        true
+    }
+
+    fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {
+        let mut sink = (self.sink.as_ref()).map(|sink| {
+            sink.lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        });
+        let sink = sink.as_mut().map(|sink| &mut ***sink as &mut dyn Sink);
+        search(run, &*self.order, sink)
+    }
+}
+
+/// Searches in the order of ranks that `order` assigns.
+fn search(
+    run: &Run<'_>,
+    order: &dyn RankOrder,
+    sink: Option<&mut dyn Sink>,
+) -> Result<Outcome, Error> {
+    let Run {
+        model,
+        shape,
+        options,
+        ..
+    } = *run;
+    if !order.is_depth() {
+        run.refuse_bound("ranked")?;
+    }
+    let Watched { limits, gauge, .. } = run.watched;
+    let has_liveness = shape.goals.iter().any(|g| g.kind == GoalKind::Liveness);
+    // Liveness needs the states themselves.
+    let store = match has_liveness {
+        true => StoreKind::Exact,
+        false => options.store,
+    };
+    let dictionary_bytes = Budget::dictionary_bytes(options.memory_bytes);
+    let keys = KeySpace::new(shape.state_len, dictionary_bytes, store, options.seed);
+    let budget = Budget::new(options, shape, &keys);
+    if run.on_disk.is_some() {
+        check_state_len(shape.state_len)?;
+    }
+    let (folder, content) = run.on_disk.clone().unzip();
+    let monitor = RunMonitor {
+        stop: &limits.stop,
+        gauge,
+    };
+    let context = Context {
+        shape,
+        stop: &limits.stop,
+        gauge,
+        monitor: &monitor,
+        keys: &keys,
+        budget: &budget,
+        folder: folder.as_ref(),
+        order,
+    };
+    let worker = |number| Worker::new(number, model.expander(&limits.stop), &keys.codec);
+    let pool = Pool::new(budget.n_threads, options.stack_bytes, worker)?;
+    let search = Search {
+        run,
+        engine: Engine::new(context, &pool, sink.map(|sink| sink as _), has_liveness),
+        tally: Tally::new(shape, options),
+        schedule: (folder.clone()).map(|folder| Schedule::new(folder, options)),
+    };
+    pool.run(|| search.run(content.unwrap_or(Content::Begun)))
+}
+
+/// A search under way.
+struct Search<'a, 'm> {
+    run: &'a Run<'a>,
+    engine: Engine<'a, 'm>,
+    tally: Tally<'a>,
+    /// When checkpoints are taken, if there is a folder.
+    schedule: Option<Schedule>,
+}
+
+/// How the expansion of a rank ended.
+enum Expanded {
+    /// All of it is expanded, or as much as is needed.
+    Done,
+    /// The search was rolled back: the tally has the rank to continue with.
+    RolledBack,
+    Halted(Halt),
+}
+
+impl Search<'_, '_> {
+    fn run(mut self, content: Content) -> Result<Outcome, Error> {
+        let end = match self.search_from(content) {
+            // The folder is as the last checkpoint left it, so a later run can resume.
+            Err(Error::Store(StoreError::Full { needed })) => {
+                self.engine.refused_bytes = needed;
+                End::Stopped(Reason::Disk)
+            }
+            end => end?,
+        };
+        self.engine.end();
+        if matches!(end, End::Stopped(_)) && !self.forget_uncommitted() {
+            // The states found of the next rank count too.
+            let n_in_ranks = self.tally.layers.iter().sum();
+            let n_found = self.engine.states.len().saturating_sub(n_in_ranks);
+            if n_found > 0 || self.tally.layers.is_empty() {
+                self.tally.layers.push(n_found);
+            }
+        }
+        self.conclude(end)
+    }
+
+    fn search_from(&mut self, content: Content) -> Result<End, Error> {
+        match content {
+            Content::Underway(checkpoint) => self.restore(*checkpoint)?,
+            Content::Begun | Content::Finished => {
+                if let Some(schedule) = &self.schedule {
+                    schedule.begin()?;
+                }
+                self.engine.begin_checkpoints()?;
+                match self.find_starts()? {
+                    Ok(rank) => self.tally.begin_rank(rank, 0..self.engine.states.len()),
+                    Err(halt) => return Ok(End::Stopped(self.reason(halt))),
+                }
+            }
+        }
+        self.search_ranks()
+    }
+
+    /// Expands the frontier of the tally, and then rank after rank.
+    fn search_ranks(&mut self) -> Result<End, Error> {
+        loop {
+            let frontier = self.tally.frontier.clone();
+            let depth = self.tally.depth();
+            self.run.begin_rank(depth, frontier.end - frontier.start);
+            let is_cut = self.run.options.bound == Some(depth) && !frontier.is_empty();
+            let n_before = frontier.end;
+            if !is_cut {
+                let expanded = match self.tally.findings.limit() {
+                    Some(limit) => self.probe(limit)?,
+                    None => self.expand()?,
+                };
+                match expanded {
+                    Expanded::Done => {}
+                    Expanded::RolledBack => continue,
+                    Expanded::Halted(halt) => return Ok(End::Stopped(self.reason(halt))),
+                }
+            }
+            self.tally.findings.end_rank();
+            let is_full = self.tally.findings.is_full();
+            let next = match is_full || is_cut {
+                true => None,
+                false => match self.advance()? {
+                    Ok(rank) => Some(rank).filter(|_| self.engine.states.len() > n_before),
+                    Err(halt) => return Ok(End::Stopped(self.reason(halt))),
+                },
+            };
+            let is_last = next.is_none();
+            if (is_last || self.is_commit_due()) && !self.commit()? {
+                continue;
+            }
+            if is_full {
+                return Ok(End::Violated(self.tally.before.clone()));
+            }
+            if is_cut {
+                return Ok(End::Stopped(Reason::Bound));
+            }
+            self.run.end_rank();
+            match next {
+                Some(rank) => {
+                    let frontier = n_before..self.engine.states.len();
+                    self.tally.begin_rank(rank, frontier);
+                }
+                None => return Ok(End::Exhausted),
+            }
+        }
+    }
+}
+
+impl Search<'_, '_> {
+    /// Finds the startstates; returns their rank.
+    fn find_starts(&mut self) -> Result<Result<Rank, Halt>, Error> {
+        let Tally {
+            totals, findings, ..
+        } = &mut self.tally;
+        let mut fault = None;
+        let mut each = |task: &Task| {
+            add_to(&mut totals.goals, &task.verdicts.goals);
+            add_failures(findings, task, 0);
+            if !task.is_full() {
+                totals.add_goal_hits(task);
+                fault = task.kernel.successors.sources()[0].faults.first().cloned();
+            }
+            true
+        };
+        let mut source = BlockSource::Starts;
+        let halt = self
+            .engine
+            .expand(&mut source, None, &|| false, &mut each)?;
+        let rank = match halt {
+            None => self.advance()?,
+            Some(halt) => Err(halt),
+        };
+        let n_states = self.engine.states.len();
+        match fault {
+            Some(fault) => self.tally.findings.add_start_fault(n_states, &fault),
+            None if n_states == 0 && rank.is_ok() => return Err(Error::NoStartstate),
+            None => {}
+        }
+        Ok(rank)
+    }
+
+    /// Expands the rank.
+    fn expand(&mut self) -> Result<Expanded, Error> {
+        // Provisional ranks are checkpointed between two ranks.
+        let is_due = self.schedule.as_ref().is_some_and(Schedule::is_due);
+        if self.is_provisional() && is_due && !self.commit_and_checkpoint()? {
+            return Ok(Expanded::RolledBack);
+        }
+        self.defer()?;
+        let end = self.tally.frontier.end;
+        let mut source = BlockSource::States(self.tally.frontier.clone());
+        loop {
+            let halt = self.expand_until_due(&mut source)?;
+            match (halt, &source) {
+                (None, _) | (Some(Halt::Enough), _) => return Ok(Expanded::Done),
+                (Some(Halt::Paused), BlockSource::States(left)) => {
+                    self.tally.frontier = left.clone();
+                    if !self.commit_and_checkpoint()? {
+                        return Ok(Expanded::RolledBack);
+                    }
+                }
+                (Some(Halt::Stopped), _) => {
+                    self.save_at_stop(&source, end)?;
+                    return Ok(Expanded::Halted(Halt::Stopped));
+                }
+                (Some(halt), _) => return Ok(Expanded::Halted(halt)),
+            }
+        }
+    }
+
+    /// Expands what is left in `source`, until a checkpoint is due.
+    fn expand_until_due(&mut self, source: &mut BlockSource) -> Result<Option<Halt>, Error> {
+        let (depth, rank) = (self.tally.depth(), self.tally.rank);
+        let (run, schedule) = (self.run, self.schedule.as_ref());
+        let is_provisional = self.is_provisional();
+        let folder = self.engine.context.folder;
+        let is_due = || match is_provisional {
+            false => schedule.is_some_and(Schedule::is_due),
+            // Within a rank only if it takes long, or to make space on the disk.
+            true => {
+                let is_full = || folder.is_some_and(|on_disk| is_nearly_full(&on_disk.folder));
+                schedule.is_some_and(Schedule::is_overdue) || is_full()
+            }
+        };
+        let is_by_depth = self.engine.context.order.is_depth();
+        let Tally {
+            totals, findings, ..
+        } = &mut self.tally;
+        let mut each = |task: &Task| {
+            if is_by_depth {
+                add_to(&mut totals.goals, &task.verdicts.goals);
+                totals.duplicates.memory += (task.n_candidates() - task.n_survivors()) as u64;
+                add_failures(findings, task, depth + 1);
+            }
+            if !task.is_full() {
+                totals.add_sources(task);
+                totals.add_goal_hits(task);
+                add_sources(findings, task, depth);
+                let n_sources = task.kernel.successors.sources().len();
+                run.note_expanded(n_sources, totals.transitions);
+            }
+            schedule.iter().for_each(|schedule| schedule.note_work());
+            !findings.is_full()
+        };
+        self.engine.expand(source, Some(rank), &is_due, &mut each)
+    }
+
+    /// Finds the states of the next rank that are not known yet.
+    fn advance(&mut self) -> Result<Result<Rank, Halt>, Error> {
+        let is_start = self.tally.layers.is_empty();
+        let (rank, depth) = match is_start {
+            true => (None, 0),
+            false => (Some(self.tally.rank), self.tally.depth() + 1),
+        };
+        let Tally {
+            totals, findings, ..
+        } = &mut self.tally;
+        let mut duplicates = totals.duplicates;
+        let rank = self
+            .engine
+            .advance(rank, &mut duplicates, &mut |first, batch| {
+                add_to(&mut totals.goals, &batch.verdicts.goals);
+                for failure in &batch.verdicts.failures {
+                    findings.add_failure(first + u64::from(failure.state), depth, failure);
+                }
+            })?;
+        // Startstates are not successors.
+        if !is_start {
+            totals.duplicates = duplicates;
+        }
+        Ok(rank)
+    }
+
+    /// Expands the states before the ordinal `limit`, that of a known failure: only what happens at
+    /// them can precede it.
+    fn probe(&mut self, limit: u64) -> Result<Expanded, Error> {
+        let depth = self.tally.depth();
+        let start = self.tally.frontier.start;
+        let mut source = BlockSource::States(start..limit.max(start));
+        let (run, Context { keys, stop, .. }) = (self.run, self.engine.context);
+        let Tally {
+            totals, findings, ..
+        } = &mut self.tally;
+        let expand = |task: &mut Task, worker: &mut Worker<'_>| {
+            while task.is_full() && !stop.is_raised() {
+                task.expand(worker, keys);
+            }
+        };
+        let halt = self.engine.revisit(&mut source, expand, &mut |task, ()| {
+            add_sources(findings, task, depth);
+            let n_sources = task.kernel.successors.sources().len();
+            run.note_expanded(n_sources, totals.transitions);
+            !findings.is_full()
+        })?;
+        Ok(match halt {
+            None | Some(Halt::Enough) => Expanded::Done,
+            Some(halt) => Expanded::Halted(halt),
+        })
+    }
+
+    fn reason(&self, halt: Halt) -> Reason {
+        match halt {
+            Halt::Memory => Reason::Memory,
+            Halt::Stopped | Halt::Enough | Halt::Paused => self.run.stop_reason(),
+        }
+    }
+}
+
+fn add_failures(findings: &mut Findings<'_>, task: &Task, depth: u32) {
+    for failure in &task.verdicts.failures {
+        let ordinal = task.first_survivor + u64::from(failure.state);
+        findings.add_failure(ordinal, depth, failure);
+    }
+}
+
+fn add_sources(findings: &mut Findings<'_>, task: &Task, depth: u32) {
+    if let Block::States { first, .. } = task.block
+        && findings.may_add(&task.summary)
+    {
+        for (ordinal, source) in (first..).zip(task.kernel.successors.sources()) {
+            findings.add_source(ordinal, depth, source);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Sinks: whoever wants every state or every edge receives them here, in the one order.
+//!
+//! States arrive in the order of their ordinals, edges in the order (ordinal of the source, index),
+//! both batch by batch and the same for any number of threads and any budget. A sink is called on
+//! one thread.
+
+use hadal_model::States;
+use hadal_store::codec::KeyShape;
+
+use crate::Error;
+use crate::external::SurvivorBatch;
+use crate::keys::KeySpace;
+use crate::rank::Rank;
+use crate::window::{Block, Task};
+
+/// Receives states and edges of a search.
+pub trait Sink: Send {
+    /// Which edges are wanted.
+    fn wants_edges(&self) -> EdgesWanted {
+        EdgesWanted::None
+    }
+
+    /// Takes the next states.
+    fn states(&mut self, states: &NewStates<'_>) -> std::io::Result<()> {
+        let _ = states;
+        Ok(())
+    }
+
+    /// Takes the next edges.
+    fn edges(&mut self, edges: &NewEdges<'_>) -> std::io::Result<()> {
+        let _ = edges;
+        Ok(())
+    }
+
+    /// Makes everything durable that was received so far, and returns what [`resume`](Self::resume)
+    /// needs to continue from here.
+    fn checkpoint(&mut self) -> std::io::Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
+    /// Continues from a checkpoint: what was received after it will be received again.
+    fn resume(&mut self, mark: &[u8]) -> std::io::Result<()> {
+        let _ = mark;
+        Ok(())
+    }
+}
+
+/// Which edges a sink wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EdgesWanted {
+    /// None.
+    #[default]
+    None,
+    /// All, with the keys of their targets.
+    WithKeys,
+    /// All, with the ordinals of their targets while all states are in memory, which takes an index
+    /// of all states; later with keys. Where hashes are stored, with keys.
+    WithOrdinals,
+}
+
+/// Consecutive states.
+#[derive(Clone, Copy, Debug)]
+pub struct NewStates<'a> {
+    /// Ordinal of the first one.
+    pub first: u64,
+    /// Their rank: the depth, in a search by depth.
+    pub rank: Rank,
+    /// The states; under a reduction, representatives.
+    pub states: States<'a>,
+}
+
+/// Edges of consecutive sources.
+pub struct NewEdges<'a> {
+    task: &'a Task,
+    first_source: u64,
+    targets: Targets<'a>,
+}
+
+enum Targets<'a> {
+    Ordinals(&'a [u64]),
+    Keys(&'a [u64], KeyShape),
+}
+
+/// One edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge<'a> {
+    /// Ordinal of the source.
+    pub source: u64,
+    /// Position among the successors of the source.
+    pub index: u32,
+    /// The rule that made the step.
+    pub rule: u32,
+    /// Cost of the step.
+    pub cost: u32,
+    /// Where it leads.
+    pub target: Target<'a>,
+}
+
+/// The target of an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target<'a> {
+    /// By ordinal.
+    Ordinal(u64),
+    /// By key, in this version of the layout of keys.
+    Key(&'a [u64], u32),
+}
+
+impl<'a> NewEdges<'a> {
+    /// Number of edges.
+    pub fn len(&self) -> usize {
+        self.task.n_candidates()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The edges in order.
+    pub fn iter(&self) -> impl Iterator<Item = Edge<'a>> + '_ {
+        let successors = &self.task.kernel.successors;
+        (0..self.len()).map(move |position| Edge {
+            source: self.first_source + u64::from(successors.source_of(position)),
+            index: successors.index(position),
+            rule: successors.rule(position),
+            cost: successors.cost(position),
+            target: match self.targets {
+                Targets::Ordinals(ordinals) => Target::Ordinal(ordinals[position]),
+                Targets::Keys(keys, shape) => {
+                    let key = &keys[position * shape.n_words..][..shape.n_words];
+                    Target::Key(key, shape.version)
+                }
+            },
+        })
+    }
+}
+
+/// The sink of a search, if it has one.
+pub(crate) struct SinkHandle<'a>(pub(crate) Option<&'a mut dyn Sink>);
+
+impl SinkHandle<'_> {
+    pub(crate) fn is_present(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub(crate) fn wants_edges(&self) -> EdgesWanted {
+        (self.0.as_ref()).map_or(EdgesWanted::None, |sink| sink.wants_edges())
+    }
+
+    /// Passes on the survivors of a task.
+    pub(crate) fn send_survivors(&mut self, rank: Rank, task: &Task) -> Result<(), Error> {
+        self.send(rank, task.first_survivor, task.survivor_states())
+    }
+
+    /// Passes on a batch of promoted states, the first of which is `first`.
+    pub(crate) fn send_batch(
+        &mut self,
+        rank: Rank,
+        first: u64,
+        batch: &SurvivorBatch,
+    ) -> Result<(), Error> {
+        self.send(rank, first, batch.states())
+    }
+
+    fn send(&mut self, rank: Rank, first: u64, states: States<'_>) -> Result<(), Error> {
+        match &mut self.0 {
+            Some(sink) if !states.is_empty() => {
+                let new = NewStates {
+                    first,
+                    rank,
+                    states,
+                };
+                sink.states(&new).map_err(Error::Sink)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Passes on the edges of a task, whose targets have these `ordinals` or are known by keys.
+    pub(crate) fn send_edges(
+        &mut self,
+        task: &Task,
+        ordinals: Option<&[u64]>,
+        keys: &KeySpace,
+    ) -> Result<(), Error> {
+        let (Some(sink), Block::States { first, .. }) = (&mut self.0, task.block) else {
+            return Ok(());
+        };
+        let targets = match ordinals {
+            Some(ordinals) => Targets::Ordinals(ordinals),
+            None => Targets::Keys(task.candidate_keys(keys), keys.shape()),
+        };
+        let edges = NewEdges {
+            task,
+            first_source: first,
+            targets,
+        };
+        sink.edges(&edges).map_err(Error::Sink)
+    }
+
+    pub(crate) fn checkpoint(&mut self) -> Result<Vec<u8>, Error> {
+        match &mut self.0 {
+            Some(sink) => sink.checkpoint().map_err(Error::Sink),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    pub(crate) fn resume(&mut self, mark: &[u8]) -> Result<(), Error> {
+        match &mut self.0 {
+            Some(sink) => sink.resume(mark).map_err(Error::Sink),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Strategies: the order in which states are searched, and what is remembered of them.
+//!
+//! A [`Strategy`] is a value that owns its parameters. [`check`] starts it on a thread of its own
+//! and gives it a [`Run`], the context of one search. The strategy makes successors and evaluates
+//! properties with the expansion kernel ([`Kernel`], [`Verdicts`]), collects violations in
+//! [`Findings`] and counts in [`Totals`], and asks [`Run::go_on`] in every loop that may take long.
+//! It ends with [`Run::conclude`], which decides what can be decided only then, finds the path to
+//! each violation, and makes the [`Outcome`]. Verdicts, limits and progress are written once, for
+//! all strategies.
+//!
+//! [`Auto`] is the strategy of this crate. Those of the literature are in a crate of their own,
+//! written against this module; `tests/it/own_strategy.rs` is a whole one in a hundred and fifty lines.
+
+use hadal_model::{Model, Shape, Stop};
+use hadal_store::disk::{Folder, Payload};
+
+pub use crate::ending::{Decided, End, Ended, Explored, Halt, Usage};
+pub use crate::findings::Findings;
+pub use crate::hashing::Hashing;
+pub use crate::kernel::{Kernel, Verdicts};
+pub use crate::ranked::{Auto, Ranked};
+pub use crate::totals::Totals;
+
+use crate::checkpoint::{Content, from_manifest};
+use crate::ending::conclude;
+use crate::watch::{Watched, watched};
+use crate::{Error, Observer, OnDisk, Options, Outcome, Reason};
+
+/// How states are searched.
+pub trait Strategy: Sync {
+    /// Its name on the command line and in the run record.
+    fn name(&self) -> &'static str;
+
+    /// Its parameters, by name.
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// What a person should know before choosing it, if there is something.
+    fn remark(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether states are expanded in the order of their depth, so that the outcome has a depth and
+    /// counterexamples are the shortest.
+    fn is_by_depth(&self) -> bool {
+        true
+    }
+
+    /// Whether it uses more than one thread.
+    fn is_parallel(&self) -> bool {
+        false
+    }
+
+    /// Whether a later run can resume it from its folder.
+    fn is_resumable(&self) -> bool {
+        false
+    }
+
+    /// Searches, and ends with [`Run::conclude`].
+    fn search(&self, run: &Run<'_>) -> Result<Outcome, Error>;
+}
+
+/// The context of one search.
+pub struct Run<'r> {
+    /// The model.
+    pub model: &'r dyn Model,
+    /// Its shape.
+    pub shape: &'r Shape,
+    /// What is asked for, and with which resources.
+    pub options: &'r Options,
+    /// The folder and what its manifest says, if the search may use a disk.
+    pub(crate) on_disk: Option<(OnDisk, Content)>,
+    pub(crate) watched: Watched<'r>,
+}
+
+impl<'r> Run<'r> {
+    /// The folder for what memory cannot hold.
+    pub fn folder(&self) -> Option<&Folder> {
+        self.on_disk.as_ref().map(|(on_disk, _)| &on_disk.folder)
+    }
+
+    /// The flag for expanders: raised when the search must stop.
+    pub fn stop(&self) -> &'r Stop {
+        &self.watched.limits.stop
+    }
+
+    /// Why the flag was raised.
+    pub fn stop_reason(&self) -> Reason {
+        self.watched.limits.reason()
+    }
+
+    /// Stops the search if the flag is raised. To be asked in every loop that may take long.
+    pub fn go_on(&self) -> Result<(), Halt> {
+        match self.stop().is_raised() {
+            true => Err(Halt::Stop(self.stop_reason())),
+            false => Ok(()),
+        }
+    }
+
+    /// Wall clock since the search began.
+    pub fn seconds(&self) -> f64 {
+        self.watched.gauge.seconds()
+    }
+
+    /// Reports that a rank of `n_states` states begins; for a search by depth, a layer.
+    pub fn begin_rank(&self, rank: u32, n_states: u64) {
+        self.watched.gauge.begin_rank(rank, n_states);
+    }
+
+    /// Reports that `n_states` more states of the rank are expanded, and all transitions so far.
+    pub fn note_expanded(&self, n_states: usize, transitions: u64) {
+        self.watched.gauge.note_expanded(n_states, transitions);
+    }
+
+    /// Reports all states so far, and what is held in memory and on disk.
+    pub fn note_states(&self, n_states: u64, data_bytes: u64, disk_bytes: u64) {
+        let gauge = self.watched.gauge;
+        gauge.note_round(n_states, data_bytes, disk_bytes);
+    }
+
+    /// Reports the end of a rank to the observer. The search does not wait for it.
+    pub fn end_rank(&self) {
+        let progress = self.watched.gauge.read();
+        let _ = self.watched.ended_ranks.try_send(progress);
+    }
+
+    /// Refuses a bound on the depth, for a strategy that searches in another order.
+    pub fn refuse_bound(&self, strategy: &'static str) -> Result<(), Error> {
+        match self.options.bound {
+            None => Ok(()),
+            Some(_) => Err(Error::Unsupported {
+                strategy,
+                option: "a bound on the depth",
+                why: "it does not visit states in the order of their depth",
+            }),
+        }
+    }
+
+    /// The end of every search: decides goals, finds the paths of violations, makes the outcome.
+    pub fn conclude(
+        &self,
+        ended: Ended<'_>,
+        explored: &mut dyn Explored,
+    ) -> Result<Outcome, Error> {
+        conclude(self, ended, explored)
+    }
+}
+
+/// Visits every reachable state of `model` by `strategy` and decides its properties.
+///
+/// With a folder, what memory cannot hold goes there. `stop` interrupts the search; the flag itself
+/// is only read.
+pub fn check(
+    model: &dyn Model,
+    strategy: &dyn Strategy,
+    options: &Options,
+    folder: Option<OnDisk>,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    let on_disk = folder.map(|folder| (folder, Content::Begun));
+    let search = |run: &Run<'_>| strategy.search(run);
+    run_with(model, options, on_disk, stop, observer, search)
+}
+
+/// Resumes the search that `manifest`, the manifest of `folder`, describes. Model, strategy and those
+/// options that change what is reported must be the same as before.
+pub fn resume(
+    model: &dyn Model,
+    strategy: &dyn Strategy,
+    options: &Options,
+    folder: Folder,
+    manifest: &Payload,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    let manifest = from_manifest(manifest)?;
+    let on_disk = OnDisk {
+        folder,
+        resumable: true,
+        label: manifest.label,
+    };
+    let on_disk = Some((on_disk, manifest.content));
+    let search = |run: &Run<'_>| strategy.search(run);
+    run_with(model, options, on_disk, stop, observer, search)
+}
+
+/// Runs `work` as a search is run: on a thread of its own, with limits and progress, in memory.
+/// For measurements that are no search.
+pub fn run<T: Send>(
+    model: &dyn Model,
+    options: &Options,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+    work: impl FnOnce(&Run<'_>) -> Result<T, Error> + Send,
+) -> Result<T, Error> {
+    run_with(model, options, None, stop, observer, work)
+}
+
+fn run_with<T: Send>(
+    model: &dyn Model,
+    options: &Options,
+    on_disk: Option<(OnDisk, Content)>,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+    work: impl FnOnce(&Run<'_>) -> Result<T, Error> + Send,
+) -> Result<T, Error> {
+    watched(options, stop, observer, |watched| {
+        work(&Run {
+            model,
+            shape: model.shape(),
+            options,
+            on_disk,
+            watched,
+        })
+    })
+}

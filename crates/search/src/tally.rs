@@ -1,0 +1,86 @@
+//! What a search has counted and found so far.
+//!
+//! All of it can be marked and reset, for a roll back, and saved, for a checkpoint.
+
+use std::ops::Range;
+
+use hadal_model::Shape;
+
+use crate::Options;
+use crate::findings::{Findings, SavedFindings};
+use crate::rank::Rank;
+use crate::totals::Totals;
+
+/// Counts and findings of a search.
+pub(crate) struct Tally<'a> {
+    /// Rank of the states being expanded.
+    pub(crate) rank: Rank,
+    /// Ordinals of the states of this rank that are still to be expanded.
+    pub(crate) frontier: Range<u64>,
+    /// Number of states of each rank so far, without those that are still being found. A rank that
+    /// was opened again counts again.
+    pub(crate) layers: Vec<u64>,
+    pub(crate) totals: Totals,
+    /// The totals at the start of the rank.
+    pub(crate) before: Totals,
+    pub(crate) findings: Findings<'a>,
+}
+
+/// A tally to reset to.
+pub(crate) struct TallyMark {
+    rank: Rank,
+    frontier: Range<u64>,
+    n_layers: usize,
+    totals: Totals,
+    before: Totals,
+    findings: SavedFindings,
+}
+
+impl<'a> Tally<'a> {
+    pub(crate) fn new(shape: &'a Shape, options: &Options) -> Self {
+        Tally {
+            rank: Rank(0),
+            frontier: 0..0,
+            layers: Vec::new(),
+            totals: Totals::new(shape),
+            before: Totals::new(shape),
+            findings: Findings::new(shape, options.deadlock, options.max_errors),
+        }
+    }
+
+    /// Number of the rank being expanded, which is its depth in breadth-first search.
+    pub(crate) fn depth(&self) -> u32 {
+        self.layers.len().saturating_sub(1) as u32
+    }
+
+    /// Starts a rank with the states `frontier`.
+    pub(crate) fn begin_rank(&mut self, rank: Rank, frontier: Range<u64>) {
+        self.before = self.totals.clone();
+        self.layers.push(frontier.end - frontier.start);
+        self.findings.begin_rank();
+        (self.rank, self.frontier) = (rank, frontier);
+    }
+
+    pub(crate) fn mark(&self) -> TallyMark {
+        TallyMark {
+            rank: self.rank,
+            frontier: self.frontier.clone(),
+            n_layers: self.layers.len(),
+            totals: self.totals.clone(),
+            before: self.before.clone(),
+            findings: self.findings.save(),
+        }
+    }
+
+    /// Forgets everything since `mark` was taken.
+    pub(crate) fn reset_to(&mut self, mark: TallyMark) {
+        self.rank = mark.rank;
+        self.frontier = mark.frontier;
+        self.layers.truncate(mark.n_layers);
+        self.totals = mark.totals;
+        self.before = mark.before;
+        self.findings
+            .restore(&mark.findings)
+            .expect("findings that this search has saved are valid");
+    }
+}

@@ -1,0 +1,168 @@
+//! Merges slice by slice, on a disk in memory.
+
+use std::collections::BTreeSet;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::super::bench::{Bench, RUN_BYTES, keys_of};
+use super::super::{Segment, Tier, Tiers};
+
+fn random_keys(rng: &mut Pcg64Mcg, n: usize) -> BTreeSet<u64> {
+    (0..n).map(|_| rng.random()).collect()
+}
+
+#[test]
+fn old_and_new_are_never_there_in_full_and_nothing_is_ever_missing() {
+    for (n_threads, durable) in [(1, false), (2, false), (1, true), (2, true)] {
+        let bench = Bench::new();
+        let context = bench.context(n_threads, durable);
+        let mut rng = Pcg64Mcg::seed_from_u64(7);
+        let mut tiers = Tiers::default();
+        let mut all = BTreeSet::new();
+        let mut n_slices = 0;
+        for n in [600_000, 90_000, 90_000, 450_000] {
+            let mut keys = random_keys(&mut rng, n);
+            // Some keys are there already.
+            keys.extend(all.iter().step_by(97));
+            tiers.push(bench.tier(&keys), &context).expect("a tier");
+            all.extend(keys);
+            if durable {
+                bench
+                    .folder
+                    .commit(0, b"these are listed")
+                    .expect("a commit");
+            }
+            let before = bench.folder.statistics().disk_bytes;
+            while tiers.compaction.is_some() {
+                assert!(tiers.merge_slice(&context).expect("a slice"));
+                n_slices += 1;
+                let statistics = bench.folder.statistics();
+                // A file of so few blocks is longer than its keys by a half. There is a slice, and what
+                // runs of the old tiers reach over its end, some of which are cut in four; and
+                // what waits for the next manifest.
+                let slice = n_threads as u64 * RUN_BYTES * 3 / 2;
+                let reaching = (before / 4 + RUN_BYTES) * 3 / 2;
+                let waiting = if durable { 3 * slice } else { 0 };
+                assert!(
+                    statistics.disk_bytes <= before + slice + reaching + waiting,
+                    "{n_threads} {durable}: {} of {before}",
+                    statistics.disk_bytes
+                );
+                if bench.folder.retired_bytes() > 2 * slice {
+                    bench
+                        .folder
+                        .commit(0, b"these are listed")
+                        .expect("a commit");
+                }
+                if n_slices % 13 == 0 {
+                    assert_eq!(keys_of(&tiers), all, "{n_threads} {durable}");
+                }
+                // Whoever goes on with it knows no more than a manifest tells.
+                if durable && n_slices % 4 == 0 {
+                    let (entries, compaction) = tiers.commit(&context).expect("a commit");
+                    bench
+                        .folder
+                        .commit(0, b"these are listed")
+                        .expect("a commit");
+                    assert_eq!(compaction.is_some(), tiers.compaction.is_some());
+                    tiers = Tiers::open(&bench.folder, &entries, compaction).expect("tiers");
+                }
+            }
+            assert_eq!(keys_of(&tiers), all, "{n_threads} {durable}");
+        }
+        assert!(n_slices > 20, "{n_slices}");
+        // Equal keys are one, and runs have bounded length.
+        let n_keys: u64 = tiers.segments().map(Segment::n_keys).sum();
+        assert_eq!(n_keys, all.len() as u64);
+        let longest = tiers.segments().map(|segment| segment.data_bytes).max();
+        assert!(
+            longest.is_some_and(|bytes| bytes <= 2 * RUN_BYTES),
+            "{longest:?}"
+        );
+    }
+}
+
+#[test]
+fn a_merge_that_is_stopped_leaves_everything_as_it_was() {
+    let bench = Bench::new();
+    let context = bench.context(2, false);
+    let mut rng = Pcg64Mcg::seed_from_u64(8);
+    let mut tiers = Tiers::default();
+    let mut all = BTreeSet::new();
+    for _ in 0..2 {
+        let keys = random_keys(&mut rng, 300_000);
+        tiers.push(bench.tier(&keys), &context).expect("a tier");
+        all.extend(keys);
+    }
+    assert!(tiers.merge_slice(&context).expect("a slice"));
+    let before = bench.folder.statistics().disk_bytes;
+    bench.monitor.raise();
+    assert!(!tiers.merge_slice(&context).expect("nothing fails"));
+    tiers.keep_up(1, 1, &context).expect("nothing fails");
+    tiers.keep_up(2, 1, &context).expect("nothing fails");
+    assert!(tiers.compaction.is_some());
+    assert_eq!(bench.folder.statistics().disk_bytes, before);
+    assert_eq!(keys_of(&tiers), all);
+}
+
+#[test]
+fn a_merge_takes_as_long_as_it_may() {
+    let bench = Bench::new();
+    let context = bench.context(1, false);
+    let mut rng = Pcg64Mcg::seed_from_u64(9);
+    let mut tiers = Tiers::default();
+    for _ in 0..2 {
+        let keys = random_keys(&mut rng, 450_000);
+        tiers.push(bench.tier(&keys), &context).expect("a tier");
+    }
+    let old = |tiers: &Tiers| -> u64 { tiers.tiers[1..].iter().map(Tier::n_keys).sum() };
+    assert_eq!(old(&tiers), 900_000);
+    // It begins with the states that come from now on.
+    tiers.keep_up(5_000, 1_000, &context).expect("a slice");
+    assert_eq!(old(&tiers), 900_000);
+    let mut last = 900_000;
+    for n_expanded in (5_100..6_000).step_by(100) {
+        tiers.keep_up(n_expanded, 1_000, &context).expect("a slice");
+        assert!(tiers.compaction.is_some(), "{n_expanded}");
+        let left = old(&tiers);
+        assert!(
+            left <= last && last - left < 300_000,
+            "{n_expanded}: {left} of {last}"
+        );
+        last = left;
+    }
+    tiers.keep_up(6_000, 1_000, &context).expect("a slice");
+    assert!(tiers.compaction.is_none() && tiers.tiers.len() == 1);
+}
+
+#[test]
+fn where_room_is_short_one_tier_is_made_of_all() {
+    let bench = Bench::new();
+    let context = bench.context(2, false);
+    let mut rng = Pcg64Mcg::seed_from_u64(10);
+    let mut tiers = Tiers::default();
+    let mut all = BTreeSet::new();
+    for n in [500_000, 20_000, 4_000] {
+        let keys = random_keys(&mut rng, n);
+        tiers.push(bench.tier(&keys), &context).expect("a tier");
+        all.extend(keys);
+        let n_tiers = tiers.tiers.len();
+        assert!(tiers.compaction.is_none());
+        tiers.squeeze(&context).expect("a slice");
+        if n == 20_000 {
+            // That is so little that nothing would be gained.
+            assert_eq!((n_tiers, tiers.tiers.len()), (2, 2));
+        }
+    }
+    let keys = random_keys(&mut rng, 30_000);
+    all.extend(&keys);
+    tiers.push(bench.tier(&keys), &context).expect("a tier");
+    let before = bench.folder.statistics().disk_bytes;
+    for _ in 0..100 {
+        tiers.squeeze(&context).expect("a slice");
+    }
+    assert!(tiers.compaction.is_none() && tiers.tiers.len() == 1);
+    assert!(bench.folder.statistics().disk_bytes < before + before / 2);
+    assert_eq!(keys_of(&tiers), all);
+}

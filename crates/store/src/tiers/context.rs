@@ -1,0 +1,76 @@
+//! What work on runs refers to.
+
+use crate::codec::{Codec, KeyShape, Recoder};
+use crate::disk::Folder;
+
+/// The folder of runs, the layouts of their keys, and the means for working on them.
+#[derive(Clone, Copy)]
+pub struct RunContext<'a> {
+    /// Where runs are written.
+    pub folder: &'a Folder,
+    /// Layouts of keys.
+    pub layouts: Layouts<'a>,
+    /// Threads that share the work.
+    pub n_threads: usize,
+    /// Whether what is written must survive a crash.
+    pub durable: bool,
+    /// Memory for runs too small for a file of their own, in bytes.
+    pub run_bytes: u64,
+    /// Memory for partitioned keys, in bytes.
+    pub bucket_bytes: u64,
+    /// Who watches the work.
+    pub monitor: &'a dyn Monitor,
+}
+
+/// Watches work on runs that takes long.
+pub trait Monitor: Sync {
+    /// Whether the work should stop. Then it has no effect.
+    fn is_stopped(&self) -> bool;
+
+    /// Work starts, of which `done` of `total` keys are done already.
+    fn begin(&self, work: RunWork, done: u64, total: u64);
+
+    /// `n_keys` more keys are done.
+    fn advance(&self, n_keys: u64);
+
+    /// The work ends.
+    fn end(&self);
+}
+
+/// Work on runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunWork {
+    /// Runs are merged.
+    Merging,
+    /// Keys in memory are sorted and written.
+    Flushing,
+}
+
+/// The layouts of keys in runs: those of a codec, or the one layout of signatures.
+#[derive(Clone, Copy)]
+pub struct Layouts<'a> {
+    codec: &'a Codec,
+    signatures: Option<KeyShape>,
+}
+
+impl<'a> Layouts<'a> {
+    /// Keys of `codec`, or signatures of this shape in their place.
+    pub fn new(codec: &'a Codec, signatures: Option<KeyShape>) -> Self {
+        Layouts { codec, signatures }
+    }
+
+    /// The newest layout.
+    pub fn newest(&self) -> KeyShape {
+        self.signatures.unwrap_or_else(|| self.codec.newest())
+    }
+
+    /// The layout `version` of the codec. Signatures have one version only.
+    pub fn of_version(&self, version: u32) -> KeyShape {
+        self.codec.shape(version)
+    }
+
+    /// Recodes keys of one version into another.
+    pub fn recoder(&self, from: u32, to: u32) -> Recoder<'a> {
+        self.codec.recoder(from, to)
+    }
+}
