@@ -1,7 +1,7 @@
-//! Tells the program which commit it is built from: figures of the laboratory mean little without.
+//! Passes the commit to the program: figures of the laboratory mean little without it.
 //!
-//! Whoever builds may say it in HADAL_COMMIT; otherwise git is asked. Where there is no git, or the
-//! source is not in its repository, the commit stays unknown.
+//! It is HADAL_COMMIT, if set, else what git reports. Without git, or outside the repository, it
+//! stays unknown.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,12 +12,12 @@ fn main() {
     if std::env::var_os("HADAL_COMMIT").is_some() {
         return;
     }
-    // The source may lie, unpacked, in the repository of something else.
+    // The source may be unpacked in the repository of something else.
     let is_ours = git(&["ls-files", "--error-unmatch", "build.rs"]).is_some();
     let commit = git(&["rev-parse", "--short", "HEAD"]).filter(|_| is_ours);
     let Some(commit) = commit else { return };
     println!("cargo::rustc-env=HADAL_COMMIT={commit}");
-    // A line is added there whenever another commit is checked out or made.
+    // It grows whenever a commit is made or checked out.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"])
         && Path::new(&log).exists()
     {
@@ -25,7 +25,7 @@ fn main() {
     }
 }
 
-/// What git says, if it can.
+/// The output of git, if it succeeds.
 fn git(args: &[&str]) -> Option<String> {
     let output = Command::new("git").args(args).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -1,52 +1,306 @@
-//! `hadal check`: asks a question, and has it answered.
+//! A check, built option by option.
 
-use std::io::{self, Write};
+use std::fmt;
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
-use hadal_literature::Configurable;
+use hadal_model::{Model, Stop};
+use hadal_search::{Auto, Deadlock, Observer, Ranked, Silent, Sink, StoreKind, Strategy};
 
-use crate::exit::Exit;
-use crate::flags::CheckArgs;
-use crate::question::Question;
-use crate::run::{self, Start};
-use crate::signals;
+use crate::checked::Checked;
+use crate::folder::{self, Disk};
+use crate::loaded_model::stack_bytes;
+use crate::prepared_check::{ChosenStrategy, PreparedCheck};
+use crate::question::{AskedModel, Question, SearchOptions};
+use crate::resources::Resources;
+use crate::{Error, LoadedModel, ModelSource, SavedRun};
 
-/// `started` is when the process was.
-pub(crate) fn run(args: &CheckArgs, started: Instant) -> anyhow::Result<Exit> {
-    signals::listen().context("cannot listen to signals")?;
-    let strategy = &*args.strategy.strategy()?;
-    refuse_unsupported(args, strategy)?;
-    if let (Some(warning), false) = (strategy.warning(), args.run.quiet) {
-        let _ = writeln!(io::stderr(), "warning: {warning}");
-    }
-    let question = Question::new(args)?;
-    if args.no_search {
-        return run::without_search(&question, strategy, &args.run);
-    }
-    let start = match &args.disk {
-        Some(path) => Start::Given {
-            path,
-            force: args.force,
-        },
-        None if strategy.uses_disk() => Start::Scratch,
-        None => Start::InMemory,
-    };
-    run::run(&question, strategy, &args.run, start, started)
+/// A check of a model: what is asked, with which resources, and who watches.
+///
+/// Options are set by methods, each with a default; [`run`](Check::run) searches.
+///
+/// ```
+/// # fn main() -> Result<(), hadal::Error> {
+/// let text = "var x: 0..3; startstate x := 0; end; rule x < 3 ==> x := x + 1; end;";
+/// let model = hadal::ModelSource::text("toy.m", text, "murphi")?.load()?;
+/// let checked = hadal::Check::new(&model)
+///     .deadlock(hadal::search::Deadlock::Off)
+///     .memory(300 << 20)
+///     .threads(2)
+///     .run()?;
+/// assert_eq!(checked.outcome.verdict.name(), "verified");
+/// assert_eq!(checked.outcome.layers, [1, 1, 1, 1]);
+/// # Ok(()) }
+/// ```
+pub struct Check<'a> {
+    model: CheckedModel<'a>,
+    search: SearchOptions,
+    resources: Resources,
+    strategy: Option<&'a dyn Strategy>,
+    disk: Disk,
+    saved: Option<SavedRun>,
+    stop: &'a Stop,
+    observer: Option<&'a mut dyn Observer>,
+    sink: Option<&'a mut dyn Sink>,
+    since: Option<Instant>,
 }
 
-/// Refuses, before anything is loaded, what a strategy cannot do; a bound on the depth is refused by
-/// those that search in another order.
-fn refuse_unsupported(args: &CheckArgs, strategy: &dyn Configurable) -> anyhow::Result<()> {
-    let name = strategy.name();
-    if !strategy.uses_disk() && args.disk.is_some() {
-        bail!("--strategy {name} keeps everything in memory; leave it out, or --disk");
+/// The model of a check.
+#[derive(Clone, Copy)]
+pub(crate) enum CheckedModel<'a> {
+    /// From texts.
+    Loaded(&'a LoadedModel),
+    /// A type of the caller.
+    Rust(&'a dyn Model),
+}
+
+impl<'a> CheckedModel<'a> {
+    pub(crate) fn model(self) -> &'a dyn Model {
+        match self {
+            CheckedModel::Loaded(loaded) => &*loaded.model,
+            CheckedModel::Rust(model) => model,
+        }
     }
-    if !strategy.is_parallel() && args.run.threads.is_some_and(|threads| threads > 1) {
-        bail!("--strategy {name} works on one thread; leave it out, or --threads");
+
+    pub(crate) fn loaded(self) -> Option<&'a LoadedModel> {
+        match self {
+            CheckedModel::Loaded(loaded) => Some(loaded),
+            CheckedModel::Rust(_) => None,
+        }
     }
-    if !strategy.is_resumable() && args.run.commit_every.is_some() {
-        bail!("a run with --strategy {name} cannot be resumed, so it is never checkpointed");
+
+    pub(crate) fn name(self) -> &'a str {
+        self.loaded().map_or("model", |loaded| loaded.source.name())
     }
-    Ok(())
+
+    fn asked(self) -> AskedModel {
+        match self {
+            CheckedModel::Loaded(loaded) => AskedModel::from(&loaded.source),
+            CheckedModel::Rust(model) => AskedModel::from(model),
+        }
+    }
+
+    fn stack_bytes(self) -> usize {
+        let call_limit = self.loaded().map(|loaded| loaded.source.call_limit);
+        stack_bytes(call_limit.unwrap_or(ModelSource::CALL_LIMIT))
+    }
+}
+
+/// A flag that nobody raises.
+static NEVER: Stop = Stop::new();
+
+impl<'a> Check<'a> {
+    /// A check of a model that was loaded from its texts.
+    pub fn new(model: &'a LoadedModel) -> Self {
+        Self::of_model(CheckedModel::Loaded(model))
+    }
+
+    /// A check of any model, for example a Rust type of yours.
+    pub fn of(model: &'a dyn Model) -> Self {
+        Self::of_model(CheckedModel::Rust(model))
+    }
+
+    fn of_model(model: CheckedModel<'a>) -> Self {
+        Check {
+            model,
+            search: SearchOptions::default(),
+            resources: Resources::default(),
+            strategy: None,
+            disk: Disk::default(),
+            saved: None,
+            stop: &NEVER,
+            observer: None,
+            sink: None,
+            since: None,
+        }
+    }
+
+    /// Continues a saved run of the same model, with the options it was started with; see
+    /// [`SavedRun`].
+    pub fn resume(mut self, run: SavedRun) -> Result<Self, Error> {
+        if run.is_finished() {
+            return Err(Error::Finished(run.path().to_owned()));
+        }
+        let question = run.question()?;
+        if question.model != self.model.asked() {
+            let path = run.path().display();
+            let what = format!("the run in `{path}` is of another model");
+            return Err(Error::Invalid(what));
+        }
+        self.search = question.search;
+        self.saved = Some(run);
+        Ok(self)
+    }
+
+    /// What changes the result, all at once. The strategy's name is replaced by that of the
+    /// [strategy](Check::strategy).
+    pub fn search(mut self, options: SearchOptions) -> Self {
+        self.search = options;
+        self
+    }
+
+    /// What counts as a deadlock.
+    pub fn deadlock(mut self, deadlock: Deadlock) -> Self {
+        self.search.deadlock = deadlock;
+        self
+    }
+
+    /// Does not expand states at this depth.
+    pub fn bound(mut self, depth: u32) -> Self {
+        self.search.bound = Some(depth);
+        self
+    }
+
+    /// Ends at this number of violations, one for each property and kind, instead of the first.
+    pub fn max_errors(mut self, n: u32) -> Self {
+        self.search.max_errors = n;
+        self
+    }
+
+    /// What is remembered of a visited state: hashes take less memory and may miss states, with a
+    /// probability that the outcome reports.
+    pub fn store(mut self, store: StoreKind) -> Self {
+        self.search.store = store;
+        self
+    }
+
+    /// Chooses the hash function.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.search.seed = seed;
+        self
+    }
+
+    /// The resources, all at once.
+    pub fn resources(mut self, resources: Resources) -> Self {
+        self.resources = resources;
+        self
+    }
+
+    /// The memory budget of the whole process, in bytes; by default half of what is available.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.resources.memory = Some(bytes);
+        self
+    }
+
+    /// Threads that expand states; by default all cores.
+    pub fn threads(mut self, n: usize) -> Self {
+        self.resources.threads = Some(n);
+        self
+    }
+
+    /// Stops cleanly after this long.
+    pub fn time_limit(mut self, limit: std::time::Duration) -> Self {
+        self.resources.time_limit = Some(limit);
+        self
+    }
+
+    /// Uses a folder, which is kept, so that the run can be [resumed](SavedRun).
+    pub fn disk(self, path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref().to_owned();
+        self.disk_use(Disk::Folder { path, force: false })
+    }
+
+    /// Where states go when memory is full; by default to a scratch folder.
+    pub fn disk_use(mut self, disk: Disk) -> Self {
+        self.disk = disk;
+        self
+    }
+
+    /// The most that the run may take on disk, in bytes.
+    pub fn disk_limit(mut self, bytes: u64) -> Self {
+        self.resources.disk_limit = Some(bytes);
+        self
+    }
+
+    /// How to search; by default [`Auto`].
+    pub fn strategy(mut self, strategy: &'a dyn Strategy) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+
+    /// Stops when this flag is raised.
+    pub fn stop(mut self, stop: &'a Stop) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// Reports progress to this observer, about five times a second and at the end of each layer.
+    pub fn observer(mut self, observer: &'a mut dyn Observer) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Receives every state, and every edge if it wants them, in the order of discovery. For
+    /// another order of ranks, pass a [`Ranked`] with a sink as the strategy instead.
+    pub fn sink(mut self, sink: &'a mut dyn Sink) -> Self {
+        self.sink = Some(sink);
+        self
+    }
+
+    /// The start of the times in the record; by default when the check is prepared.
+    pub fn since(mut self, start: Instant) -> Self {
+        self.since = Some(start);
+        self
+    }
+
+    /// Searches, and names the traces of what was found.
+    pub fn run(mut self) -> Result<Checked<'a>, Error> {
+        match self.observer.take() {
+            Some(observer) => self.prepare()?.run(observer),
+            None => self.prepare()?.run(&mut Silent),
+        }
+    }
+
+    /// Fixes the budgets and takes the folder. What a user should know before a long search is then
+    /// in [`warnings`](PreparedCheck::warnings).
+    pub fn prepare(mut self) -> Result<PreparedCheck<'a>, Error> {
+        let since = self.since.unwrap_or_else(Instant::now);
+        let strategy = match (self.strategy, self.sink.take()) {
+            (Some(_), Some(_)) => {
+                let what = "a sink goes with the default strategy; give it to the strategy itself";
+                return Err(Error::Invalid(what.to_owned()));
+            }
+            (Some(strategy), None) => ChosenStrategy::Given(strategy),
+            (None, Some(sink)) => {
+                ChosenStrategy::WithSink(Box::new(Ranked::by_depth().with_sink(sink)))
+            }
+            (None, None) => ChosenStrategy::Given(&Auto),
+        };
+        self.search.strategy = strategy.get().name().to_owned();
+        let question = Question::new(self.model.asked(), self.search.clone());
+        let budget = self.resources.budget();
+        Resources::check_budget(budget)?;
+        let stack_bytes = self.model.stack_bytes();
+        let left = Resources::left_of(budget);
+        let resources = &self.resources;
+        let options = resources.options(left, &self.search, strategy.get(), stack_bytes);
+        let data_bytes = resources.data_memory.unwrap_or(left);
+        let folder_options = folder::folder_options(data_bytes, resources.disk_limit);
+        let mut prepared = PreparedCheck {
+            model: self.model,
+            strategy,
+            question,
+            budget,
+            options,
+            resources: self.resources,
+            stop: self.stop,
+            since,
+            folder: None,
+            manifest: None,
+            no_scratch: None,
+        };
+        prepared.take_folder(self.saved, &self.disk, folder_options)?;
+        Ok(prepared)
+    }
+}
+
+impl fmt::Debug for Check<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Check")
+            .field("model", &self.model.name())
+            .field("search", &self.search)
+            .field("resources", &self.resources)
+            .field("disk", &self.disk)
+            .finish_non_exhaustive()
+    }
 }

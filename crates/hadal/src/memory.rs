@@ -1,25 +1,25 @@
-//! How much memory there is, and how much of it this process has.
+//! Memory of the machine and of this process, as the operating system counts it.
 
 use std::fs;
 
-/// The budget unless the user sets one: half of what is available.
-pub(crate) fn default_budget() -> u64 {
+/// The default budget: half of what is available.
+pub fn default_budget() -> u64 {
     (available_bytes().unwrap_or(2 << 30) / 2).max(64 << 20)
 }
 
-/// What this process could have, a container's limit respected; `None` if nobody says.
-pub(crate) fn available_bytes() -> Option<u64> {
+/// What this process could still have, within a container's limit; `None` if unknown.
+pub fn available_bytes() -> Option<u64> {
     let limits = [meminfo("MemAvailable:"), cgroup_left()];
     limits.into_iter().flatten().min()
 }
 
 /// Memory the process holds now.
-pub(crate) fn resident_bytes() -> u64 {
+pub fn resident_bytes() -> u64 {
     status("VmRSS:").unwrap_or(0)
 }
 
 /// The most memory the process ever held, as the operating system counts it.
-pub(crate) fn peak_bytes() -> u64 {
+pub fn peak_bytes() -> u64 {
     status("VmHWM:").unwrap_or(0)
 }
 
@@ -56,7 +56,7 @@ fn cgroup_left() -> Option<u64> {
         } else {
             continue;
         };
-        // A limit may stand at any level above; inside a container the own level is the root.
+        // Any level above may have a limit; inside a container the own level is the root.
         let mut level = path.trim_start_matches('/').to_owned();
         loop {
             let folder = format!("{root}/{level}");

@@ -1,10 +1,10 @@
-//! What is said about the order in which a loop over interchangeable elements takes them: how it
-//! was established that results do not depend on it, and what people read where they do.
+//! The order in which a loop takes the elements of a scalarset: how results were found to be
+//! independent of it, and the messages where they are not.
 //!
-//! A reduction by symmetry is sound only where no result depends on that order. Most loops and
-//! quantifiers are proved to be so before the search; the others are checked in every state that
-//! reaches them, and a model in which one of them does depend on it is rejected. People read of
-//! loops, which includes quantifiers, and of their iterations.
+//! Symmetry reduction is sound only if no result depends on that order. Most loops and quantifiers
+//! are proved independent before the search; the others are checked in every state that reaches
+//! them, and a model in which one depends on the order is rejected. Messages call quantifiers loops
+//! as well.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,77 +12,77 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_ir::{Program, SiteId};
 use hadal_symmetry::order::{Note, Order, Refusal};
-use hadal_syntax::{Diagnostic, Label, Source, Span};
+use hadal_syntax::{Diagnostic, FileId, Label, Sources, Span};
 
-use crate::units::{count, counted};
+use hadal_report::units::{count, counted};
 
-/// What is wrong with a model that is rejected, where `at` is the place of the loop.
-pub(crate) fn headline(at: &str) -> String {
+/// Why a model is rejected, where `at` is the place of the loop.
+pub fn headline(at: &str) -> String {
     match at {
         "" => "the result of a loop depends on the order of its iterations".to_owned(),
         at => format!("the result of the loop at {at} depends on the order of its iterations"),
     }
 }
 
-/// The same at the step of a trace that meets it.
-pub(crate) const AT_STEP: &str = "the result depends on the order of the iterations";
+/// The same, at the step of a trace that meets it.
+pub const AT_STEP: &str = "the result depends on the order of the iterations";
 
 /// What to do about it.
-pub(crate) const HELP: &str = "the elements of a scalarset have no order, so the model must not \
+pub const HELP: &str = "the elements of a scalarset have no order, so the model must not \
     depend on one: let a ruleset choose the element, with the loop's condition in its guard, so \
     that every choice is explored; or keep a set (an array of boolean) in place of one element. \
-    With --symmetry off the loop runs in one fixed order, and nothing else is checked";
+    Without symmetry reduction the loop runs in one fixed order, and nothing else is checked";
 
 /// Checked loops are named where there are at most this many; all of them with `-v`.
 const NAMED_MAX: usize = 2;
 
 /// How the loops and quantifiers of a model were found to be independent of the order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OrderReport {
-    /// How many were proved to be so.
-    pub(crate) proved: usize,
+pub struct OrderReport {
+    /// Number of those proved independent.
+    pub proved: usize,
     /// Those that are checked in every state that reaches them.
-    pub(crate) checked: Vec<CheckedLoopReport>,
+    pub checked: Vec<CheckedLoopReport>,
 }
 
 /// A loop or quantifier that is checked wherever it is reached.
 #[derive(Clone, Debug)]
-pub(crate) struct CheckedLoopReport {
+pub struct CheckedLoopReport {
     /// Where it stands, as `file:line:column`.
-    pub(crate) at: String,
+    pub at: String,
     /// Why it is not proved.
-    pub(crate) doubts: Vec<Label>,
-    /// In how many states it was checked by now.
-    pub(crate) states: Arc<AtomicU64>,
+    pub doubts: Vec<Label>,
+    /// Number of states in which it was checked so far.
+    pub states: Arc<AtomicU64>,
 }
 
 impl CheckedLoopReport {
-    /// In how many states it was checked by now.
-    pub(crate) fn n_states(&self) -> u64 {
+    /// Number of states in which it was checked so far.
+    pub fn n_states(&self) -> u64 {
         self.states.load(Ordering::Relaxed)
     }
 }
 
-/// How far a search established that results do not depend on the order.
+/// How much of the state space a search covered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub enum Extent {
     /// Every reachable state was visited.
     Everything,
-    /// The search came to its end, but a state may have been taken for another.
+    /// The search ended, but one state may have been taken for another.
     Signatures,
-    /// States are left.
+    /// States were not visited.
     Part,
-    /// A result does depend on it, which is shown before.
+    /// A result depends on the order, as shown before.
     Dependent,
 }
 
 impl OrderReport {
-    /// What is established about a program before it is searched.
-    pub(crate) fn of(order: &Order, program: &Program, source: &Source) -> Self {
+    /// What is known about a program before it is searched.
+    pub(crate) fn of(order: &Order, program: &Program, sources: &Sources) -> Self {
         let doubted = order.checks.loops.iter().zip(&order.doubts);
         let checked = doubted.map(|(checked, doubts)| CheckedLoopReport {
             at: program.position(checked.site),
-            doubts: labels(source, program, doubts),
+            doubts: labels(sources, program, doubts),
             states: Arc::default(),
         });
         OrderReport {
@@ -91,7 +91,7 @@ impl OrderReport {
         }
     }
 
-    /// The same report with what counts the checks of each loop.
+    /// The same report with the counters of the checks of each loop.
     pub(crate) fn counting(mut self, states: &[Arc<AtomicU64>]) -> Self {
         for (checked, states) in self.checked.iter_mut().zip(states) {
             checked.states = Arc::clone(states);
@@ -100,13 +100,13 @@ impl OrderReport {
     }
 
     /// Why the loop at a place is not proved.
-    pub(crate) fn doubts(&self, at: &str) -> &[Label] {
+    pub fn doubts(&self, at: &str) -> &[Label] {
         let checked = self.checked.iter().find(|checked| checked.at == at);
         checked.map_or(&[], |checked| &checked.doubts)
     }
 
-    /// What a search established, in one line; `None` where there is no loop to speak of.
-    pub(crate) fn describe(&self, extent: Extent) -> Option<String> {
+    /// What a search established, in one line; `None` where there is no loop.
+    pub fn describe(&self, extent: Extent) -> Option<String> {
         let n_states = self.checked.iter().map(CheckedLoopReport::n_states);
         let mut reached = format!("in {}", counted(n_states.sum(), "state"));
         if let Some(places) = self.places(NAMED_MAX) {
@@ -124,7 +124,7 @@ impl OrderReport {
     }
 
     /// What is known before a search, in one line; with `all_places` every checked loop is named.
-    pub(crate) fn describe_ahead(&self, all_places: bool) -> Option<String> {
+    pub fn describe_ahead(&self, all_places: bool) -> Option<String> {
         let mut to_check = "to be checked in all orders during the search".to_owned();
         let n_named = match all_places {
             true => usize::MAX,
@@ -164,16 +164,16 @@ impl OrderReport {
     }
 }
 
-/// Why a model is rejected before it is searched, for people.
+/// Why a model is rejected before it is searched.
 pub(crate) fn diagnostics(
-    source: &Source,
+    sources: &Sources,
     program: &Program,
     refusals: &[Refusal],
 ) -> Vec<Diagnostic> {
     let diagnostic = |refusal: &Refusal| {
-        let span = span(source, program, refusal.site);
+        let span = span(sources, program, refusal.site);
         let mut diagnostic = Diagnostic::error(refusal.message.as_str(), span).help(HELP);
-        let notes = labels(source, program, &refusal.notes);
+        let notes = labels(sources, program, &refusal.notes);
         diagnostic.labels.extend(notes);
         diagnostic
     };
@@ -181,19 +181,19 @@ pub(crate) fn diagnostics(
 }
 
 /// Notes as context of a diagnostic.
-fn labels(source: &Source, program: &Program, notes: &[Note]) -> Vec<Label> {
+fn labels(sources: &Sources, program: &Program, notes: &[Note]) -> Vec<Label> {
     let label = |note: &Note| Label {
-        span: span(source, program, note.site),
+        span: span(sources, program, note.site),
         text: note.text.clone(),
         primary: false,
     };
     notes.iter().map(label).collect()
 }
 
-fn span(source: &Source, program: &Program, site: SiteId) -> Span {
+/// The word at a site; at the start of the first file where there is none.
+fn span(sources: &Sources, program: &Program, site: SiteId) -> Span {
     let site = program.sites[site.index()];
-    source.word_at(site.line, site.column)
+    let name = &program.files[site.file.index()];
+    let file = sources.find(name).unwrap_or(FileId::ROOT);
+    sources.file(file).word_at(site.line, site.column)
 }
-
-#[cfg(test)]
-mod tests;

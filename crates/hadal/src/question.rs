@@ -1,155 +1,282 @@
-//! What a check is about: the model's text and everything that changes what is reported.
+//! What a check asks: the model with the texts of all its files, and every option that changes what
+//! is reported.
 //!
-//! A run that can be resumed keeps its question in its folder, so that it goes on with the same one
-//! wherever the model's file is by then, and even if it came from standard input.
+//! A resumable run keeps its question in its folder, as the label of the manifest, so that it
+//! resumes the same one wherever the model's files are by then. The label is JSON and begins with a
+//! version, which is read before anything else.
 
-use anyhow::bail;
+use hadal_model::{Model, Shape};
+use hadal_search::{Deadlock, StoreKind};
+use hadal_syntax::{Source, Sources};
 use serde::{Deserialize, Serialize};
 
-use crate::flags::{
-    CheckArgs, DeadlockName, DialectName, EngineName, Language, StoreName, SymmetryName,
-};
-use crate::load::{self, Internal};
+use crate::language::{LanguageOptions, language};
+use crate::{Engine, Error, ModelSource, Symmetry, names};
 
-/// What is asked of a check.
+/// What changes the result of a search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchOptions {
+    /// What counts as a deadlock.
+    #[serde(with = "names")]
+    pub deadlock: Deadlock,
+    /// States at this depth are not expanded.
+    pub bound: Option<u32>,
+    /// The search ends at this number of violations.
+    pub max_errors: u32,
+    /// What is remembered of a visited state.
+    #[serde(with = "names")]
+    pub store: StoreKind,
+    /// Chooses the hash function, and whatever else a strategy chooses at random.
+    pub seed: u64,
+    /// The name of the strategy.
+    pub strategy: String,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        SearchOptions {
+            deadlock: Deadlock::default(),
+            bound: None,
+            max_errors: 1,
+            store: StoreKind::default(),
+            seed: 0,
+            strategy: "auto".to_owned(),
+        }
+    }
+}
+
+/// Version of the label. Version 1 had no version field and one text.
+const LABEL_VERSION: u32 = 2;
+
+/// The version of this program. Another one may lay out states differently.
+const HADAL_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The question of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Question {
-    /// The version that began to answer. Another one may lay states out in another way.
+    version: u32,
     hadal: String,
-    /// Name of the model, as it was given.
-    pub(crate) name: String,
-    pub(crate) text: String,
-    pub(crate) language: Language,
-    pub(crate) dialect: DialectName,
-    pub(crate) constants: Vec<(String, String)>,
-    pub(crate) loop_limit: Option<u64>,
-    pub(crate) call_limit: u32,
-    pub(crate) deadlock: DeadlockName,
-    pub(crate) symmetry: SymmetryName,
-    pub(crate) bound: Option<u32>,
-    pub(crate) max_errors: u32,
-    pub(crate) strategy: String,
-    pub(crate) store: StoreName,
-    pub(crate) seed: u64,
-    pub(crate) engine: EngineName,
+    pub(crate) model: AskedModel,
+    pub(crate) search: SearchOptions,
 }
 
-/// What can be read of the question of any version.
+/// The fields that the label of any version has.
 #[derive(Deserialize)]
-struct Asked {
+struct Header {
+    #[serde(default)]
+    version: Option<u32>,
     hadal: String,
 }
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The model of a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AskedModel {
+    /// Texts of a language, which suffice to load it again.
+    Text(AskedText),
+    /// A type of the caller, who must bring it again.
+    Rust(AskedShape),
+}
+
+/// The texts of a model and how they were loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AskedText {
+    language: String,
+    options: LanguageOptions,
+    #[serde(with = "names")]
+    symmetry: Symmetry,
+    #[serde(with = "names")]
+    engine: Engine,
+    loop_limit: Option<u64>,
+    call_limit: u32,
+    /// The files, the one the user named first.
+    files: Vec<AskedFile>,
+}
+
+/// A file of a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct AskedFile {
+    name: String,
+    text: String,
+}
+
+/// What distinguishes a model without a text from others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AskedShape {
+    state_bits: usize,
+    rules: Vec<String>,
+    properties: Vec<String>,
+}
 
 impl Question {
-    /// What was typed; reads the model's text.
-    pub(crate) fn new(args: &CheckArgs) -> anyhow::Result<Self> {
-        let (source, language) = load::read(&args.model, args.language)?;
-        Ok(Question {
-            hadal: VERSION.to_owned(),
-            name: source.name().to_owned(),
-            text: source.text().to_owned(),
-            language,
-            dialect: args.dialect,
-            constants: args.constants.clone(),
-            loop_limit: args.loop_limit,
-            call_limit: args.call_limit,
-            deadlock: args.deadlock,
-            symmetry: args.symmetry,
-            bound: args.bound,
-            max_errors: args.max_errors,
-            strategy: args.strategy.name.clone(),
-            store: args.store,
-            seed: args.seed,
-            engine: args.engine,
-        })
+    pub(crate) fn new(model: AskedModel, search: SearchOptions) -> Self {
+        Question {
+            version: LABEL_VERSION,
+            hadal: HADAL_VERSION.to_owned(),
+            model,
+            search,
+        }
     }
 
     /// The bytes that a folder keeps.
-    pub(crate) fn to_label(&self) -> anyhow::Result<Vec<u8>> {
-        Ok(serde_json::to_vec(self)?)
+    pub(crate) fn to_label(&self) -> Result<Vec<u8>, Error> {
+        serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))
     }
 
-    /// What [`Question::to_label`] made.
-    pub(crate) fn from_label(label: &[u8]) -> anyhow::Result<Self> {
-        let unclear = |error| Internal(format!("the folder does not say what was asked: {error}"));
-        let asked: Asked = serde_json::from_slice(label).map_err(unclear)?;
-        if asked.hadal != VERSION {
-            bail!(
-                "the run was begun by hadal {}, and can only be resumed by it; this is {VERSION}",
-                asked.hadal
-            );
+    /// The reverse of [`Question::to_label`].
+    pub(crate) fn from_label(label: &[u8]) -> Result<Self, Error> {
+        let unclear = |error| {
+            Error::Internal(format!(
+                "the folder does not hold a readable question: {error}"
+            ))
+        };
+        let header: Header = serde_json::from_slice(label).map_err(unclear)?;
+        let version = header.version.unwrap_or(1);
+        if header.hadal != HADAL_VERSION || version != LABEL_VERSION {
+            return Err(Error::OtherVersion {
+                started: format!("{}, label {version}", header.hadal),
+                this: format!("{HADAL_VERSION}, label {LABEL_VERSION}"),
+            });
         }
-        Ok(serde_json::from_slice(label).map_err(unclear)?)
+        serde_json::from_slice(label).map_err(unclear)
+    }
+}
+
+impl From<&ModelSource> for AskedModel {
+    fn from(source: &ModelSource) -> Self {
+        let files = source.sources.iter().map(|file| AskedFile {
+            name: file.name().to_owned(),
+            text: file.text().to_owned(),
+        });
+        AskedModel::Text(AskedText {
+            language: source.language.name().to_owned(),
+            options: source.options.clone(),
+            symmetry: source.symmetry,
+            engine: source.engine,
+            loop_limit: source.loop_limit,
+            call_limit: source.call_limit,
+            files: files.collect(),
+        })
+    }
+}
+
+impl From<&dyn Model> for AskedModel {
+    fn from(model: &dyn Model) -> Self {
+        let Shape {
+            state_bits,
+            rules,
+            properties,
+            ..
+        } = model.shape();
+        AskedModel::Rust(AskedShape {
+            state_bits: *state_bits,
+            rules: rules.iter().map(|rule| rule.name.clone()).collect(),
+            properties: properties.iter().map(|it| it.name.clone()).collect(),
+        })
+    }
+}
+
+impl AskedText {
+    /// The model as it was given, without any of its files.
+    pub(crate) fn source(&self) -> Result<ModelSource, Error> {
+        let mut files = self.files.iter();
+        let mut next = || {
+            let file = files.next()?;
+            Some(Source::new(file.name.as_str(), file.text.as_str()))
+        };
+        let no_file = || Error::Internal("the question of the folder has no text".to_owned());
+        let mut sources = Sources::new(next().ok_or_else(no_file)??);
+        while let Some(file) = next() {
+            sources.add(file?)?;
+        }
+        Ok(ModelSource {
+            options: self.options.clone(),
+            symmetry: self.symmetry,
+            engine: self.engine,
+            loop_limit: self.loop_limit,
+            call_limit: self.call_limit,
+            ..ModelSource::new(sources, language(&self.language)?)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::exit::{self, Exit};
-    use crate::flags::{Cli, Command};
 
-    fn question(flags: &[&str]) -> Question {
-        let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/peterson.m");
-        let typed = ["hadal", "check", model]
-            .into_iter()
-            .chain(flags.iter().copied());
-        match Cli::parse_from(typed).command {
-            Command::Check(args) => Question::new(&args).expect("the model can be read"),
-            other => panic!("{other:?}"),
+    fn source() -> ModelSource {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/peterson.m");
+        ModelSource::file(path).expect("the model can be read")
+    }
+
+    #[test]
+    fn a_question_is_restored_from_its_label() {
+        let default = || (source(), SearchOptions::default());
+        let mut asked = vec![default()];
+        let sources = [
+            source().dialect("rumur"),
+            source().constant("N", 5),
+            source().symmetry(Symmetry::Off),
+            source().engine(Engine::Interpreter),
+            source().loop_limit(7),
+            source().call_limit(7),
+        ];
+        asked.extend(sources.map(|source| (source, SearchOptions::default())));
+        let searches: [fn(&mut SearchOptions); 6] = [
+            |it| it.deadlock = Deadlock::Stuck,
+            |it| it.bound = Some(3),
+            |it| it.max_errors = 3,
+            |it| it.store = StoreKind::Hash64,
+            |it| it.seed = 9,
+            |it| it.strategy = "ram".to_owned(),
+        ];
+        for change in searches {
+            let (source, mut search) = default();
+            change(&mut search);
+            asked.push((source, search));
+        }
+        let first = Question::new((&source()).into(), SearchOptions::default());
+        for (number, (source, search)) in asked.into_iter().enumerate() {
+            let question = Question::new((&source).into(), search);
+            let label = question.to_label().expect("it becomes text");
+            let back = Question::from_label(&label).expect("it is a label");
+            assert_eq!(back, question);
+            assert_eq!(back == first, number == 0, "{number}");
         }
     }
 
     #[test]
-    fn a_question_comes_back_from_its_label() {
-        for flags in [
-            &[][..],
-            &["--dialect", "cmurphi", "--const", "N=2", "--const", "M=x"],
-            &["--loop-limit", "7", "--call-limit", "8", "--bound", "9"],
-            &[
-                "--deadlock",
-                "stuck",
-                "--symmetry",
-                "off",
-                "--max-errors",
-                "3",
-            ],
-            &[
-                "--engine",
-                "interpreter",
-                "--strategy",
-                "ram",
-                "--language",
-                "murphi",
-            ],
-            &["--store", "hash96"],
-            &["--seed", "4"],
-        ] {
-            let asked = question(flags);
-            let label = asked.to_label().expect("it becomes text");
-            let back = Question::from_label(&label).expect("it was one");
-            assert_eq!(back, asked);
-            assert_eq!(back == question(&[]), flags.is_empty(), "{flags:?}");
-        }
+    fn all_files_of_a_model_are_kept() {
+        let mut source = source();
+        let header = Source::new("part.m", "const M: 3;\n").expect("it is short");
+        source.sources.add(header).expect("there is room");
+        let AskedModel::Text(text) = AskedModel::from(&source) else {
+            panic!("it is a text");
+        };
+        let back = text.source().expect("the texts are there");
+        let files = |source: &ModelSource| -> Vec<(String, String)> {
+            let files = source.sources.iter();
+            files
+                .map(|file| (file.name().to_owned(), file.text().to_owned()))
+                .collect()
+        };
+        assert_eq!(files(&back), files(&source));
+        assert_eq!(files(&back).len(), 2);
     }
 
     #[test]
     fn another_version_s_question_is_refused_and_nonsense_is_damage() {
-        let exit = |label: &str| {
-            let error = Question::from_label(label.as_bytes()).expect_err("it is refused");
-            (exit::of_error(&error), error.to_string())
-        };
-        let (code, message) = exit(r#"{"hadal": "99.0.0", "oracle": "delphi"}"#);
-        assert_eq!(code, Exit::Usage);
-        assert!(message.contains("begun by hadal 99.0.0"), "{message}");
-        assert_eq!(exit("").0, Exit::Internal);
-        assert_eq!(
-            exit(&format!(r#"{{"hadal": "{VERSION}"}}"#)).0,
-            Exit::Internal
-        );
+        let error = |label: &str| Question::from_label(label.as_bytes()).expect_err("refused");
+        let other = error(r#"{"hadal": "99.0.0", "oracle": "delphi"}"#);
+        assert!(matches!(other, Error::OtherVersion { .. }));
+        let message = other.to_string();
+        assert!(message.contains("started by hadal 99.0.0"), "{message}");
+        let older = error(&format!(r#"{{"hadal": "{HADAL_VERSION}", "text": ""}}"#));
+        assert!(matches!(older, Error::OtherVersion { .. }), "{older}");
+        let newer = error(r#"{"version": 99, "hadal": "0.1.0"}"#);
+        assert!(newer.to_string().contains("label 99"), "{newer}");
+        assert!(matches!(error(""), Error::Internal(_)));
+        let truncated = format!(r#"{{"version": {LABEL_VERSION}, "hadal": "{HADAL_VERSION}"}}"#);
+        assert!(matches!(error(&truncated), Error::Internal(_)));
     }
 }

@@ -1,86 +1,86 @@
-//! The run record: one JSON object with everything a script may want to know about a run.
+//! The run record: one JSON object with everything a program may want to know about a run.
 //!
-//! Names and order of the fields are a contract.
-//! Where a model is rejected there are diagnostics and no counts: before the search, nothing was
-//! counted ([`Rejection`]); during the search, what was counted says nothing about the model.
+//! Names and order of the fields are a contract. Fields are read from the JSON; the types here are
+//! public only where a program writes or reads a part of a record.
+//! A rejected model has diagnostics and no counts: before the search nothing was counted
+//! ([`RejectedRecord`]), and counts of a search that rejects it say nothing about the model.
 
-use hadal_model::{Model, Shape};
-use hadal_search::{Outcome, Verdict};
-use hadal_syntax::{Diagnostic, Severity, Source};
+use hadal_model::{Property, Rule, Shape};
+use hadal_search::{Outcome, Strategy, Value as Figure, Verdict};
+use hadal_syntax::{Diagnostic, Severity, Sources};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::flags::name_of;
+use crate::checked::{Checked, Counterexample};
+use crate::language::dialect_name;
+use crate::names::Named;
 use crate::order::OrderReport;
-use crate::plan::Plan;
-use crate::question::Question;
-use crate::run::Shown;
-use crate::strategy;
-use crate::summary::{self, Summary};
+use crate::question::SearchOptions;
 use crate::trace::NamedTrace;
+use crate::{ModelSource, Rejection, Symmetry};
 
-/// The record of a run.
+/// The record of a run. Serialises to the published JSON. That of a Rust type has the language
+/// `rust` and an empty dialect.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Record {
-    pub(crate) hadal: String,
-    pub(crate) model: String,
-    pub(crate) language: String,
-    pub(crate) dialect: String,
-    pub(crate) verdict: String,
-    pub(crate) complete: bool,
-    pub(crate) reason: Option<String>,
+pub struct Record {
+    hadal: &'static str,
+    model: String,
+    language: &'static str,
+    dialect: String,
+    verdict: &'static str,
+    complete: bool,
+    reason: Option<&'static str>,
     /// Only where the model is rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) diagnostics: Option<Vec<DiagnosticRecord>>,
+    diagnostics: Option<Vec<DiagnosticRecord>>,
     /// Not where the model is rejected.
     #[serde(flatten)]
-    pub(crate) counts: Option<CountsRecord>,
-    pub(crate) violations: Vec<ViolationRecord>,
-    pub(crate) rules: Vec<RuleRecord>,
-    pub(crate) properties: Vec<PropertyRecord>,
-    pub(crate) strategy: String,
-    pub(crate) store: String,
-    pub(crate) engine: String,
-    pub(crate) symmetry: String,
+    counts: Option<CountsRecord>,
+    violations: Vec<ViolationRecord>,
+    rules: Vec<RuleRecord>,
+    properties: Vec<PropertyRecord>,
+    strategy: String,
+    store: &'static str,
+    engine: &'static str,
+    symmetry: &'static str,
     /// `null` where no states are reduced.
-    pub(crate) order: Option<OrderRecord>,
-    pub(crate) threads: usize,
-    pub(crate) seed: u64,
-    pub(crate) state_bits: usize,
-    pub(crate) constants: Map<String, Value>,
-    pub(crate) duplicates: DuplicatesRecord,
-    pub(crate) strategy_stats: Map<String, Value>,
-    pub(crate) memory: MemoryRecord,
-    pub(crate) disk: DiskRecord,
-    pub(crate) omission: Option<OmissionRecord>,
-    pub(crate) seconds: SecondsRecord,
+    order: Option<OrderRecord>,
+    threads: usize,
+    seed: u64,
+    state_bits: usize,
+    constants: Map<String, Value>,
+    duplicates: DuplicatesRecord,
+    strategy_stats: Map<String, Value>,
+    memory: MemoryRecord,
+    disk: DiskRecord,
+    omission: Option<OmissionRecord>,
+    seconds: SecondsRecord,
 }
 
 impl Record {
-    /// The record of a finished run.
-    pub(crate) fn new(summary: &Summary<'_>, trace_seconds: f64) -> Self {
-        let Summary {
-            question,
-            strategy,
-            plan,
-            loaded,
-            outcome,
-            ..
-        } = summary;
-        let shape = loaded.model.shape();
-        let by_depth = strategy.is_by_depth();
-        let diagnostic = |shown| DiagnosticRecord::of(shown, shape);
-        let violation = |shown| violation_record(shown, shape);
+    pub(crate) fn new(checked: &Checked<'_>) -> Self {
+        let Checked { outcome, .. } = checked;
+        let (model, loaded) = (checked.model(), checked.loaded());
+        let shape = model.shape();
+        let search = checked.search_options();
+        let by_depth = checked.strategy().is_by_depth();
+        let violations = checked.violations();
         let is_rejected = outcome.verdict == Verdict::Rejected;
+        let origin = Origin::new(loaded.map(|loaded| &loaded.source), checked.name());
         Record {
-            hadal: env!("CARGO_PKG_VERSION").to_owned(),
-            model: loaded.source.name().to_owned(),
-            language: name_of(loaded.language),
-            dialect: plan.dialect.name().to_owned(),
-            verdict: outcome.verdict.name().to_owned(),
+            hadal: VERSION,
+            model: origin.model,
+            language: origin.language,
+            dialect: origin.dialect,
+            verdict: outcome.verdict.name(),
             complete: outcome.complete,
-            reason: outcome.reason.map(|reason| reason.name().to_owned()),
-            diagnostics: is_rejected.then(|| summary.shown.iter().map(diagnostic).collect()),
+            reason: outcome.reason.map(|reason| reason.name()),
+            diagnostics: is_rejected.then(|| {
+                violations
+                    .iter()
+                    .map(DiagnosticRecord::of_violation)
+                    .collect()
+            }),
             counts: (!is_rejected).then(|| CountsRecord {
                 states: outcome.states,
                 states_exact: outcome.states_exact,
@@ -89,62 +89,95 @@ impl Record {
                 depth: by_depth.then_some(outcome.depth),
                 layers: by_depth.then(|| outcome.layers.clone()),
             }),
-            violations: summary.shown.iter().map(violation).collect(),
-            rules: rule_records(&*loaded.model, outcome),
-            properties: property_records(&*loaded.model, outcome),
-            strategy: question.strategy.clone(),
-            store: name_of(question.store),
-            engine: name_of(question.engine),
-            symmetry: name_of(question.symmetry),
-            order: loaded.order.as_ref().map(OrderRecord::new),
-            threads: plan.threads,
-            seed: question.seed,
+            violations: violations.iter().map(ViolationRecord::new).collect(),
+            rules: rule_records(shape, outcome),
+            properties: property_records(shape, outcome),
+            strategy: search.strategy.clone(),
+            store: search.store.name(),
+            engine: origin.engine,
+            symmetry: origin.symmetry,
+            order: loaded
+                .and_then(|loaded| loaded.order.as_ref())
+                .map(OrderRecord::new),
+            threads: checked.threads(),
+            seed: search.seed,
             state_bits: shape.state_bits,
-            constants: named_values(&loaded.constants),
+            constants: loaded.map_or_else(Map::new, |loaded| named_values(&loaded.constants)),
             duplicates: DuplicatesRecord {
                 memory: outcome.duplicates.memory,
                 layer: outcome.duplicates.layer,
                 disk: outcome.duplicates.disk,
                 missed: outcome.strategy_stats.count("revisits").unwrap_or(0),
             },
-            strategy_stats: strategy::record(*strategy, outcome),
+            strategy_stats: strategy_figures(checked.strategy(), outcome),
             memory: MemoryRecord {
-                budget_bytes: plan.budget_bytes,
-                peak_bytes: summary.peak_bytes,
+                budget_bytes: checked.budget_bytes(),
+                peak_bytes: checked.peak_bytes,
                 data_bytes: outcome.data_bytes,
             },
             disk: DiskRecord {
                 peak_bytes: outcome.disk.peak_bytes,
                 read_bytes: outcome.disk.read_bytes,
                 written_bytes: outcome.disk.written_bytes,
-                bytes_per_state: summary.disk_bytes_per_state(),
+                bytes_per_state: checked.disk_bytes_per_state(),
             },
             omission: outcome.omission.map(|omission| OmissionRecord {
                 any: omission.any,
                 given_error: omission.given_error,
             }),
             seconds: SecondsRecord {
-                total: summary.total_seconds,
-                load: loaded.load_seconds,
-                compile: loaded.compile_seconds,
+                total: checked.total_seconds,
+                load: loaded.map_or(0.0, |loaded| loaded.load_seconds),
+                compile: loaded.map_or(0.0, |loaded| loaded.compile_seconds),
                 search: outcome.seconds.search,
                 expand: outcome.seconds.expand,
                 merge: outcome.seconds.merge,
                 io_wait: outcome.seconds.io_wait,
-                trace: trace_seconds,
-                first_state: summary.first_state_seconds,
+                trace: checked.trace_seconds,
+                first_state: checked.first_state_seconds,
                 insert: outcome.seconds.insert,
             },
         }
     }
 }
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What a record says about the origin of a model.
+struct Origin {
+    model: String,
+    language: &'static str,
+    dialect: String,
+    engine: &'static str,
+    symmetry: &'static str,
+}
+
+impl Origin {
+    /// A model without texts is a Rust type, compiled with the program that checks it.
+    fn new(source: Option<&ModelSource>, name: &str) -> Self {
+        Origin {
+            model: name.to_owned(),
+            language: source.map_or("rust", |source| source.language.name()),
+            dialect: source.map_or(String::new(), |source| {
+                dialect_name(source.language, &source.options)
+            }),
+            engine: source
+                .map(|source| source.engine)
+                .unwrap_or_default()
+                .name(),
+            symmetry: source
+                .map_or(Symmetry::Off, |source| source.symmetry)
+                .name(),
+        }
+    }
+}
+
 /// The record of a model that was rejected before its first state.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Rejection {
+pub struct RejectedRecord {
     hadal: &'static str,
     model: String,
-    language: String,
+    language: &'static str,
     dialect: String,
     verdict: &'static str,
     complete: bool,
@@ -152,67 +185,69 @@ pub(crate) struct Rejection {
     diagnostics: Vec<DiagnosticRecord>,
     violations: Vec<ViolationRecord>,
     strategy: String,
-    store: String,
-    engine: String,
-    symmetry: String,
+    store: &'static str,
+    engine: &'static str,
+    symmetry: &'static str,
     threads: usize,
     seed: u64,
     /// Those that were overridden.
     constants: Map<String, Value>,
 }
 
-impl Rejection {
-    pub(crate) fn new(
-        question: &Question,
-        plan: &Plan,
+impl RejectedRecord {
+    /// The record of `source`, whose check would have had these options.
+    pub fn new(
+        source: &ModelSource,
+        search: &SearchOptions,
+        threads: usize,
         diagnostics: Vec<DiagnosticRecord>,
     ) -> Self {
-        Rejection {
-            hadal: env!("CARGO_PKG_VERSION"),
-            model: question.name.clone(),
-            language: name_of(question.language),
-            dialect: plan.dialect.name().to_owned(),
+        let origin = Origin::new(Some(source), source.name());
+        RejectedRecord {
+            hadal: VERSION,
+            model: origin.model,
+            language: origin.language,
+            dialect: origin.dialect,
             verdict: Verdict::Rejected.name(),
             complete: false,
             reason: None,
             diagnostics,
             violations: Vec::new(),
-            strategy: question.strategy.clone(),
-            store: name_of(question.store),
-            engine: name_of(question.engine),
-            symmetry: name_of(question.symmetry),
-            threads: plan.threads,
-            seed: question.seed,
-            constants: named_values(&question.constants),
+            strategy: search.strategy.clone(),
+            store: search.store.name(),
+            engine: origin.engine,
+            symmetry: origin.symmetry,
+            threads,
+            seed: search.seed,
+            constants: named_values(&source.options.constants),
         }
     }
 }
 
-/// Why a model was rejected, or what is suspect about one that was.
+/// Why a model is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct DiagnosticRecord {
+pub struct DiagnosticRecord {
     severity: &'static str,
     message: String,
-    /// As `file:line:column`; empty where there is no place to point at.
+    /// As `file:line:column`; empty where there is no place.
     at: String,
 }
 
 impl DiagnosticRecord {
-    /// What a front-end says about a source.
-    pub(crate) fn new(source: &Source, diagnostic: &Diagnostic) -> Self {
-        let position = source.position(diagnostic.span().start);
+    /// A diagnostic of a language.
+    pub fn new(sources: &Sources, diagnostic: &Diagnostic) -> Self {
         DiagnosticRecord {
             severity: match diagnostic.severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",
             },
             message: diagnostic.message.clone(),
-            at: format!("{}:{position}", source.name()),
+            at: sources.describe(diagnostic.span().start),
         }
     }
 
-    /// An error without a place in the source.
-    pub(crate) fn error(message: &str) -> Self {
+    /// An error without a place in a text.
+    pub fn error(message: &str) -> Self {
         DiagnosticRecord {
             severity: "error",
             message: message.to_owned(),
@@ -220,18 +255,29 @@ impl DiagnosticRecord {
         }
     }
 
-    /// What a search found.
-    fn of(shown: &Shown, shape: &Shape) -> Self {
+    /// All errors of a rejection.
+    pub fn all(rejection: &Rejection) -> Vec<Self> {
+        let placed = rejection.diagnostics.iter();
+        let placed = placed.map(|diagnostic| Self::new(&rejection.sources, diagnostic));
+        let messages = rejection
+            .messages
+            .iter()
+            .map(|message| Self::error(message));
+        placed.chain(messages).collect()
+    }
+
+    /// An order dependence that a search found.
+    fn of_violation(found: &Counterexample<'_>) -> Self {
         DiagnosticRecord {
-            at: shown.violation.at.clone(),
-            ..DiagnosticRecord::error(&summary::describe(&shown.violation, shape))
+            at: found.violation.at.clone(),
+            ..DiagnosticRecord::error(&found.message())
         }
     }
 }
 
 /// What a search counted.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct CountsRecord {
+struct CountsRecord {
     states: u64,
     states_exact: bool,
     visited: u64,
@@ -240,22 +286,22 @@ pub(crate) struct CountsRecord {
     layers: Option<Vec<u64>>,
 }
 
-/// How it was established that results do not depend on the order of iterations.
+/// How results were found to be independent of the order of iterations.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct OrderRecord {
+struct OrderRecord {
     proved: usize,
     checked: Vec<CheckedLoopRecord>,
 }
 
 /// A loop or quantifier that was checked wherever it was reached.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct CheckedLoopRecord {
+struct CheckedLoopRecord {
     at: String,
     states: u64,
 }
 
 impl OrderRecord {
-    pub(crate) fn new(report: &OrderReport) -> Self {
+    fn new(report: &OrderReport) -> Self {
         let checked = report.checked.iter().map(|checked| CheckedLoopRecord {
             at: checked.at.clone(),
             states: checked.n_states(),
@@ -269,95 +315,103 @@ impl OrderRecord {
 
 /// A violation with its counterexample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ViolationRecord {
-    pub(crate) kind: String,
-    pub(crate) name: String,
-    pub(crate) message: String,
-    pub(crate) at: String,
-    pub(crate) depth: u32,
-    pub(crate) trace: Vec<StepRecord>,
-    pub(crate) state: Map<String, Value>,
+pub struct ViolationRecord {
+    /// Its class.
+    pub kind: String,
+    /// The property, rule or startstate.
+    pub name: String,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// As `file:line:column`; empty for a deadlock.
+    pub at: String,
+    /// Steps from a startstate.
+    pub depth: u32,
+    /// The steps; empty where there is no trace.
+    pub trace: Vec<StepRecord>,
+    /// The last state, by leaf.
+    pub state: Map<String, Value>,
 }
 
 /// A step of a counterexample. The first one is the startstate and changes everything.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct StepRecord {
-    pub(crate) rule: String,
-    pub(crate) parameters: Map<String, Value>,
-    pub(crate) changes: Map<String, Value>,
+pub struct StepRecord {
+    /// The rule or startstate.
+    pub rule: String,
+    /// Its parameters, by name.
+    pub parameters: Map<String, Value>,
+    /// The leaves that have another value than before.
+    pub changes: Map<String, Value>,
 }
 
 /// How often a rule fired.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct RuleRecord {
-    pub(crate) name: String,
-    pub(crate) fired: u64,
+struct RuleRecord {
+    name: String,
+    fired: u64,
 }
 
 /// Whether a property holds; `None` where that is not known.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct PropertyRecord {
-    pub(crate) name: String,
-    pub(crate) kind: String,
-    pub(crate) holds: Option<bool>,
+struct PropertyRecord {
+    name: String,
+    kind: &'static str,
+    holds: Option<bool>,
 }
 
-/// Successors that were known already, by where that was noticed.
+/// Successors that were known already, by where they were found.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct DuplicatesRecord {
-    pub(crate) memory: u64,
-    pub(crate) layer: u64,
-    pub(crate) disk: u64,
-    pub(crate) missed: u64,
+struct DuplicatesRecord {
+    memory: u64,
+    layer: u64,
+    disk: u64,
+    missed: u64,
 }
 
 /// Memory: what was allowed, what the system saw, what the data took.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct MemoryRecord {
-    pub(crate) budget_bytes: u64,
-    pub(crate) peak_bytes: u64,
-    pub(crate) data_bytes: u64,
+struct MemoryRecord {
+    budget_bytes: u64,
+    peak_bytes: u64,
+    data_bytes: u64,
 }
 
 /// Disk use by this process; all zero for a search in memory.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct DiskRecord {
-    pub(crate) peak_bytes: u64,
-    pub(crate) read_bytes: u64,
-    pub(crate) written_bytes: u64,
-    pub(crate) bytes_per_state: f64,
+struct DiskRecord {
+    peak_bytes: u64,
+    read_bytes: u64,
+    written_bytes: u64,
+    bytes_per_state: f64,
 }
 
-/// How probable it is that a hash store missed something; exact stores have none.
+/// Probabilities that a hash store missed something; exact stores have none.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct OmissionRecord {
-    pub(crate) any: f64,
-    pub(crate) given_error: f64,
+struct OmissionRecord {
+    any: f64,
+    given_error: f64,
 }
 
 /// Where the time went.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct SecondsRecord {
-    pub(crate) total: f64,
-    pub(crate) load: f64,
-    pub(crate) compile: f64,
-    pub(crate) search: f64,
-    pub(crate) expand: f64,
-    /// Putting candidates in order and merging them with what is on disk.
-    pub(crate) merge: f64,
+struct SecondsRecord {
+    total: f64,
+    load: f64,
+    compile: f64,
+    search: f64,
+    expand: f64,
+    /// Sorting candidates and merging them with runs on disk.
+    merge: f64,
     /// Waiting for the disk, summed over threads.
-    pub(crate) io_wait: f64,
-    pub(crate) trace: f64,
+    io_wait: f64,
+    trace: f64,
     /// From the start of the process to the first state expanded; `null` where none was.
-    pub(crate) first_state: Option<f64>,
-    /// Looking states up in memory, and storing the new ones.
-    pub(crate) insert: f64,
+    first_state: Option<f64>,
+    /// Looking up states in memory and inserting the new ones.
+    insert: f64,
 }
 
 /// Pairs as a JSON object of strings.
-pub(crate) fn object<'a>(
-    pairs: impl IntoIterator<Item = (&'a String, &'a str)>,
-) -> Map<String, Value> {
+pub fn object<'a>(pairs: impl IntoIterator<Item = (&'a String, &'a str)>) -> Map<String, Value> {
     pairs
         .into_iter()
         .map(|(name, value)| (name.clone(), Value::from(value)))
@@ -368,47 +422,65 @@ fn named_values(pairs: &[(String, String)]) -> Map<String, Value> {
     object(pairs.iter().map(|(name, value)| (name, value.as_str())))
 }
 
-fn violation_record(shown: &Shown, shape: &Shape) -> ViolationRecord {
-    let violation = &shown.violation;
-    let steps = shown.trace.as_ref().map_or(&[][..], |trace| &trace.steps);
-    let trace = steps.iter().map(|step| StepRecord {
-        rule: step.rule.clone(),
-        parameters: named_values(&step.parameters),
-        // What is gone has no value; `undefined` says so in the record's terms.
-        changes: object(step.changes.iter().map(|change| {
-            let after = change.after.as_deref().unwrap_or("undefined");
-            (&change.name, after)
-        })),
-    });
-    let state = shown.trace.as_ref().map_or(&[][..], NamedTrace::last_state);
-    ViolationRecord {
-        kind: violation.kind.name().to_owned(),
-        name: violation.name.clone(),
-        message: summary::describe(violation, shape),
-        at: violation.at.clone(),
-        depth: violation.depth,
-        trace: trace.collect(),
-        state: named_values(state),
+impl ViolationRecord {
+    fn new(found: &Counterexample<'_>) -> Self {
+        let violation = found.violation;
+        let steps = found.trace.map_or(&[][..], |trace| &trace.steps);
+        let trace = steps.iter().map(|step| StepRecord {
+            rule: step.rule.clone(),
+            parameters: named_values(&step.parameters),
+            // What is gone has no value: `undefined` in the record.
+            changes: object(step.changes.iter().map(|change| {
+                let after = change.after.as_deref().unwrap_or("undefined");
+                (&change.name, after)
+            })),
+        });
+        let state = found.trace.map_or(&[][..], NamedTrace::last_state);
+        ViolationRecord {
+            kind: violation.kind.name().to_owned(),
+            name: violation.name.clone(),
+            message: found.message(),
+            at: violation.at.clone(),
+            depth: violation.depth,
+            trace: trace.collect(),
+            state: named_values(state),
+        }
     }
 }
 
-fn rule_records(model: &dyn Model, outcome: &Outcome) -> Vec<RuleRecord> {
-    let rules = model.shape().rules.iter().zip(&outcome.fired_by_rule);
-    rules
-        .map(|(rule, &fired)| RuleRecord {
-            name: rule.name.clone(),
-            fired,
-        })
-        .collect()
+fn rule_records(shape: &Shape, outcome: &Outcome) -> Vec<RuleRecord> {
+    let rules = shape.rules.iter().zip(&outcome.fired_by_rule);
+    let record = |(rule, &fired): (&Rule, &u64)| RuleRecord {
+        name: rule.name.clone(),
+        fired,
+    };
+    rules.map(record).collect()
 }
 
-fn property_records(model: &dyn Model, outcome: &Outcome) -> Vec<PropertyRecord> {
-    let properties = model.shape().properties.iter().zip(&outcome.holds);
-    properties
-        .map(|(property, &holds)| PropertyRecord {
-            name: property.name.clone(),
-            kind: property.kind.name().to_owned(),
-            holds,
-        })
-        .collect()
+fn property_records(shape: &Shape, outcome: &Outcome) -> Vec<PropertyRecord> {
+    let properties = shape.properties.iter().zip(&outcome.holds);
+    let record = |(property, &holds): (&Property, &Option<bool>)| PropertyRecord {
+        name: property.name.clone(),
+        kind: property.kind.name(),
+        holds,
+    };
+    properties.map(record).collect()
+}
+
+/// Parameters and figures of a strategy.
+fn strategy_figures(strategy: &dyn Strategy, outcome: &Outcome) -> Map<String, Value> {
+    let mut map = Map::new();
+    for (name, value) in strategy.parameters() {
+        map.insert(name.to_owned(), value.into());
+    }
+    for (name, value) in outcome.strategy_stats.iter() {
+        let value = match value {
+            Figure::Count(count) => (*count).into(),
+            Figure::Ratio(x) | Figure::Seconds(x) => (*x).into(),
+            Figure::Text(text) => text.clone().into(),
+            Figure::Series(series) => series.clone().into(),
+        };
+        map.insert(name.to_owned(), value);
+    }
+    map
 }

@@ -1,59 +1,62 @@
-//! Colours, where they are wanted.
+//! Text with or without colours.
 
-use std::io::IsTerminal;
+use anstyle::{AnsiColor, Style as Ansi};
+use hadal_syntax::Renderer;
 
-use crate::flags::ColorName;
-
-/// Paints text, or leaves it alone.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Style {
-    enabled: bool,
+/// Paints text, or returns it as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    is_coloured: bool,
 }
 
 impl Style {
-    /// The style of a stream, as flag, environment and the stream itself have it.
-    pub(crate) fn new(color: ColorName, stream: &impl IsTerminal) -> Self {
-        let enabled = match color {
-            ColorName::Always => true,
-            ColorName::Never => false,
-            ColorName::Auto => {
-                let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-                stream.is_terminal() && !refused && !dumb
-            }
-        };
-        Style { enabled }
+    /// Without colours.
+    pub const fn plain() -> Self {
+        Style { is_coloured: false }
     }
 
-    pub(crate) fn is_enabled(self) -> bool {
-        self.enabled
+    /// With colours.
+    pub const fn coloured() -> Self {
+        Style { is_coloured: true }
     }
 
-    fn paint(self, code: &str, text: &str) -> String {
-        if self.enabled {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
+    /// The renderer of diagnostics in this style.
+    pub fn renderer(self) -> Renderer {
+        match self.is_coloured {
+            true => Renderer::coloured(),
+            false => Renderer::plain(),
         }
     }
 
-    pub(crate) fn bold(self, text: &str) -> String {
-        self.paint("1", text)
+    /// A name.
+    pub fn bold(self, text: &str) -> String {
+        self.paint(Ansi::new().bold(), text)
     }
 
-    pub(crate) fn good(self, text: &str) -> String {
-        self.paint("1;32", text)
+    /// A good result.
+    pub fn good(self, text: &str) -> String {
+        self.paint(AnsiColor::Green.on_default().bold(), text)
     }
 
-    pub(crate) fn bad(self, text: &str) -> String {
-        self.paint("1;31", text)
+    /// A bad result.
+    pub fn bad(self, text: &str) -> String {
+        self.paint(AnsiColor::Red.on_default().bold(), text)
     }
 
-    pub(crate) fn doubtful(self, text: &str) -> String {
-        self.paint("1;33", text)
+    /// A result to look at twice.
+    pub fn doubtful(self, text: &str) -> String {
+        self.paint(AnsiColor::Yellow.on_default().bold(), text)
     }
 
-    pub(crate) fn faint(self, text: &str) -> String {
-        self.paint("2", text)
+    /// What matters less.
+    pub fn faint(self, text: &str) -> String {
+        self.paint(Ansi::new().dimmed(), text)
+    }
+
+    fn paint(self, style: Ansi, text: &str) -> String {
+        match self.is_coloured {
+            true => format!("{style}{text}{style:#}"),
+            false => text.to_owned(),
+        }
     }
 }

@@ -6,38 +6,44 @@ use std::fmt::Write;
 use hadal_model::Model;
 use hadal_search::Trace;
 
-use crate::flags::TraceName;
-use crate::style::Style;
+use crate::{Style, TraceDetail};
 
 /// A run in the model's own names, as the record has it and as it is printed.
 #[derive(Clone, Debug)]
-pub(crate) struct NamedTrace {
-    pub(crate) steps: Vec<NamedStep>,
+pub struct NamedTrace {
+    /// The steps; the first one is the startstate.
+    pub steps: Vec<NamedStep>,
 }
 
 /// One step: what fired, and what it changed.
 #[derive(Clone, Debug)]
-pub(crate) struct NamedStep {
-    pub(crate) rule: String,
-    pub(crate) parameters: Vec<(String, String)>,
-    pub(crate) output: Vec<String>,
-    pub(crate) changes: Vec<Change>,
+pub struct NamedStep {
+    /// The rule or startstate.
+    pub rule: String,
+    /// Its parameters, by name.
+    pub parameters: Vec<(String, String)>,
+    /// What it printed.
+    pub output: Vec<String>,
+    /// What it changed.
+    pub changes: Vec<Change>,
     /// Every leaf after the step; empty for a startstate that met a fault.
-    pub(crate) state: Vec<(String, String)>,
+    pub state: Vec<(String, String)>,
 }
 
 /// A leaf that has another value than before.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
-    pub(crate) name: String,
+pub struct Change {
+    /// Its name.
+    pub name: String,
     /// `None` in the startstate, and for what was not there before (an element of a bag).
-    pub(crate) before: Option<String>,
+    pub before: Option<String>,
     /// `None` for what is there no more.
-    pub(crate) after: Option<String>,
+    pub after: Option<String>,
 }
 
 impl NamedTrace {
-    pub(crate) fn new(model: &dyn Model, trace: &Trace) -> Self {
+    /// Names the steps of a trace.
+    pub fn new(model: &dyn Model, trace: &Trace) -> Self {
         let mut before: Option<Vec<(String, String)>> = None;
         let mut steps = Vec::with_capacity(trace.steps.len());
         for step in &trace.steps {
@@ -59,19 +65,19 @@ impl NamedTrace {
     }
 
     /// The last state.
-    pub(crate) fn last_state(&self) -> &[(String, String)] {
+    pub fn last_state(&self) -> &[(String, String)] {
         self.steps.last().map_or(&[], |step| &step.state)
     }
 
     /// Width of the steps' numbers, with room for one more step.
-    pub(crate) fn number_len(&self) -> usize {
+    pub fn number_len(&self) -> usize {
         self.steps.len().to_string().len()
     }
 
     /// The trace as text, indented.
-    pub(crate) fn render(&self, how: TraceName, style: Style) -> String {
+    pub fn render(&self, how: TraceDetail, style: Style) -> String {
         let mut out = String::new();
-        if how == TraceName::None {
+        if how == TraceDetail::None {
             return out;
         }
         let number_len = self.number_len();
@@ -84,7 +90,7 @@ impl NamedTrace {
                 let _ = writeln!(out, "{indent}{}", style.faint(&format!("put: {line}")));
             }
             match how {
-                TraceName::Full => render_state(&mut out, &indent, &step.state, style),
+                TraceDetail::Full => render_state(&mut out, &indent, &step.state, style),
                 _ if number == 0 => render_state(&mut out, &indent, &step.state, style),
                 _ => render_changes(&mut out, &indent, &step.changes, style),
             }
@@ -94,12 +100,7 @@ impl NamedTrace {
 }
 
 /// What fires, with its parameters: `rule "enter"  p = Proc_1`.
-pub(crate) fn headline(
-    kind: &str,
-    name: &str,
-    parameters: &[(String, String)],
-    style: Style,
-) -> String {
+pub fn headline(kind: &str, name: &str, parameters: &[(String, String)], style: Style) -> String {
     let mut head = match name
         .strip_prefix(kind)
         .and_then(|rest| rest.strip_prefix(' '))
@@ -120,12 +121,7 @@ const ALIKE: usize = 6;
 
 /// The leaves of a state that hold a value, and how many do not. Where all parts of an array have
 /// the same value, one line stands for them: `sealed[*][*] = false`.
-pub(crate) fn render_state(
-    out: &mut String,
-    indent: &str,
-    state: &[(String, String)],
-    style: Style,
-) {
+pub fn render_state(out: &mut String, indent: &str, state: &[(String, String)], style: Style) {
     let mut shapes: BTreeMap<String, (usize, Option<&str>)> = BTreeMap::new();
     for (name, value) in pairs(state) {
         let (n, common) = shapes.entry(shape(name)).or_insert((0, Some(value)));
@@ -237,6 +233,6 @@ fn pairs(state: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// A name in quotation marks.
-pub(crate) fn quote(name: &str) -> String {
+pub fn quote(name: &str) -> String {
     format!("\"{name}\"")
 }

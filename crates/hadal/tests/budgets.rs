@@ -9,7 +9,7 @@ use common::{RESULTS, hadal, root};
 use hadal_testkit::corpus::{Size, Verdict, directives, expected_rows, model_files, models_folder};
 use serde_json::Value;
 
-/// Means to the same end, for state spaces of up to so many states: from a spill every few states
+/// Means to the same end, for state spaces of up to this many states: from a spill every few states
 /// to one now and then.
 const MEANS: [(u64, &[&str]); 6] = [
     (200, &["--data-memory", "1K", "--threads", "1"]),
@@ -30,7 +30,7 @@ const MEANS: [(u64, &[&str]); 6] = [
     (u64::MAX, &["--data-memory", "1M", "--threads", "2"]),
 ];
 
-/// Runs that are cut off have so many states at most.
+/// Runs that are cut off have at most this many states.
 const CUT_OFF: u64 = 2_000;
 
 /// Runs a model by all means and says where results differ. Returns how many runs had states on

@@ -111,12 +111,12 @@ fn a_hash_store_claims_no_more_than_it_knows() {
         &["--store", "hash40", "--seed", "3"],
         0,
         expect![[r#"
-            <stdin>: no violation found: a given one was missed with a probability of at most 2.7e-12
+            <stdin>: no violation found; probability of missing a given error at most 2.7e-12
 
               checked      1 invariant, deadlock, run-time errors
               states       2  (up to symmetry: Proc(2): 2 permutations)
               order        independent: 2 loops proved
-              store        hash40, seed 3  (some state was missed with probability 9.1e-13, a given error with 2.7e-12 at most)
+              store        hash40, seed 3  (probability of missing a state 9.1e-13, a given error at most 2.7e-12)
               transitions  3
               depth        1
         "#]],
@@ -654,7 +654,7 @@ startstate clear p end; rule undefine p end;";
         let said = told["message"].as_str().expect("a text");
         assert!(said.contains(message), "{text}: {said}");
         assert_eq!(told["at"], at, "{text}");
-        // People are told too, and nothing is to be replayed.
+        // The message is printed too, and there is nothing to replay.
         assert!(run.stderr.contains(message), "{}", run.stderr);
     }
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -924,7 +924,7 @@ fn completions_and_manual_come_from_the_same_definitions() {
 }
 
 #[test]
-fn the_time_to_the_first_state_is_told() {
+fn the_time_to_the_first_state_is_reported() {
     let run = hadal(&["check", "models/msi.m", "-v", "--progress", "none"]);
     assert!(
         run.stdout

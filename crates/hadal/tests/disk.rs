@@ -1,5 +1,5 @@
 //! Searches larger than their memory as scripts and people meet them: folders, what is refused,
-//! what can be resumed, and what is told about it.
+//! what can be resumed, and what is reported about it.
 
 mod common;
 
@@ -143,9 +143,9 @@ fn a_violation_is_the_same_from_disk_and_leaves_nothing_behind() {
     let little = check_text(text, &[&flags[..], &["--json", "-"]].concat());
     assert_eq!((enough.code, little.code), (1, 1), "{}", little.stderr);
     assert_same_results(&enough.record(), &little.record());
-    // The run is finished, so there is nothing to go on with.
+    // The run is finished, so there is nothing to resume.
     let run = hadal(&["resume", flags[3]]);
-    assert_refused(&run, "came to its end");
+    assert_refused(&run, "is finished");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_folder_in_memory_is_not_used_unless_forced() {
 }
 
 #[test]
-fn a_search_in_memory_alone_says_how_to_go_on() {
+fn a_search_in_memory_alone_says_how_to_continue() {
     let run = puzzle(&["--strategy", "ram", "--data-memory", LITTLE]);
     assert_eq!(run.code, 3, "{}", run.stdout);
     assert!(
@@ -208,7 +208,7 @@ fn a_folder_with_an_unfinished_run_is_refused_and_can_be_resumed() {
     assert_eq!(run.record()["threads"], 1);
 
     // Now it is finished.
-    assert_refused(&hadal(&["resume", text(&path)]), "came to its end");
+    assert_refused(&hadal(&["resume", text(&path)]), "is finished");
     assert_refused(&puzzle(&["--disk", text(&path)]), "--force");
     let run = puzzle(&["--disk", text(&path), "--force"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -366,7 +366,7 @@ fn a_bad_model_makes_no_folder() {
     assert!(!path.exists());
 }
 
-/// A run that goes on until it is stopped.
+/// A run that continues until it is stopped.
 fn begin_endless(path: Option<&Path>, scratch_in: &Path) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));
     command
@@ -410,7 +410,7 @@ fn signal(child: &Child, name: &str) {
 }
 
 #[test]
-fn a_folder_is_one_process_s_and_progress_tells_of_the_disk() {
+fn a_folder_is_one_process_s_and_progress_shows_the_disk() {
     let parent = folder();
     let path = parent.path().join("run");
     let mut child = begin_endless(Some(&path), parent.path());
@@ -430,7 +430,7 @@ fn a_folder_is_one_process_s_and_progress_tells_of_the_disk() {
     }
     assert_eq!(run.code, 3, "{}", run.stderr);
     assert!(
-        run.stdout.contains("go on: hadal resume "),
+        run.stdout.contains("resume: hadal resume "),
         "{}",
         run.stdout
     );
@@ -503,7 +503,7 @@ fn a_search_for_more_violations_that_was_stopped_says_so() {
         "1s",
     ]);
     assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
-    for part in ["the search was stopped (time)", "go on: hadal resume"] {
+    for part in ["the search was stopped (time)", "resume: hadal resume"] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
     assert!(!run.stdout.contains("ended at"), "{}", run.stdout);
@@ -614,7 +614,7 @@ invariant "not the last" !(a = N & b = N & c = N);
 "#;
 
 #[test]
-fn what_was_found_is_told_though_the_path_to_it_is_damaged() {
+fn a_violation_is_reported_though_the_path_to_it_is_damaged() {
     let parent = folder();
     let model = parent.path().join("counters.m");
     fs::write(&model, COUNTERS).expect("it can be written");
@@ -659,7 +659,7 @@ fn what_was_found_is_told_though_the_path_to_it_is_damaged() {
 }
 
 #[test]
-fn without_room_for_a_manifest_no_one_is_told_to_go_on() {
+fn without_room_for_a_manifest_no_one_is_told_to_resume() {
     let parent = folder();
     let path = parent.path().join("run");
     let run = puzzle(&["--disk", text(&path), "--disk-limit", "0"]);

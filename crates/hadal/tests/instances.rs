@@ -181,7 +181,7 @@ fn goals_of_elements_hold_as_without_reduction() {
     );
 }
 
-/// A violated liveness property is told once, at the least depth, and the instance told is one
+/// A violated liveness property is reported once, at the least depth, and the instance reported is one
 /// that cannot be reached from the state shown.
 fn check_liveness(
     seed: u64,
@@ -211,7 +211,7 @@ fn check_liveness(
 }
 
 #[test]
-fn what_fails_is_told_in_the_names_of_the_run_shown() {
+fn what_fails_is_reported_in_the_names_of_the_run_shown() {
     let config = Config {
         symmetric: true,
         violations: 0.8,

@@ -114,7 +114,7 @@ fn locality_is_a_table_with_pictures() {
 }
 
 #[test]
-fn memory_is_told_as_in_the_papers() {
+fn memory_is_reported_as_in_the_papers() {
     let strategies = ["--strategies", "cache,mono", "--fractions", "1,0.1"];
     check(
         &[&["memory", TINY], &strategies[..]].concat(),
@@ -179,7 +179,7 @@ fn a_profile_has_all_parts_of_the_time() {
 }
 
 #[test]
-fn layers_are_told_as_in_the_paper() {
+fn layers_are_reported_as_in_the_paper() {
     check(
         &["layers", TINY, "--layers", "20,2"],
         expect![[r#"
@@ -388,7 +388,7 @@ fn a_wrong_command_line_or_model_is_refused() {
         (&["caches", TINY, "--caches", "(c2)"], "at character 4"),
         (
             &["locality", TINY, "--store", "hash"],
-            "there is no store `hash`",
+            "possible values: exact, hash40",
         ),
         (&["locality", "absent.m"], "cannot read `absent.m`"),
         (&["locality", "models/mcs_lock.m:X=1"], "X"),

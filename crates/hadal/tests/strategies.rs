@@ -184,7 +184,7 @@ impl Case {
         }
     }
 
-    /// What `ram` tells about it.
+    /// What `ram` reports about it.
     fn ram(&self) -> Value {
         let mut args = vec![
             "check",
@@ -216,7 +216,7 @@ struct Patience {
     is_for_all: bool,
 }
 
-/// Runs every strategy on every case of at most so many states, with all memory and with a tenth of
+/// Runs every strategy on every case of at most this many states, with all memory and with a tenth of
 /// what is needed. Says how many cases these were.
 fn check_all(cases: &[Case], most_states: u64, patience: &Patience) -> usize {
     let (next, n_cases) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -381,7 +381,7 @@ fn verdicts_and_exit_codes_are_those_of_any_search() {
 }
 
 #[test]
-fn ram_tells_what_it_would_have_needed() {
+fn ram_reports_what_it_would_have_needed() {
     check(
         &ring(40, ""),
         &["--strategy", "ram"],
@@ -452,7 +452,7 @@ fn a_cache_that_is_too_small_proves_nothing() {
         &flags,
         3,
         expect![[r#"
-        <stdin>: incomplete: stopped because nearly every state that the cache took in made it forget another; nothing is proved
+        <stdin>: incomplete: stopped because nearly every insertion into the cache evicted another state; nothing is proved
 
           checked      deadlock, run-time errors
           states       1,600
@@ -476,7 +476,7 @@ fn layers_that_are_too_few_only_repeat_themselves() {
         &flags,
         3,
         expect![[r#"
-        <stdin>: incomplete: stopped because the search only visited states again that it had forgotten, with no end in sight; nothing is proved
+        <stdin>: incomplete: stopped because the search only revisited states that it had forgotten, with no end in sight; nothing is proved
 
           checked      deadlock, run-time errors
           states       1,600
@@ -510,7 +510,7 @@ ruleset next: boolean do rule \"on\" at < 60 ==> at := at + 1; side := next; end
         &flags,
         3,
         expect![[r#"
-        <stdin>: incomplete: stopped because the search only visited states again that it had forgotten, with no end in sight; nothing is proved
+        <stdin>: incomplete: stopped because the search only revisited states that it had forgotten, with no end in sight; nothing is proved
 
           checked      run-time errors
           states       73

@@ -18,11 +18,12 @@ where
 {
     // Names this long are not typos, and the distance is quadratic in the length.
     const LEN_MAX: usize = 100;
-    let wanted: Vec<char> = name.chars().take(LEN_MAX + 1).collect();
-    if wanted.len() > LEN_MAX {
+    let n_chars = |word: &str| word.chars().take(LEN_MAX + 1).count();
+    let name_len = n_chars(name);
+    if name_len > LEN_MAX {
         return None;
     }
-    let limit = (wanted.len() / 3).max(usize::from(wanted.len() > 1));
+    let limit = (name_len / 3).max(usize::from(name_len > 1));
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         if candidate == name {
@@ -31,34 +32,16 @@ where
         if candidate.eq_ignore_ascii_case(name) {
             return Some(candidate);
         }
-        let letters: Vec<char> = candidate.chars().take(LEN_MAX + 1).collect();
-        if letters.len().abs_diff(wanted.len()) > limit {
+        // At most a third longer than the name, which is short.
+        if n_chars(candidate).abs_diff(name_len) > limit {
             continue;
         }
-        let distance = edit_distance(&wanted, &letters);
+        let distance = strsim::osa_distance(name, candidate);
         if distance <= limit && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
-}
-
-/// The number of insertions, deletions, changes and swaps of neighbours between two words.
-fn edit_distance(a: &[char], b: &[char]) -> usize {
-    let mut before_last = vec![0; b.len() + 1];
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let change = usize::from(a[i - 1] != b[j - 1]);
-            row[j] = (last[j - 1] + change).min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before_last[j - 2] + 1);
-            }
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
 }
 
 #[cfg(test)]

@@ -1,0 +1,81 @@
+//! `hadal check`: checks a model.
+
+use std::io::{self, Read, Write};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use hadal::language::{self, languages};
+use hadal::syntax::{Source, Sources};
+use hadal::{Disk, ModelSource};
+use hadal_literature::Configurable;
+
+use crate::exit::Exit;
+use crate::flags::CheckArgs;
+use crate::run::{self, Job, Start};
+use crate::signals;
+
+/// `since` is when the process started.
+pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
+    signals::listen().context("cannot listen to signals")?;
+    let strategy = &*args.strategy.strategy()?;
+    refuse_unsupported(args, strategy)?;
+    if let (Some(warning), false) = (strategy.warning(), args.run.quiet) {
+        let _ = writeln!(io::stderr(), "warning: {warning}");
+    }
+    let source = args.configure(read(args)?);
+    if args.no_search {
+        return run::without_search(&source, &args.run);
+    }
+    let disk = match &args.disk {
+        Some(path) => Disk::Folder {
+            path: path.clone(),
+            force: args.force,
+        },
+        None if strategy.uses_disk() => Disk::Scratch,
+        None => Disk::None,
+    };
+    run::run(Job {
+        source: &source,
+        search: args.search_options(),
+        strategy,
+        args: &args.run,
+        start: Start::Anew(disk),
+        since,
+    })
+}
+
+/// The model's text; `-` is standard input, in the first language unless another is named.
+fn read(args: &CheckArgs) -> anyhow::Result<ModelSource> {
+    let path = &args.model;
+    if path.as_os_str() == "-" {
+        let language = match &args.language {
+            Some(name) => language::language(name)?,
+            None => languages()[0],
+        };
+        let mut bytes = Vec::new();
+        let read = io::stdin().read_to_end(&mut bytes);
+        read.context("cannot read standard input")?;
+        let source = Source::from_bytes("<stdin>", bytes)?;
+        return Ok(ModelSource::new(Sources::new(source), language));
+    }
+    Ok(match &args.language {
+        Some(language) => ModelSource::file_in(path, language)?,
+        None => ModelSource::file(path)?,
+    })
+}
+
+/// Refuses, before anything is loaded, what a strategy cannot do. A bound on the depth is refused
+/// by those that search in another order.
+fn refuse_unsupported(args: &CheckArgs, strategy: &dyn Configurable) -> anyhow::Result<()> {
+    let name = strategy.name();
+    if !strategy.uses_disk() && args.disk.is_some() {
+        bail!("--strategy {name} keeps everything in memory; leave it out, or --disk");
+    }
+    if !strategy.is_parallel() && args.run.threads.is_some_and(|threads| threads > 1) {
+        bail!("--strategy {name} works on one thread; leave it out, or --threads");
+    }
+    if !strategy.is_resumable() && args.run.commit_every.is_some() {
+        bail!("a run with --strategy {name} cannot be resumed, so it is never checkpointed");
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Delivering results: the summary to standard output, the run record to its file.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Serialize;
+
+use crate::flags::RunArgs;
+
+/// Writes a result. Whoever closes the pipe has seen enough.
+pub(crate) fn deliver(to: &mut dyn Write, text: &str, what: &str) -> anyhow::Result<()> {
+    match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.with_context(|| format!("cannot write {what}")),
+    }
+}
+
+/// Writes a run record, if one is wanted, to its file or else to standard output.
+pub(crate) fn deliver_record(
+    args: &RunArgs,
+    file: Option<RecordFile>,
+    record: &impl Serialize,
+) -> anyhow::Result<()> {
+    if args.json.is_none() {
+        return Ok(());
+    }
+    let mut text = serde_json::to_string_pretty(record)?;
+    text.push('\n');
+    match file {
+        Some(file) => file.deliver(&text),
+        None => deliver(&mut io::stdout(), &text, "the run record"),
+    }
+}
+
+/// The file of the run record. It is opened before the search, so that a bad path costs nothing,
+/// and unchanged until there is a record.
+pub(crate) struct RecordFile {
+    path: PathBuf,
+    file: File,
+    /// Whether this created it, and it has no record yet.
+    is_useless: bool,
+}
+
+impl RecordFile {
+    /// The file that was asked for, unless that is standard output.
+    pub(crate) fn of(args: &RunArgs) -> anyhow::Result<Option<Self>> {
+        match &args.json {
+            Some(path) if path.as_os_str() != "-" => RecordFile::open(path).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let is_useless = !path.exists();
+        let mut options = File::options();
+        let opened = options.write(true).create(true).truncate(false).open(path);
+        Ok(RecordFile {
+            path: path.to_owned(),
+            file: opened.with_context(|| format!("cannot write `{}`", path.display()))?,
+            is_useless,
+        })
+    }
+
+    fn deliver(mut self, text: &str) -> anyhow::Result<()> {
+        self.is_useless = false;
+        // Pipes and devices cannot be truncated.
+        if self.file.metadata().is_ok_and(|about| about.is_file()) {
+            (self.file.set_len(0)).context("cannot write the run record")?;
+        }
+        deliver(&mut self.file, text, "the run record")
+    }
+}
+
+impl Drop for RecordFile {
+    fn drop(&mut self) {
+        if self.is_useless {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Exit codes: part of the contract with scripts.
+
+use std::process::ExitCode;
+
+use hadal::{Error, FolderReason};
+use hadal_search::{Error as SearchError, Verdict};
+use hadal_store::Error as StoreError;
+
+/// How a command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Every reachable state was visited and every property holds.
+    Verified,
+    /// A command without a verdict did its work.
+    Done,
+    /// A violation was found.
+    Violated,
+    /// The command line or the model is wrong.
+    Usage,
+    /// The search stopped before its end: nothing is proved.
+    Incomplete,
+    /// A bug of this program, or a store that is damaged or cannot be read.
+    Internal,
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Exit::Verified | Exit::Done => 0,
+            Exit::Violated => 1,
+            Exit::Usage => 2,
+            Exit::Incomplete => 3,
+            Exit::Internal => 4,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.code())
+    }
+}
+
+/// The exit of a check with this verdict.
+pub(crate) fn of_verdict(verdict: Verdict) -> Exit {
+    match verdict {
+        Verdict::Verified => Exit::Verified,
+        Verdict::Violated => Exit::Violated,
+        Verdict::Rejected => Exit::Usage,
+        Verdict::Incomplete => Exit::Incomplete,
+    }
+}
+
+/// The exit of a command that failed with `error`.
+pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
+    error.downcast_ref().map_or(Exit::Usage, of_library_error)
+}
+
+/// The exit of a command that failed in the library.
+pub(crate) fn of_library_error(error: &Error) -> Exit {
+    match error {
+        Error::Internal(_) => Exit::Internal,
+        Error::Store { error, .. } => of_store_error(error),
+        Error::Folder {
+            reason: FolderReason::OtherVersion(error),
+            ..
+        } => of_store_error(error),
+        Error::Search { error, .. } => match &**error {
+            SearchError::Store(error) | SearchError::LostPath { source: error, .. } => {
+                of_store_error(error)
+            }
+            SearchError::BrokenSymmetry { .. } | SearchError::Unrepeatable { .. } => Exit::Internal,
+            _ => Exit::Usage,
+        },
+        _ => Exit::Usage,
+    }
+}
+
+/// The exit of a command that cannot use its folder.
+fn of_store_error(error: &StoreError) -> Exit {
+    match error {
+        StoreError::Full { .. } => Exit::Incomplete,
+        // Nothing is wrong with the folder; it is not for this program, or not now.
+        StoreError::Locked { .. }
+        | StoreError::OtherVersion { .. }
+        | StoreError::TooWide { .. } => Exit::Usage,
+        _ => Exit::Internal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_reduction_is_a_bug_and_startstates_are_the_model_s() {
+        let exit = |error: SearchError| {
+            of_library_error(&Error::Search {
+                model: "lock.m".to_owned(),
+                folder: None,
+                error: Box::new(error),
+            })
+        };
+        let (rule, message) = ("grant".to_owned(), "it differs".to_owned());
+        let broken = SearchError::BrokenSymmetry {
+            rule,
+            message: message.clone(),
+        };
+        assert_eq!(exit(broken).code(), 4);
+        assert_eq!(exit(SearchError::AsymmetricStarts { message }).code(), 2);
+    }
+}

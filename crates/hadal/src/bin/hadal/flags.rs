@@ -1,0 +1,414 @@
+//! Every flag, defined once: name, meaning, default. Help, man page and completions come from here.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use hadal::language::languages;
+use hadal::{Engine, ModelSource, Named, Resources, SearchOptions, Style, Symmetry, TraceDetail};
+use hadal_report::units;
+use hadal_search::{Deadlock, StoreKind};
+
+use crate::strategy::StrategyArgs;
+
+/// An explicit-state model checker for protocols.
+///
+/// Visits every reachable state of a protocol, proves its invariants, or shows the shortest run
+/// that breaks one.
+#[derive(Debug, Parser)]
+#[command(name = "hadal", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hadal check peterson.m                    verify a Murphi model
+  hadal check peterson.m --const N=5        the same for five processes
+  hadal check bus.m --json run.json         keep the run record, with the counterexample
+  hadal replay run.json                     show that counterexample again
+  hadal check big.m --memory 300M --disk d  larger than memory, and safe from crashes
+  hadal resume d                            resume it after a crash
+
+Exit codes:
+  0 verified   1 violation found   2 bad command line or model
+  3 stopped before the end, nothing proved   4 damaged store or internal error";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Verify a model: the main job
+    Check(Box<CheckArgs>),
+    /// Resume an interrupted check, from the folder that was given with `--disk`
+    Resume(Box<ResumeArgs>),
+    /// Show the counterexample of a run record again, step by step, from its model
+    Replay(ReplayArgs),
+    /// Measure strategies, and compare them as the papers do
+    Lab(Box<crate::lab::LabArgs>),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, of the program or of one command
+    Man {
+        /// The command
+        command: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The model's file; `-` reads standard input
+    pub(crate) model: PathBuf,
+
+    /// The language of the model [default: by the file's extension; `.m` is Murphi]
+    #[arg(long, value_parser = language(), help_heading = "Model")]
+    pub(crate) language: Option<String>,
+
+    /// Whose meaning a Murphi text is given where tools disagree [default: hadal]
+    #[arg(long, value_parser = dialect(), help_heading = "Model")]
+    pub(crate) dialect: Option<String>,
+
+    /// Override a constant of the model; may be repeated
+    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_constant,
+          help_heading = "Model")]
+    pub(crate) constants: Vec<(String, String)>,
+
+    /// Iterations of one `while` loop before it is a violation [default: by dialect: 1000000,
+    /// cmurphi 1000, rumur none]
+    #[arg(long, value_name = "N", help_heading = "Model")]
+    pub(crate) loop_limit: Option<u64>,
+
+    /// Depth of recursion before it is a violation
+    #[arg(long, value_name = "N", default_value_t = ModelSource::CALL_LIMIT, help_heading = "Model",
+          value_parser = clap::value_parser!(u32).range(1..=ModelSource::CALL_LIMIT_MAX as i64))]
+    pub(crate) call_limit: u32,
+
+    /// Load and check the model only
+    #[arg(long, conflicts_with = "json", help_heading = "Model")]
+    pub(crate) no_search: bool,
+
+    /// What counts as a deadlock: no way to another state, no enabled rule, or nothing
+    #[arg(long, value_parser = choice::<Deadlock>(), default_value = "stuttering",
+          help_heading = "Search")]
+    pub(crate) deadlock: Deadlock,
+
+    /// Scalarset reduction: visit one state of each class of interchangeable ones
+    #[arg(long, value_parser = choice::<Symmetry>(), default_value = "full",
+          help_heading = "Search")]
+    pub(crate) symmetry: Symmetry,
+
+    /// Do not expand states at depth N
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) bound: Option<u32>,
+
+    /// Stop at the N-th violation, one per property and kind, in order of depth
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
+    pub(crate) max_errors: u32,
+
+    /// How states are remembered: `exact` compares whole states, the others hashes of 40 to 128
+    /// bits, so that states may be missed; the run reports the probability
+    #[arg(long, value_parser = choice::<StoreKind>(), default_value = "exact",
+          help_heading = "Search")]
+    pub(crate) store: StoreKind,
+
+    /// Chooses the hash function, and whatever else a strategy chooses at random: with another seed
+    /// other states are missed, if any
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
+    pub(crate) seed: u64,
+
+    /// What makes the successors
+    #[arg(long, value_parser = choice::<Engine>(), default_value = "native",
+          help_heading = "Search")]
+    pub(crate) engine: Engine,
+
+    /// Where states go when memory is full; a run with `--strategy auto` can then be resumed, even
+    /// after a crash [default: a fresh folder under TMPDIR, else /var/tmp, deleted at the end]
+    #[arg(long, value_name = "DIR", help_heading = "Resources")]
+    pub(crate) disk: Option<PathBuf>,
+
+    /// Use a DIR that lies in memory or is not empty
+    #[arg(long, requires = "disk", help_heading = "Resources")]
+    pub(crate) force: bool,
+
+    /// How to search
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// What changes no result: resources and output. A resumed run may be given others.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Budget for everything the process holds, e.g. 300M or 2G; accurate to 16M [default: half
+    /// of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, help_heading = "Resources")]
+    pub(crate) memory: Option<u64>,
+
+    /// Budget for the data of the search alone, in place of what `--memory` leaves for it; for
+    /// tests and measurements
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, hide = true)]
+    pub(crate) data_memory: Option<u64>,
+
+    /// How often a run with `--disk` is checkpointed; for tests
+    #[arg(long, value_name = "DURATION", value_parser = units::parse_duration, hide = true)]
+    pub(crate) commit_every: Option<Duration>,
+
+    /// Never use more of the disk than this [default: what is free, less a reserve]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, help_heading = "Resources")]
+    pub(crate) disk_limit: Option<u64>,
+
+    /// Worker threads, for `--strategy auto` [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024),
+          help_heading = "Resources")]
+    pub(crate) threads: Option<u32>,
+
+    /// Stop cleanly after this long, e.g. 90s, 15m or 2h; a bare number is seconds
+    #[arg(long, value_name = "DURATION", value_parser = units::parse_duration,
+          help_heading = "Resources")]
+    pub(crate) time_limit: Option<Duration>,
+
+    /// How the counterexample is printed: changes of each step, full states, or not at all
+    #[arg(long, value_parser = choice::<TraceDetail>(), default_value = "diff",
+          help_heading = "Output")]
+    pub(crate) trace: TraceDetail,
+
+    /// Write the run record; `-` is standard output (then nothing else goes there)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Progress on standard error: live on a terminal, plain lines elsewhere
+    #[arg(long, value_enum, default_value_t = ProgressName::Auto, help_heading = "Output")]
+    pub(crate) progress: ProgressName,
+
+    /// Colours; NO_COLOR is honoured
+    #[arg(long, value_enum, default_value_t = ColorName::Auto, help_heading = "Output")]
+    pub(crate) color: ColorName,
+
+    /// Print the verdict only, and no progress unless --progress asks for it
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// Print more: firings of every rule, states of every layer
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+}
+
+impl CheckArgs {
+    /// What changes the result of the search.
+    pub(crate) fn search_options(&self) -> SearchOptions {
+        SearchOptions {
+            deadlock: self.deadlock,
+            bound: self.bound,
+            max_errors: self.max_errors,
+            store: self.store,
+            seed: self.seed,
+            strategy: self.strategy.name.clone(),
+        }
+    }
+
+    /// How the model is loaded from its `source`.
+    pub(crate) fn configure(&self, mut source: ModelSource) -> ModelSource {
+        source.options.dialect = self.dialect.clone();
+        source.options.constants = self.constants.clone();
+        source.symmetry = self.symmetry;
+        source.engine = self.engine;
+        source.loop_limit = self.loop_limit;
+        source.call_limit = self.call_limit;
+        source
+    }
+}
+
+impl RunArgs {
+    /// What the check may use.
+    pub(crate) fn resources(&self) -> Resources {
+        Resources {
+            memory: self.memory,
+            data_memory: self.data_memory,
+            disk_limit: self.disk_limit,
+            threads: self.threads.map(|threads| threads as usize),
+            time_limit: self.time_limit,
+            commit_every: self.commit_every,
+            ..Resources::default()
+        }
+    }
+
+    /// How progress is shown: with `--quiet` only if it is asked for.
+    pub(crate) fn shown_progress(&self) -> ProgressName {
+        match self.progress {
+            ProgressName::Auto if self.quiet => ProgressName::None,
+            progress => progress,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// The folder that was given with `--disk`
+    pub(crate) folder: PathBuf,
+
+    /// Read and check every block that the run has on disk, and do nothing else
+    #[arg(long, conflicts_with_all = ["json", "time_limit"])]
+    pub(crate) verify: bool,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// A run record written by `hadal check --json`; `-` reads standard input
+    pub(crate) record: PathBuf,
+
+    /// The model's file, where it is not where the record says
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+
+    /// How the counterexample is printed
+    #[arg(long, value_parser = choice::<TraceDetail>(), default_value = "diff")]
+    pub(crate) trace: TraceDetail,
+
+    /// Colours; NO_COLOR is honoured
+    #[arg(long, value_enum, default_value_t = ColorName::Auto)]
+    pub(crate) color: ColorName,
+}
+
+/// `NAME=VALUE`.
+pub(crate) fn parse_constant(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("expected NAME=VALUE, for example N=4".to_owned()),
+    }
+}
+
+/// A value that a flag names: its help, beside the name that the library gives it.
+pub(crate) trait Choice: Named + Send + Sync {
+    /// What it means, for help texts.
+    fn help(self) -> &'static str;
+}
+
+/// Parses a value by its name, and lists all of them in help texts and completions.
+pub(crate) fn choice<T: Choice>() -> impl TypedValueParser<Value = T> {
+    let possible = |value: &T| PossibleValue::new(value.name()).help(value.help());
+    let parser = PossibleValuesParser::new(T::ALL.iter().map(possible));
+    parser.try_map(|name| T::from_name(&name).ok_or("no such value"))
+}
+
+/// Parses the name of a language of the table.
+fn language() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(languages().iter().map(|language| language.name()))
+}
+
+/// Parses the name of a dialect of any language.
+pub(crate) fn dialect() -> impl TypedValueParser<Value = String> {
+    let dialects = languages().iter().flat_map(|language| language.dialects());
+    let possible =
+        |(name, help): &(&'static str, &'static str)| PossibleValue::new(name).help(help);
+    PossibleValuesParser::new(dialects.map(possible))
+}
+
+macro_rules! choices {
+    ($name:ty { $($value:path => $help:literal),* $(,)? }) => {
+        impl Choice for $name {
+            fn help(self) -> &'static str {
+                match self {
+                    $($value => $help),*
+                }
+            }
+        }
+    };
+}
+
+choices!(Deadlock {
+    Deadlock::Stuttering => "No firing leads to another state",
+    Deadlock::Stuck => "No rule is enabled",
+    Deadlock::Off => "Nothing",
+});
+choices!(Symmetry {
+    Symmetry::Full => "Exact canonical forms",
+    Symmetry::Off => "None",
+});
+choices!(StoreKind {
+    StoreKind::Exact => "Whole states",
+    StoreKind::Hash40 => "Hashes of 40 bits",
+    StoreKind::Hash64 => "Hashes of 64 bits",
+    StoreKind::Hash96 => "Hashes of 96 bits",
+    StoreKind::Hash128 => "Hashes of 128 bits",
+});
+choices!(Engine {
+    Engine::Native => "Native code, compiled when the model is loaded",
+    Engine::Interpreter => "The reference interpreter",
+});
+choices!(TraceDetail {
+    TraceDetail::Diff => "What each step changed",
+    TraceDetail::Full => "The whole state after each step",
+    TraceDetail::None => "Nothing",
+});
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressName {
+    /// Live on a terminal, plain lines elsewhere
+    Auto,
+    /// A line now and then
+    Plain,
+    /// Nothing
+    None,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorName {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl ColorName {
+    /// The style of a stream: the flag decides, else the stream and the environment.
+    pub(crate) fn style(self, stream: &impl RawStream) -> Style {
+        let is_coloured = match self {
+            ColorName::Always => true,
+            ColorName::Never => false,
+            ColorName::Auto => AutoStream::choice(stream) != ColorChoice::Never,
+        };
+        match is_coloured {
+            true => Style::coloured(),
+            false => Style::plain(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn constants_need_a_name_and_a_value() {
+        assert_eq!(
+            parse_constant("N = 4"),
+            Ok(("N".to_owned(), "4".to_owned()))
+        );
+        for bad in ["N", "=4", "N=", ""] {
+            assert!(parse_constant(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The command line on top of the library: flags, progress, summary, exit code.
+//!
+//! A command goes through the same stages: [`flags`] (what was typed) → a [`hadal::ModelSource`]
+//! and a [`hadal::Check`] → [`run`] (load, search, deliver) → [`summary`] for people and the run
+//! record for programs. This is the only place that prints, and the only one that knows the
+//! strategies of the literature ([`strategy`]) and their laboratory ([`lab`]).
+
+#[expect(unsafe_code, reason = "settings without a safe name")]
+mod allocator;
+mod check;
+mod deliver;
+mod estimate;
+mod exit;
+mod failure;
+mod flags;
+mod lab;
+mod progress;
+mod replay;
+mod resume;
+mod run;
+mod signals;
+mod strategy;
+mod summary;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{CommandFactory, Parser};
+
+use exit::Exit;
+use flags::{Cli, Command};
+
+/// Stack of the thread that runs the command. Trees and calls are bounded well below it.
+const STACK_BYTES: usize = 64 << 20;
+
+fn main() -> ExitCode {
+    let started = Instant::now();
+    allocator::tune_allocator();
+    // clap prints its own message and exits with 2 if the command line is wrong.
+    let cli = Cli::parse();
+    let worker = std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(move || run(cli, started));
+    let result = match worker.map(|worker| worker.join()) {
+        Ok(Ok(result)) => result,
+        // The panic has printed its message already.
+        Ok(Err(_)) => Ok(Exit::Internal),
+        Err(error) => Err(anyhow::Error::new(error).context("cannot start a thread")),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            // A closed pipe is the reader's choice, not a failure of ours.
+            if is_broken_pipe(&error) {
+                return Exit::Incomplete.into();
+            }
+            signals::await_exit();
+            let _ = writeln!(
+                std::io::stderr(),
+                "error: {error:#}{}",
+                failure::hint(&error)
+            );
+            exit::of_error(&error).into()
+        }
+    }
+}
+
+fn run(cli: Cli, started: Instant) -> anyhow::Result<Exit> {
+    match cli.command {
+        Command::Check(args) => check::run(&args, started),
+        Command::Resume(args) => resume::run(&args, started),
+        Command::Replay(args) => replay::run(&args),
+        Command::Lab(args) => lab::run(&args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "hadal", &mut script);
+            std::io::stdout().write_all(&script)?;
+            Ok(Exit::Done)
+        }
+        Command::Man { command } => {
+            let root = Cli::command();
+            let man = match &command {
+                None => clap_mangen::Man::new(root),
+                Some(name) => match root.find_subcommand(name) {
+                    Some(found) => {
+                        clap_mangen::Man::new(found.clone()).title(format!("hadal-{name}"))
+                    }
+                    None => anyhow::bail!("there is no command `{name}`"),
+                },
+            };
+            man.render(&mut std::io::stdout())?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,52 @@
+//! `hadal resume`: resumes the run of a folder, or checks what the folder holds.
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use anyhow::Context;
+use hadal::{Error, SavedRun};
+use hadal_report::units::{bytes, counted};
+
+use crate::exit::Exit;
+use crate::flags::ResumeArgs;
+use crate::run::{self, Job, Start};
+use crate::{signals, strategy};
+
+/// `since` is when the process started.
+pub(crate) fn run(args: &ResumeArgs, since: Instant) -> anyhow::Result<Exit> {
+    signals::listen().context("cannot listen to signals")?;
+    let saved = SavedRun::open(&args.folder)?;
+    if args.verify {
+        return verify(args, &saved);
+    }
+    if saved.is_finished() {
+        return Err(Error::Finished(args.folder.clone()).into());
+    }
+    let search = saved.search_options()?;
+    let strategy = strategy::from_name(&search.strategy)?;
+    run::run(Job {
+        source: &saved.source()?,
+        search,
+        strategy: &*strategy,
+        args: &args.run,
+        start: Start::Saved(saved),
+        since,
+    })
+}
+
+fn verify(args: &ResumeArgs, saved: &SavedRun) -> anyhow::Result<Exit> {
+    let verified = saved.verify()?;
+    if !args.run.quiet {
+        let style = args.run.color.style(&io::stdout());
+        writeln!(
+            io::stdout(),
+            "{}: {}: the manifest, and {} of {} in {}, were read and are as they were written",
+            style.bold(&args.folder.display().to_string()),
+            style.good("intact"),
+            counted(verified.blocks, "block"),
+            bytes(verified.bytes),
+            counted(verified.files, "file"),
+        )?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,182 @@
+//! From a model and a check to an exit code: load, search, deliver.
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use anyhow::Context;
+use hadal::record::{DiagnosticRecord, RejectedRecord};
+use hadal::{Check, Disk, Error, LoadedModel, ModelSource, SavedRun, SearchOptions, Warning};
+use hadal_literature::{Budget, Configurable};
+
+use crate::deliver::{RecordFile, deliver, deliver_record};
+use crate::exit::{self, Exit};
+use crate::flags::RunArgs;
+use crate::progress::Display;
+use crate::summary::{self, Summary};
+use crate::{failure, signals};
+
+/// What is checked and how.
+pub(crate) struct Job<'a> {
+    pub(crate) source: &'a ModelSource,
+    pub(crate) search: SearchOptions,
+    pub(crate) strategy: &'a dyn Configurable,
+    pub(crate) args: &'a RunArgs,
+    pub(crate) start: Start,
+    /// When the process started.
+    pub(crate) since: Instant,
+}
+
+/// Where a search starts.
+pub(crate) enum Start {
+    /// At the startstates, with this use of the disk.
+    Anew(Disk),
+    /// Where an earlier run ended.
+    Saved(SavedRun),
+}
+
+/// Loads a model and reports that it is well-formed.
+pub(crate) fn without_search(source: &ModelSource, args: &RunArgs) -> anyhow::Result<Exit> {
+    let loaded = match source.load() {
+        Ok(loaded) => loaded,
+        Err(error) => return rejected(error, args).map(|_| Exit::Usage),
+    };
+    print_warnings(&loaded, args)?;
+    if !args.quiet {
+        let style = args.color.style(&io::stdout());
+        let text = summary::without_search(&loaded, args.verbose, style);
+        deliver(&mut io::stdout(), &text, "the summary")?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Checks a model.
+pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
+    let Job {
+        source,
+        search,
+        strategy,
+        args,
+        start,
+        since,
+    } = job;
+    let mut resources = args.resources();
+    resources.accounting = match strategy.budget() {
+        Budget::AllData => hadal::Accounting::AllData,
+        Budget::TableAndQueue { one_in } => hadal::Accounting::Part { one_in },
+    };
+    let threads = resources.threads_for(strategy);
+    let rejection = |diagnostics: Vec<DiagnosticRecord>| {
+        RejectedRecord::new(source, &search, threads, diagnostics)
+    };
+    let loaded = match source.load() {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            let diagnostics = rejected(error, args)?;
+            let record_file = RecordFile::of(args)?;
+            let delivered = deliver_record(args, record_file, &rejection(diagnostics));
+            return Ok(if_delivered(delivered, Exit::Usage));
+        }
+    };
+    print_warnings(&loaded, args)?;
+    let check = Check::new(&loaded)
+        .search(search.clone())
+        .resources(resources)
+        .strategy(strategy)
+        .stop(&signals::STOP)
+        .since(since);
+    let check = match start {
+        Start::Anew(disk) => check.disk_use(disk),
+        Start::Saved(saved) => check.resume(saved)?,
+    };
+    let prepared = check.prepare()?;
+    for warning in prepared.warnings().iter().filter(|_| !args.quiet) {
+        let remedy = match warning {
+            Warning::NoScratch(why) => format!("; {}", failure::remedy(why)),
+            _ => String::new(),
+        };
+        let _ = writeln!(io::stderr(), "warning: {warning}{remedy}");
+    }
+    let record_file = RecordFile::of(args)?;
+
+    let mut display = Display::new(args.shown_progress(), prepared.folder().cloned());
+    let result = prepared.run(&mut display);
+    display.finish();
+    let checked = match result {
+        Ok(checked) => checked,
+        Err(error) => {
+            signals::await_exit();
+            eprintln_lossy(&failure::message(&error, &loaded));
+            let exit = exit::of_library_error(&error);
+            let Error::Search { error: inner, .. } = &error else {
+                return Ok(exit);
+            };
+            if !failure::is_about_the_model(&error) {
+                return Ok(exit);
+            }
+            let diagnostics = vec![DiagnosticRecord::error(&inner.to_string())];
+            let delivered = deliver_record(args, record_file, &rejection(diagnostics));
+            return Ok(if_delivered(delivered, exit));
+        }
+    };
+
+    let to_stdout = (args.json.as_ref()).is_some_and(|path| path.as_os_str() == "-");
+    let mut delivered = Ok(());
+    if !to_stdout {
+        let summary = Summary {
+            checked: &checked,
+            loaded: &loaded,
+            strategy,
+            args,
+            shortage: display.shortage(&checked.outcome),
+        };
+        let text = summary.render(args.color.style(&io::stdout()));
+        delivered = deliver(&mut io::stdout(), &text, "the summary");
+    }
+    if args.json.is_some() {
+        delivered = delivered.and(deliver_record(args, record_file, &checked.record()));
+    }
+    if delivered.is_ok() {
+        let finished = checked.finish();
+        delivered = finished.context("cannot note that the run is finished");
+    }
+    let verdict = checked.outcome.verdict;
+    Ok(if_delivered(delivered, exit::of_verdict(verdict)))
+}
+
+/// Prints why a model is rejected; other errors are passed on.
+pub(crate) fn rejected(error: Error, args: &RunArgs) -> anyhow::Result<Vec<DiagnosticRecord>> {
+    match error {
+        Error::Rejected(rejection) => {
+            let style = args.color.style(&io::stderr());
+            writeln!(io::stderr(), "{}", rejection.render(style))?;
+            Ok(DiagnosticRecord::all(&rejection))
+        }
+        error => Err(error.into()),
+    }
+}
+
+/// Prints what is suspect in a model.
+fn print_warnings(loaded: &LoadedModel, args: &RunArgs) -> anyhow::Result<()> {
+    if !loaded.warnings.is_empty() {
+        let renderer = args.color.style(&io::stderr()).renderer();
+        let text = renderer.render_all(&loaded.source.sources, &loaded.warnings);
+        writeln!(io::stderr(), "{}", text.trim_end())?;
+    }
+    Ok(())
+}
+
+/// The exit of a run whose result was delivered or not.
+fn if_delivered(delivered: anyhow::Result<()>, exit: Exit) -> Exit {
+    match delivered {
+        Ok(()) => exit,
+        // The verdict stands, but whoever waits for it did not get it, or its folder is in the way.
+        Err(error) => {
+            eprintln_lossy(&format!("{error:#}"));
+            Exit::Internal
+        }
+    }
+}
+
+fn eprintln_lossy(text: &str) {
+    let _ = writeln!(io::stderr(), "error: {text}");
+}

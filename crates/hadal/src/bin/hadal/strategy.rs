@@ -1,0 +1,150 @@
+//! Strategies on the command line: the registry. Names, flags and help texts come from the
+//! strategies themselves ([`hadal_literature::all`]).
+
+use anyhow::bail;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use hadal_literature::{Configurable, Flag};
+use hadal_search::Outcome;
+
+/// The strategy that was typed, and the flags that are for some strategies only.
+#[derive(Clone, Debug)]
+pub(crate) struct StrategyArgs {
+    pub(crate) name: String,
+    /// Flags and their values; `yes` for those without one.
+    flags: Vec<(&'static str, String)>,
+}
+
+const STRATEGY: &str = "strategy";
+
+impl StrategyArgs {
+    /// The strategy with its parameters.
+    pub(crate) fn strategy(&self) -> anyhow::Result<Box<dyn Configurable>> {
+        let mut strategy = from_name(&self.name)?;
+        for (flag, value) in &self.flags {
+            if !strategy.flags().iter().any(|known| known.name == *flag) {
+                let names: Vec<&str> = owners(flag).into_iter().map(|(name, _)| name).collect();
+                bail!(
+                    "--{flag} is for --strategy {}; it means nothing to `{}`",
+                    names.join(" or "),
+                    self.name
+                );
+            }
+            if let Err(error) = strategy.set(flag, value) {
+                bail!("--{flag}: {error}");
+            }
+        }
+        Ok(strategy)
+    }
+}
+
+/// The strategy of this name.
+pub(crate) fn from_name(name: &str) -> anyhow::Result<Box<dyn Configurable>> {
+    match hadal_literature::from_name(name) {
+        Some(strategy) => Ok(strategy),
+        None => bail!("there is no strategy `{name}`"),
+    }
+}
+
+/// The strategies that have a flag, and what it means to each.
+fn owners(flag: &str) -> Vec<(&'static str, &'static Flag)> {
+    let strategies = hadal_literature::all();
+    let owners = strategies.iter().filter_map(|strategy| {
+        let mut flags = strategy.flags().iter();
+        let flag = flags.find(|known| known.name == flag)?;
+        Some((strategy.name(), flag))
+    });
+    owners.collect()
+}
+
+/// All flags, each once.
+fn flags() -> Vec<&'static Flag> {
+    let mut flags: Vec<&'static Flag> = Vec::new();
+    for flag in hadal_literature::all().iter().flat_map(|s| s.flags()) {
+        if !flags.iter().any(|known| known.name == flag.name) {
+            flags.push(flag);
+        }
+    }
+    flags
+}
+
+/// What a flag means, by strategy; strategies to which it means the same are named together.
+fn help(flag: &Flag) -> String {
+    let mut meanings: Vec<(&str, Vec<String>)> = Vec::new();
+    for (name, flag) in owners(flag.name) {
+        let name = format!("`{name}`");
+        match meanings.iter_mut().find(|(help, _)| *help == flag.help) {
+            Some((_, names)) => names.push(name),
+            None => meanings.push((flag.help, vec![name])),
+        }
+    }
+    let meanings = meanings
+        .iter()
+        .map(|(help, names)| format!("For {}: {help}", names.join(" and ")));
+    meanings.collect::<Vec<_>>().join(". ")
+}
+
+impl clap::Args for StrategyArgs {
+    fn augment_args(command: Command) -> Command {
+        let values = hadal_literature::all()
+            .into_iter()
+            .map(|strategy| PossibleValue::new(strategy.name()).help(strategy.about()));
+        let name = Arg::new(STRATEGY)
+            .long(STRATEGY)
+            .value_name("NAME")
+            .value_parser(PossibleValuesParser::new(values))
+            .default_value("auto")
+            .help_heading("Strategy")
+            .help(
+                "How to search: `auto` is ours and the one to use; the others are published \
+                 algorithms, each with its paper's parameters, on one thread \
+                 (docs/reference/strategies.md)",
+            );
+        flags()
+            .into_iter()
+            .fold(command.arg(name), |command, flag| {
+                let arg = Arg::new(flag.name)
+                    .long(flag.name)
+                    .help_heading("Strategy")
+                    .help(help(flag));
+                command.arg(match flag.value_name {
+                    None => arg.action(ArgAction::SetTrue),
+                    Some(value) if flag.values.is_empty() => arg.value_name(value),
+                    Some(value) => arg
+                        .value_name(value)
+                        .value_parser(PossibleValuesParser::new(flag.values)),
+                })
+            })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for StrategyArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let text = |name: &str| matches.get_one::<String>(name).cloned();
+        let typed = flags().into_iter().filter_map(|flag| {
+            let value = match flag.value_name {
+                None => matches.get_flag(flag.name).then(|| "yes".to_owned()),
+                Some(_) => text(flag.name),
+            };
+            Some((flag.name, value?))
+        });
+        Ok(StrategyArgs {
+            name: text(STRATEGY).unwrap_or_default(),
+            flags: typed.collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Whether a counterexample is the shortest.
+pub(crate) fn is_trace_shortest(outcome: &Outcome) -> bool {
+    outcome.strategy_stats.count("shortest_trace") != Some(0)
+}

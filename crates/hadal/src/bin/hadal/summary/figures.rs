@@ -1,0 +1,188 @@
+//! What was checked, and the figures of the run.
+
+use std::fmt::Write;
+
+use hadal::order::Extent;
+use hadal::{Named, Style};
+use hadal_model::PropertyKind;
+use hadal_report::units::{bytes, count, counted, rate, seconds};
+use hadal_search::{Deadlock, Reason, Verdict};
+
+use super::Summary;
+
+impl Summary<'_> {
+    /// What was checked.
+    pub(super) fn checked(&self, out: &mut String) {
+        if self.outcome().verdict == Verdict::Rejected {
+            out.push('\n');
+            return;
+        }
+        let shape = self.shape();
+        let of_kind = |kind: PropertyKind| {
+            let found = shape.properties.iter().filter(|p| p.kind == kind);
+            found.count() as u64
+        };
+        let mut what = Vec::new();
+        for (kind, noun) in [
+            (PropertyKind::Invariant, "invariant"),
+            (PropertyKind::Cover, "cover property"),
+            (PropertyKind::Liveness, "liveness property"),
+        ] {
+            let n = of_kind(kind);
+            if n > 0 {
+                what.push(counted(n, noun).replace("propertys", "properties"));
+            }
+        }
+        match self.checked.search_options().deadlock {
+            Deadlock::Stuttering => what.push("deadlock".to_owned()),
+            Deadlock::Stuck => what.push("deadlock (no rule enabled)".to_owned()),
+            Deadlock::Off => {}
+        }
+        what.push("run-time errors".to_owned());
+        let _ = writeln!(out, "\n  checked      {}", what.join(", "));
+    }
+
+    pub(super) fn figures(&self, out: &mut String, style: Style) {
+        let outcome = self.outcome();
+        let symmetry = match &self.loaded.symmetry {
+            Some(symmetry) => format!("  (up to symmetry: {symmetry})"),
+            None => String::new(),
+        };
+        let _ = writeln!(out, "  states       {}{symmetry}", count(outcome.states));
+        let order = self.loaded.order.as_ref();
+        if let Some(order) = order.and_then(|order| order.describe(self.extent())) {
+            let _ = writeln!(out, "  order        {order}");
+        }
+        if let Some(omission) = outcome.omission {
+            let _ = writeln!(
+                out,
+                "  store        {}, seed {}  (probability of missing a state {:.1e}, a given error \
+                 at most {:.1e})",
+                self.checked.search_options().store.name(),
+                self.checked.search_options().seed,
+                omission.any,
+                omission.given_error,
+            );
+        }
+        let _ = writeln!(out, "  transitions  {}", count(outcome.transitions));
+        if self.strategy.is_by_depth() {
+            let _ = writeln!(out, "  depth        {}", outcome.depth);
+        }
+        for (label, text) in self.strategy.summary(outcome) {
+            let _ = writeln!(out, "  {label:<11}  {text}");
+        }
+        // A resumed run does not know how many of them are from before.
+        let speed = match self.checked.is_resumed() {
+            true => "since it was resumed".to_owned(),
+            false => {
+                let speed = outcome.transitions as f64 / outcome.seconds.search.max(1e-9);
+                format!("{} transitions/s", rate(speed).trim_end())
+            }
+        };
+        let _ = writeln!(
+            out,
+            "  time         {}  ({speed}, {}, {})",
+            seconds(self.checked.total_seconds),
+            counted(self.checked.threads() as u64, "thread"),
+            self.loaded.source.engine.name(),
+        );
+        // A small run's buffers would be all there is to see.
+        let per_state = match outcome.states {
+            0..100_000 => String::new(),
+            n => format!(
+                "  ({:.1} bytes a state)",
+                outcome.data_bytes as f64 / n as f64
+            ),
+        };
+        let _ = writeln!(
+            out,
+            "  memory       {} of {}{per_state}",
+            bytes(self.checked.peak_bytes),
+            bytes(self.checked.budget_bytes()),
+        );
+        self.disk_figures(out);
+        let counts = match self.strategy.is_by_depth() {
+            true => "whole layers up to it",
+            false => "what was visited by then",
+        };
+        if let (Verdict::Violated | Verdict::Rejected, Some(reason)) =
+            (outcome.verdict, outcome.reason)
+        {
+            let text = format!(
+                "the search was stopped ({}): there may be more violations, and counts are of what \
+                 was visited by then",
+                reason.name()
+            );
+            let _ = writeln!(out, "  {}", style.faint(&text));
+        } else if self.is_order_dependent() {
+            let text = format!(
+                "the search ended at the order dependence; nothing else is decided, and counts are \
+                 of {counts}"
+            );
+            let _ = writeln!(out, "  {}", style.faint(&text));
+        } else if outcome.verdict == Verdict::Violated && !outcome.complete {
+            let which = if self.outcome().violations.len() == 1 {
+                "the"
+            } else {
+                "the last"
+            };
+            let text = format!("the search ended at {which} violation; counts are of {counts}");
+            let _ = writeln!(out, "  {}", style.faint(&text));
+        }
+    }
+
+    /// In how much of the state space the order of iterations was checked.
+    fn extent(&self) -> Extent {
+        let outcome = self.outcome();
+        // Where signatures leave a goal open there is no reason: the search ended.
+        let is_whole = outcome.complete
+            || match outcome.reason {
+                Some(reason) => reason == Reason::Liveness,
+                None => outcome.verdict == Verdict::Incomplete,
+            };
+        match (is_whole, outcome.omission) {
+            _ if self.is_order_dependent() => Extent::Dependent,
+            (true, None) => Extent::Everything,
+            (true, Some(_)) => Extent::Signatures,
+            (false, _) => Extent::Part,
+        }
+    }
+
+    /// What was written to disk, and where duplicates were found, if anything was.
+    fn disk_figures(&self, out: &mut String) {
+        if self.outcome().disk.written_bytes == 0 {
+            return;
+        }
+        let per_state = match self.outcome().states {
+            0..100_000 => String::new(),
+            _ => format!("{:.1} bytes a state, ", self.checked.disk_bytes_per_state()),
+        };
+        let _ = writeln!(
+            out,
+            "  disk         {}  ({per_state}{} written, {} read)",
+            bytes(self.outcome().disk.peak_bytes),
+            bytes(self.outcome().disk.written_bytes),
+            bytes(self.outcome().disk.read_bytes),
+        );
+        if !self.is_auto() {
+            return;
+        }
+        let found = &self.outcome().duplicates;
+        let _ = writeln!(
+            out,
+            "  duplicates   {} found in memory, {} within a layer, {} on disk",
+            count(found.memory),
+            count(found.layer),
+            count(found.disk),
+        );
+        let disk = &self.outcome().disk;
+        if disk.late_layers > 0 || disk.times_gone_back > 0 {
+            let _ = writeln!(
+                out,
+                "  old runs     deferred in {}, rolled back {}",
+                counted(disk.late_layers, "layer"),
+                counted(disk.times_gone_back, "time"),
+            );
+        }
+    }
+}

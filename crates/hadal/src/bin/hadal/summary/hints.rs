@@ -1,0 +1,156 @@
+//! Remarks about the model, and what to do after a search that stopped early.
+
+use std::fmt::Write;
+
+use hadal::Style;
+use hadal::trace::quote;
+use hadal_model::Remark;
+use hadal_report::units::{bytes, count, counted};
+use hadal_search::{Deadlock, Reason, Verdict};
+
+use super::Summary;
+use crate::failure::remedy;
+
+impl Summary<'_> {
+    pub(super) fn remarks(&self, out: &mut String, style: Style) {
+        let outcome = self.outcome();
+        let shape = self.shape();
+        if outcome.verdict == Verdict::Verified {
+            let rules = shape.rules.iter().zip(&outcome.fired_by_rule);
+            let never: Vec<_> = rules.filter(|(_, fired)| **fired == 0).collect();
+            if !never.is_empty() {
+                let head = style.doubtful("never fired");
+                let _ = writeln!(out, "\n  {head}  rules that no reachable state enables:");
+                for (rule, _) in never {
+                    let _ = writeln!(out, "    {}  {}", quote(&rule.name), style.faint(&rule.at));
+                }
+            }
+            if shape.properties.is_empty()
+                && self.checked.search_options().deadlock == Deadlock::Off
+            {
+                let text = "the model has no property: only run-time errors were checked";
+                let _ = writeln!(out, "\n  {}", style.doubtful(text));
+            }
+        }
+        for remark in &outcome.remarks {
+            if let Remark::ExpensiveCanonicalForm { candidates } = remark {
+                let _ = writeln!(
+                    out,
+                    "\n  {} some states are so symmetric that up to {} arrangements were tried for \
+                     each; --symmetry off may be faster",
+                    style.doubtful("note"),
+                    count(*candidates)
+                );
+            }
+        }
+        self.hints(out);
+    }
+
+    /// What to do about a search that was stopped.
+    fn hints(&self, out: &mut String) {
+        let reason = self.outcome().reason;
+        if let (false, Some(reason)) = (self.is_auto(), reason) {
+            let hint = match (reason, self.checked.no_scratch()) {
+                (Reason::Memory, Some(why)) if self.strategy.uses_disk() => {
+                    Some(format!("{why}; {}", remedy(why)))
+                }
+                _ => self.strategy.hint(reason),
+            };
+            if let Some(hint) = hint {
+                let _ = writeln!(out, "\n  hint: {hint}");
+            }
+            return;
+        }
+        if reason == Some(Reason::Memory) {
+            let hint = match self.checked.no_scratch() {
+                Some(why) => format!("{why}; {}", remedy(why)),
+                None => "give it more with --memory, or shrink the model with --const".to_owned(),
+            };
+            let _ = writeln!(out, "\n  hint: {hint}");
+        }
+        self.shortage(out);
+        if reason == Some(Reason::Disk) && self.checked.resumable().is_none() {
+            let hint = "name a folder with more room with --disk; a run there can be resumed";
+            let _ = writeln!(out, "\n  hint: {hint}");
+        }
+        // A bound is part of the question, so a resumed run would stop where this one did.
+        if let (Some(path), Some(reason)) = (self.checked.resumable(), reason)
+            && reason != Reason::Bound
+        {
+            let room = match reason {
+                Reason::Disk if self.args.disk_limit.is_some() => ", with a larger --disk-limit",
+                Reason::Disk => ", once there is more room",
+                Reason::Memory => ", with more --memory",
+                _ => "",
+            };
+            let folder = shell_word(&path.display().to_string());
+            let _ = writeln!(
+                out,
+                "\n  resume{room}: hadal resume {folder}{}",
+                self.saved()
+            );
+        }
+    }
+
+    /// Where a later run resumes, if not where this one ended.
+    fn saved(&self) -> String {
+        match self.outcome().disk.saved_states {
+            saved if saved >= self.outcome().states => String::new(),
+            0 => "  (from the beginning)".to_owned(),
+            saved => format!("  (from {})", counted(saved, "state")),
+        }
+    }
+
+    /// What a search that filled its disk would have needed.
+    fn shortage(&self, out: &mut String) {
+        let Some(shortage) = self.shortage else {
+            return;
+        };
+        let whole = match shortage.run_bytes {
+            Some((least, most)) => format!(
+                "perhaps {} to {} in all for the whole run",
+                bytes(least as u64),
+                bytes(most as u64)
+            ),
+            None => "how much for the whole run is unknown while layers grow".to_owned(),
+        };
+        // A scratch folder is deleted by now.
+        let used = match self.outcome().disk.used_bytes {
+            0 => self.outcome().disk.peak_bytes,
+            used => used,
+        };
+        let what = match self.args.disk_limit {
+            Some(limit) => format!("the limit of {} is reached", bytes(limit)),
+            None => "disk is full".to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "\n  {what}: {} are used ({:.1} bytes a state); this layer needs at least {} more, {whole}",
+            bytes(used),
+            self.checked.disk_bytes_per_state(),
+            bytes(shortage.layer_bytes),
+        );
+    }
+}
+
+/// A word as a shell reads it back.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_word;
+
+    #[test]
+    fn a_folder_s_name_can_be_pasted() {
+        assert_eq!(shell_word("/var/tmp/run-1"), "/var/tmp/run-1");
+        assert_eq!(shell_word("my run"), "'my run'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+    }
+}

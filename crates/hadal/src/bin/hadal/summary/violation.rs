@@ -1,0 +1,154 @@
+//! A violation: its place in the text, and the run that shows it.
+
+use std::fmt::Write;
+
+use hadal::describe::described;
+use hadal::order;
+use hadal::syntax::{Diagnostic, Span};
+use hadal::trace::{headline, render_state};
+use hadal::{Counterexample, Style, TraceDetail};
+use hadal_model::Phase;
+use hadal_report::units::counted;
+use hadal_search::{Violation, ViolationKind};
+
+use super::Summary;
+use crate::strategy;
+
+impl Summary<'_> {
+    pub(super) fn violation(&self, out: &mut String, found: &Counterexample<'_>, style: Style) {
+        let violation = found.violation;
+        out.push('\n');
+        let what = described(violation, self.shape());
+        let is_refusal = violation.kind.is_order_dependence();
+        match self.excerpt(violation, &what, style) {
+            Some(text) => out.push_str(&text),
+            None if is_refusal => {
+                let _ = writeln!(
+                    out,
+                    "{}: {what}\n  help: {}",
+                    style.bad("error"),
+                    order::HELP
+                );
+            }
+            None => {
+                let _ = writeln!(out, "{}: {what}", style.bad("violation"));
+            }
+        }
+        let Some(trace) = found.trace else {
+            return;
+        };
+        if self.args.trace == TraceDetail::None {
+            return;
+        }
+        let n_steps = trace.steps.len().saturating_sub(1) as u64;
+        let how = match self.args.trace {
+            TraceDetail::Full => "the whole state after each step",
+            _ => "what each step changes",
+        };
+        // Order dependence shows in two continuations of the same state.
+        let does = match is_refusal {
+            true => "reaches",
+            false => "shows",
+        };
+        let _ = match n_steps {
+            0 => writeln!(out, "\nThe startstate that {does} it:\n"),
+            _ if strategy::is_trace_shortest(self.outcome()) => writeln!(
+                out,
+                "\nThe shortest run that {does} it, {} from a startstate; {how}:\n",
+                counted(n_steps, "step")
+            ),
+            _ => writeln!(
+                out,
+                "\nA run that {does} it, {} from a startstate, which may not be the shortest; \
+                 {how}:\n",
+                counted(n_steps, "step")
+            ),
+        };
+        out.push_str(&trace.render(self.args.trace, style));
+        if let (ViolationKind::Fault(_), Some(Phase::Guard | Phase::Body)) =
+            (violation.kind, violation.phase)
+        {
+            // The step that met the fault follows those that were taken.
+            let number_len = trace.number_len();
+            let head = headline("rule", &violation.name, &violation.parameters, style);
+            let indent = " ".repeat(number_len + 6);
+            let mark = style.bad(&format!("{:>number_len$}", "!"));
+            let _ = writeln!(out, "  {mark}  {head}");
+            // The whole sentence stands above.
+            let message = match is_refusal {
+                true => order::AT_STEP,
+                false => &violation.message,
+            };
+            let _ = writeln!(out, "{indent}{}", style.bad(message));
+        }
+        if n_steps > 0 && self.args.trace == TraceDetail::Diff && !trace.last_state().is_empty() {
+            let _ = writeln!(out, "\nThe state it ends in:\n");
+            render_state(out, "  ", trace.last_state(), style);
+        }
+    }
+
+    /// The place of a violation in the model's text.
+    fn excerpt(&self, violation: &Violation, what: &str, style: Style) -> Option<String> {
+        let sources = &self.loaded.source.sources;
+        let mut parts = violation.at.rsplitn(3, ':');
+        let column: usize = parts.next()?.parse().ok()?;
+        let line: u32 = parts.next()?.parse().ok()?;
+        if line == 0 {
+            return None;
+        }
+        let source = sources.file(sources.find(parts.next()?)?);
+        let whole = source.line(line);
+        let text = source.slice(whole);
+        let offset = text
+            .char_indices()
+            .nth(column.saturating_sub(1))
+            .map_or(text.len(), |(offset, _)| offset);
+        let rest = text[offset..].split("--").next().unwrap_or("").trim_end();
+        let marked_len = match violation.phase {
+            Some(_) => token_len(rest),
+            None => rest.len(),
+        };
+        let start = whole.start + offset as u32;
+        let span = Span::new(start, start + marked_len as u32);
+        let mut diagnostic = Diagnostic::error(what, span);
+        let is_refusal = violation.kind.is_order_dependence();
+        if is_refusal {
+            diagnostic = diagnostic.help(order::HELP);
+            let order = self.loaded.order.as_ref();
+            let doubts = order.map_or(&[][..], |order| order.doubts(&violation.at));
+            diagnostic.labels.extend_from_slice(doubts);
+        }
+        let text = style.renderer().render(sources, &diagnostic);
+        let text = match is_refusal {
+            true => text,
+            // An error is in the text; this is in what the model does.
+            false => text.replacen("error", "violation", 1),
+        };
+        Some(text.trim_end().to_owned() + "\n")
+    }
+}
+
+/// Length of the variable with its fields and indices, the keyword or the operator at the
+/// beginning of a text.
+fn token_len(text: &str) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut depth = 0;
+    let mut end = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' if at > 0 => depth += 1,
+            ']' if depth > 0 => depth -= 1,
+            '.' if at > 0 && !text[at..].starts_with("..") => {}
+            _ if is_word(c) || depth > 0 => {}
+            _ if at == 0 => return c.len_utf8(),
+            _ => break,
+        }
+        end = at + c.len_utf8();
+    }
+    // An index that continues in the next line is not shown.
+    if depth > 0 {
+        text.find('[').unwrap_or(end)
+    } else {
+        end
+    }
+}

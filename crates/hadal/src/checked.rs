@@ -1,0 +1,185 @@
+//! The result of a check.
+
+use std::fmt;
+use std::path::Path;
+
+use hadal_model::{Model, Shape};
+use hadal_search::{Outcome, Strategy, Violation};
+
+use crate::folder::{NoScratch, has_run, store_error};
+use crate::prepared_check::PreparedCheck;
+use crate::question::SearchOptions;
+use crate::record::Record;
+use crate::resources::Resources;
+use crate::trace::NamedTrace;
+use crate::{Error, LoadedModel, Style, TraceDetail, describe};
+
+/// What a check found out.
+///
+/// While it lives it holds the folder of the run. A run in a folder that is kept stays resumable
+/// until [`finish`](Checked::finish): should the process die before the result is delivered,
+/// another run can find it again.
+pub struct Checked<'a> {
+    /// Verdict, counts and violations.
+    pub outcome: Outcome,
+    /// The trace of each violation, in the order of `outcome.violations`.
+    pub(crate) traces: Vec<Option<NamedTrace>>,
+    pub(crate) trace_seconds: f64,
+    /// Seconds to the first state expanded, if one was.
+    pub first_state_seconds: Option<f64>,
+    /// Seconds in all.
+    pub total_seconds: f64,
+    /// The most memory that the process held, in bytes, as the operating system counts it.
+    pub peak_bytes: u64,
+    pub(crate) prepared: PreparedCheck<'a>,
+}
+
+/// A violation and the run that shows it. Displays both as text.
+#[derive(Clone, Copy, Debug)]
+pub struct Counterexample<'c> {
+    /// What is wrong.
+    pub violation: &'c Violation,
+    /// The run, replayed by the reference generator, in the model's names; `None` where there is
+    /// none (an unreached goal).
+    pub trace: Option<&'c NamedTrace>,
+    shape: &'c Shape,
+}
+
+impl Counterexample<'_> {
+    /// What is wrong, in one line.
+    pub fn message(&self) -> String {
+        describe::describe(self.violation, self.shape)
+    }
+}
+
+impl<'a> Checked<'a> {
+    /// The violations, least first, with their traces.
+    pub fn violations(&self) -> Vec<Counterexample<'_>> {
+        let shape = self.model().shape();
+        let pairs = self.outcome.violations.iter().zip(&self.traces);
+        let view = pairs.map(|(violation, trace)| Counterexample {
+            violation,
+            trace: trace.as_ref(),
+            shape,
+        });
+        view.collect()
+    }
+
+    /// The run record: everything about the run, for programs.
+    pub fn record(&self) -> Record {
+        Record::new(self)
+    }
+
+    /// Ends a run in a folder that is kept: deletes its files and notes that it is finished. To be
+    /// called once the result is delivered; does nothing for a run that stopped early or has no
+    /// such folder.
+    pub fn finish(&self) -> Result<(), Error> {
+        let folder = self.prepared.folder.as_ref();
+        let kept = folder.and_then(|folder| Some((folder, folder.kept.as_ref()?)));
+        let (Some((folder, path)), None) = (kept, self.outcome.reason) else {
+            return Ok(());
+        };
+        let on_disk = self.prepared.on_disk(folder)?;
+        hadal_search::finish(&on_disk).map_err(|error| match error {
+            hadal_search::Error::Store(error) => store_error(path, error),
+            error => Error::Internal(error.to_string()),
+        })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &'a dyn Model {
+        self.prepared.model.model()
+    }
+
+    /// The model as loaded, if it has texts.
+    pub fn loaded(&self) -> Option<&'a LoadedModel> {
+        self.prepared.model.loaded()
+    }
+
+    /// The name of the model.
+    pub fn name(&self) -> &str {
+        self.prepared.model.name()
+    }
+
+    /// The strategy.
+    pub fn strategy(&self) -> &dyn Strategy {
+        self.prepared.strategy.get()
+    }
+
+    /// What was asked.
+    pub fn search_options(&self) -> &SearchOptions {
+        &self.prepared.question.search
+    }
+
+    /// The resources that were given.
+    pub fn resources(&self) -> &Resources {
+        &self.prepared.resources
+    }
+
+    /// The memory budget of the process, in bytes.
+    pub fn budget_bytes(&self) -> u64 {
+        self.prepared.budget
+    }
+
+    /// Threads that expanded states.
+    pub fn threads(&self) -> usize {
+        self.prepared.options.threads
+    }
+
+    /// Whether an earlier run started it.
+    pub fn is_resumed(&self) -> bool {
+        self.prepared.manifest.is_some()
+    }
+
+    /// The folder from which a later run can resume.
+    pub fn resumable(&self) -> Option<&Path> {
+        let kept = self.prepared.folder.as_ref()?.kept.as_deref();
+        kept.filter(|path| has_run(path))
+    }
+
+    /// Why there was no scratch folder.
+    pub fn no_scratch(&self) -> Option<&NoScratch> {
+        self.prepared.no_scratch.as_ref()
+    }
+
+    /// The most that was on disk at a time, for each state.
+    pub fn disk_bytes_per_state(&self) -> f64 {
+        match self.outcome.states {
+            0 => 0.0,
+            n => self.outcome.disk.peak_bytes as f64 / n as f64,
+        }
+    }
+}
+
+impl fmt::Debug for Checked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checked")
+            .field("outcome", &self.outcome)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Counterexample<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", describe::described(self.violation, self.shape))?;
+        match self.trace {
+            Some(trace) => write!(f, "{trace}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for NamedTrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(TraceDetail::Diff, Style::plain()))
+    }
+}
+
+/// The traces of the violations, in the model's own names.
+pub(crate) fn named_traces(model: &dyn Model, outcome: &Outcome) -> Vec<Option<NamedTrace>> {
+    let name = |violation: &Violation| {
+        let trace = violation.trace.as_ref();
+        trace.map(|trace| NamedTrace::new(model, trace))
+    };
+    outcome.violations.iter().map(name).collect()
+}

@@ -1,0 +1,78 @@
+//! Violations as sentences.
+
+use hadal_model::{FaultKind, Phase, Shape};
+use hadal_report::units::counted;
+use hadal_search::{Violation, ViolationKind};
+
+use crate::trace::quote;
+
+/// What is wrong and after how many steps, in one line.
+pub fn described(violation: &Violation, shape: &Shape) -> String {
+    format!("{}{}", describe(violation, shape), after(violation))
+}
+
+/// What is wrong, in one line.
+pub fn describe(violation: &Violation, shape: &Shape) -> String {
+    let name = quote(&violation.name);
+    let parameters = parameter_list(&violation.parameters);
+    match violation.kind {
+        ViolationKind::Invariant => format!("invariant {name}{parameters} is false"),
+        ViolationKind::Deadlock => format!("deadlock: {}", violation.message),
+        ViolationKind::Cover => format!("cover {name}{parameters} is never reached"),
+        ViolationKind::Liveness => {
+            format!(
+                "liveness {name}{parameters}: a state is reached from which it cannot hold again"
+            )
+        }
+        ViolationKind::Fault(kind) => {
+            let message = match kind {
+                FaultKind::Assertion => format!("assertion {} fails", quote(&violation.message)),
+                FaultKind::Error => format!("error {}", quote(&violation.message)),
+                // A sentence that ends in what happens in which order.
+                FaultKind::OrderDependence => format!("{},", violation.message),
+                _ => violation.message.clone(),
+            };
+            let place = match violation.phase {
+                Some(Phase::Start) => format!("in startstate {name}{parameters}"),
+                Some(Phase::Guard) => format!("in the guard of rule {name}{parameters}"),
+                Some(Phase::Property) => {
+                    let property = violation.property;
+                    let property = property.and_then(|it| shape.properties.get(it as usize));
+                    let kind = property.map_or("property", |property| property.kind.name());
+                    format!("in {kind} {name}{parameters}")
+                }
+                Some(Phase::Body) | None => format!("in rule {name}{parameters}"),
+            };
+            format!("{message} {place}")
+        }
+    }
+}
+
+/// When it happens, as the end of a sentence; empty where that is no news.
+pub fn after(violation: &Violation) -> String {
+    match violation.kind {
+        ViolationKind::Cover => String::new(),
+        _ if violation.phase == Some(Phase::Start) => String::new(),
+        _ if violation.depth == 0 && violation.phase == Some(Phase::Property) => {
+            ", in a startstate".to_owned()
+        }
+        ViolationKind::Fault(FaultKind::OrderDependence) if violation.depth == 0 => {
+            ", in the first step".to_owned()
+        }
+        ViolationKind::Fault(_) if violation.depth == 0 => ", the first step".to_owned(),
+        _ if violation.depth == 0 => ", in a startstate".to_owned(),
+        _ => format!(", after {}", counted(violation.depth.into(), "step")),
+    }
+}
+
+/// Parameters in parentheses, after a space; empty where there are none.
+pub fn parameter_list(parameters: &[(String, String)]) -> String {
+    if parameters.is_empty() {
+        return String::new();
+    }
+    let list: Vec<String> = parameters
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    format!(" ({})", list.join(", "))
+}

@@ -1,0 +1,159 @@
+//! A model that is ready to be searched.
+
+use std::fmt;
+use std::time::Instant;
+
+use hadal_ir::interp::{Interpreter, Limits};
+use hadal_jit::Native;
+use hadal_model::Model;
+use hadal_symmetry::Symmetric;
+use hadal_symmetry::order::Order;
+use hadal_syntax::Diagnostic;
+
+use crate::language::{Problems, check_options};
+use crate::order::{self, OrderReport};
+use crate::{Engine, Error, ModelSource, Rejection, Symmetry};
+
+/// A model, translated, verified and compiled; see [`ModelSource::load`].
+pub struct LoadedModel {
+    /// Where it comes from, with the texts of all its files.
+    pub source: ModelSource,
+    /// The model itself.
+    pub model: Box<dyn Model>,
+    /// What is suspect in its texts.
+    pub warnings: Vec<Diagnostic>,
+    /// The scalarsets that are reduced, e.g. `Proc(7): 5,040 permutations`.
+    pub symmetry: Option<String>,
+    /// How results of loops were found to be independent of the order of iterations; `None` where
+    /// nothing is reduced.
+    pub order: Option<OrderReport>,
+    /// Final values of the model's global constants.
+    pub constants: Vec<(String, String)>,
+    /// Seconds to translate the texts.
+    pub load_seconds: f64,
+    /// Seconds to make it executable.
+    pub compile_seconds: f64,
+}
+
+impl fmt::Debug for LoadedModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("LoadedModel");
+        out.field("name", &self.source.name());
+        out.field("constants", &self.constants)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LoadedModel {
+    pub(crate) fn new(mut source: ModelSource) -> Result<Self, Error> {
+        let started = Instant::now();
+        check_options(source.language, &source.options)?;
+        let translated = source
+            .language
+            .translate(&mut source.sources, &source.options);
+        let translation = match translated {
+            Ok(translation) => translation,
+            Err(problems) => return Err(reject(&source, problems)),
+        };
+        let reduces = source.symmetry == Symmetry::Full;
+        if reduces && !translation.symmetry_breaks.is_empty() {
+            let (warnings, breaks) = (translation.warnings, translation.symmetry_breaks);
+            return Err(reject_for(&source, warnings, breaks));
+        }
+        let program = translation.program;
+        if let Err(errors) = hadal_ir::verify::verify(&program) {
+            let first = errors.first().map_or(String::new(), ToString::to_string);
+            return Err(Error::Internal(format!(
+                "the translated model is malformed ({first}); please report this with the model"
+            )));
+        }
+        let load_seconds = started.elapsed().as_secs_f64();
+
+        let started = Instant::now();
+        let limits = limits(
+            source.loop_limit.or(translation.loop_limit),
+            source.call_limit,
+        );
+        let reduces = reduces && program.types.scalarsets.iter().any(|set| set.size > 1);
+        let kept = reduces.then(|| program.clone());
+        let interpreter = Interpreter::new(program, limits);
+        let order = match reduces {
+            true => Order::of(&interpreter),
+            false => Order::default(),
+        };
+        if !order.refusals.is_empty() {
+            let program = interpreter.program();
+            let errors = order::diagnostics(&source.sources, program, &order.refusals);
+            return Err(reject_for(&source, translation.warnings, errors));
+        }
+        let report = OrderReport::of(&order, interpreter.program(), &source.sources);
+        let model: Box<dyn Model> = match source.engine {
+            Engine::Native => {
+                let native = Native::of(interpreter);
+                Box::new(native.map_err(|error| Error::Invalid(error.to_string()))?)
+            }
+            Engine::Interpreter => Box::new(interpreter),
+        };
+        let mut loaded = LoadedModel {
+            source,
+            model,
+            warnings: translation.warnings,
+            symmetry: None,
+            order: None,
+            constants: translation.constants,
+            load_seconds,
+            compile_seconds: 0.0,
+        };
+        if let Some(program) = kept {
+            let symmetric = Symmetric::new(loaded.model, &program, limits, &order);
+            let symmetric = symmetric.map_err(|_| {
+                Error::Internal("a model that was accepted cannot be reduced".to_owned())
+            })?;
+            loaded.symmetry = Some(symmetric.canonicaliser().describe().to_string());
+            loaded.order = Some(report.counting(symmetric.evaluations()));
+            loaded.model = Box::new(symmetric);
+        }
+        loaded.compile_seconds = started.elapsed().as_secs_f64();
+        Ok(loaded)
+    }
+}
+
+/// Stack of a worker for each level of recursion. Generous: a level takes one frame for each level
+/// of nesting of the expressions around the call.
+const STACK_BYTES_PER_CALL: usize = 64 << 10;
+
+/// What a thread's stack holds besides calls of the model.
+const STACK_RESERVE_BYTES: usize = 4 << 20;
+
+/// The limits of evaluation, with a stack that suffices for them.
+fn limits(loop_limit: Option<u64>, call_limit: u32) -> Limits {
+    Limits {
+        loop_rounds: loop_limit.unwrap_or(u64::MAX),
+        call_depth: call_limit,
+        stack_bytes: (call_limit as usize * STACK_BYTES_PER_CALL).clamp(16 << 20, 4 << 30),
+    }
+}
+
+/// Stack of a thread that expands states of a model with this limit on recursion.
+pub fn stack_bytes(call_limit: u32) -> usize {
+    limits(None, call_limit).stack_bytes + STACK_RESERVE_BYTES
+}
+
+/// Rejects a model that was translated.
+fn reject_for(source: &ModelSource, warnings: Vec<Diagnostic>, errors: Vec<Diagnostic>) -> Error {
+    Error::Rejected(Box::new(Rejection {
+        sources: source.sources.clone(),
+        warnings,
+        diagnostics: errors,
+        messages: Vec::new(),
+    }))
+}
+
+fn reject(source: &ModelSource, problems: Problems) -> Error {
+    Error::Rejected(Box::new(Rejection {
+        sources: source.sources.clone(),
+        warnings: Vec::new(),
+        diagnostics: problems.diagnostics,
+        messages: problems.messages,
+    }))
+}

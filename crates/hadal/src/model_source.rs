@@ -1,0 +1,188 @@
+//! The texts of a model, and how to load them.
+
+use std::fmt;
+use std::path::Path;
+
+use hadal_syntax::{Source, Sources};
+
+use crate::language::{self, Language, LanguageOptions};
+use crate::names::Named;
+use crate::{Error, LoadedModel};
+
+/// The texts of a model in a registered [language](crate::language), and how to load them.
+///
+/// ```
+/// # fn main() -> Result<(), hadal::Error> {
+/// let text = "const N: 3; var x: 0..N; startstate x := 0; end; rule x < N ==> x := x + 1; end;";
+/// let source = hadal::ModelSource::text("toy.m", text, "murphi")?;
+/// let model = source.constant("N", "7").load()?;
+/// assert_eq!(model.constants, [("N".to_owned(), "7".to_owned())]);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ModelSource {
+    /// All files: those that a language includes are added when the model is loaded.
+    pub sources: Sources,
+    /// The language.
+    pub language: &'static dyn Language,
+    /// How the language reads the texts.
+    pub options: LanguageOptions,
+    /// Whether states are reduced.
+    pub symmetry: Symmetry,
+    /// What makes the successors.
+    pub engine: Engine,
+    /// Iterations of one loop before it is a violation; `None` follows from the language.
+    pub loop_limit: Option<u64>,
+    /// Depth of recursion before it is a violation.
+    pub call_limit: u32,
+}
+
+/// Reduction by the symmetry of scalarsets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Symmetry {
+    /// One state of each class of interchangeable ones is visited.
+    #[default]
+    Full,
+    /// All are.
+    Off,
+}
+
+/// What makes the successors of a state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// Native code, compiled when the model is loaded.
+    #[default]
+    Native,
+    /// The reference interpreter.
+    Interpreter,
+}
+
+impl ModelSource {
+    /// Depth of recursion before it is a violation, unless another is set.
+    pub const CALL_LIMIT: u32 = 1000;
+
+    /// Deeper recursion would need more stack than a thread should have.
+    pub const CALL_LIMIT_MAX: u32 = 100_000;
+
+    /// Reads a file, whose language follows from its extension.
+    pub fn file(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            return Err(Error::IsFolder(path.to_owned()));
+        }
+        Self::read(path, language::language_of(path)?)
+    }
+
+    /// Reads a file of a language by name.
+    pub fn file_in(path: impl AsRef<Path>, language: &str) -> Result<Self, Error> {
+        Self::read(path.as_ref(), language::language(language)?)
+    }
+
+    fn read(path: &Path, language: &'static dyn Language) -> Result<Self, Error> {
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(_) if path.is_dir() => return Err(Error::IsFolder(path.to_owned())),
+            Err(error) => {
+                let path = path.to_owned();
+                return Err(Error::Read { path, error });
+            }
+        };
+        let source = Source::from_bytes(path.display().to_string(), bytes)?;
+        Ok(Self::new(Sources::new(source), language))
+    }
+
+    /// A text of a language by name. `name` stands for the file in messages.
+    pub fn text(
+        name: impl Into<String>,
+        text: impl Into<String>,
+        language: &str,
+    ) -> Result<Self, Error> {
+        let sources = Sources::new(Source::new(name, text)?);
+        Ok(Self::new(sources, language::language(language)?))
+    }
+
+    /// Texts of a language.
+    pub fn new(sources: Sources, language: &'static dyn Language) -> Self {
+        ModelSource {
+            sources,
+            language,
+            options: LanguageOptions::default(),
+            symmetry: Symmetry::default(),
+            engine: Engine::default(),
+            loop_limit: None,
+            call_limit: Self::CALL_LIMIT,
+        }
+    }
+
+    /// The name of the model: that of the file the user named.
+    pub fn name(&self) -> &str {
+        self.sources.root().name()
+    }
+
+    /// Sets the dialect, by name.
+    pub fn dialect(mut self, name: impl Into<String>) -> Self {
+        self.options.dialect = Some(name.into());
+        self
+    }
+
+    /// Overrides a constant of the model.
+    pub fn constant(mut self, name: impl Into<String>, value: impl fmt::Display) -> Self {
+        let constant = (name.into(), value.to_string());
+        self.options.constants.push(constant);
+        self
+    }
+
+    /// Sets whether states are reduced.
+    pub fn symmetry(mut self, symmetry: Symmetry) -> Self {
+        self.symmetry = symmetry;
+        self
+    }
+
+    /// Sets what makes the successors.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Sets how many iterations one loop may have before it is a violation.
+    pub fn loop_limit(mut self, iterations: u64) -> Self {
+        self.loop_limit = Some(iterations);
+        self
+    }
+
+    /// Sets how deep recursion may be before it is a violation, at most
+    /// [`CALL_LIMIT_MAX`](Self::CALL_LIMIT_MAX).
+    pub fn call_limit(mut self, depth: u32) -> Self {
+        self.call_limit = depth.clamp(1, Self::CALL_LIMIT_MAX);
+        self
+    }
+
+    /// Translates, verifies and compiles the model.
+    ///
+    /// A model that cannot be searched is [`Error::Rejected`], with diagnostics as data.
+    pub fn load(&self) -> Result<LoadedModel, Error> {
+        LoadedModel::new(self.clone())
+    }
+}
+
+impl Named for Symmetry {
+    const ALL: &'static [Self] = &[Symmetry::Full, Symmetry::Off];
+
+    fn name(self) -> &'static str {
+        match self {
+            Symmetry::Full => "full",
+            Symmetry::Off => "off",
+        }
+    }
+}
+
+impl Named for Engine {
+    const ALL: &'static [Self] = &[Engine::Native, Engine::Interpreter];
+
+    fn name(self) -> &'static str {
+        match self {
+            Engine::Native => "native",
+            Engine::Interpreter => "interpreter",
+        }
+    }
+}

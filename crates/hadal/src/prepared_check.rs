@@ -1,0 +1,207 @@
+//! A check that has its budgets and its folder, and its run.
+
+use std::fmt;
+use std::time::Instant;
+
+use hadal_model::Stop;
+use hadal_report::units;
+use hadal_search::{Observer, OnDisk, Options, Outcome, Progress, Ranked, Strategy};
+use hadal_store::disk::{Folder, FolderOptions, Payload};
+
+use crate::check::CheckedModel;
+use crate::checked::{Checked, named_traces};
+use crate::folder::{self, Disk, NoScratch, RunFolder};
+use crate::question::Question;
+use crate::resources::Resources;
+use crate::{Error, SavedRun, memory};
+
+/// A check that has its budgets and its folder and can start.
+pub struct PreparedCheck<'a> {
+    pub(crate) model: CheckedModel<'a>,
+    pub(crate) strategy: ChosenStrategy<'a>,
+    pub(crate) question: Question,
+    pub(crate) budget: u64,
+    pub(crate) options: Options,
+    pub(crate) resources: Resources,
+    pub(crate) stop: &'a Stop,
+    pub(crate) since: Instant,
+    pub(crate) folder: Option<RunFolder>,
+    /// The manifest of the run to resume.
+    pub(crate) manifest: Option<Payload>,
+    pub(crate) no_scratch: Option<NoScratch>,
+}
+
+/// What a user should know before a search starts.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The budget is more than what is free.
+    Budget {
+        /// The budget in bytes.
+        budget: u64,
+        /// What is free, in bytes.
+        free: u64,
+    },
+    /// There is no scratch folder, so the search stops when memory is full.
+    NoScratch(NoScratch),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::Budget { budget, free } => write!(
+                f,
+                "the memory budget of {} is more than the {} that are free: the system may kill \
+                 the run before states go to disk",
+                units::bytes(*budget),
+                units::bytes(*free),
+            ),
+            Warning::NoScratch(why) => {
+                write!(f, "states have nowhere to go when memory is full: {why}")
+            }
+        }
+    }
+}
+
+impl<'a> PreparedCheck<'a> {
+    pub(crate) fn take_folder(
+        &mut self,
+        saved: Option<SavedRun>,
+        disk: &Disk,
+        options: FolderOptions,
+    ) -> Result<(), Error> {
+        if let Some(saved) = saved {
+            if saved.question()? != self.question {
+                let what = "a resumed run keeps the options it was started with";
+                return Err(Error::Invalid(what.to_owned()));
+            }
+            let (folder, manifest) = saved.folder.resume(options)?;
+            (self.folder, self.manifest) = (Some(folder), Some(manifest));
+            return Ok(());
+        }
+        let is_resumable = self.strategy.get().is_resumable();
+        match disk {
+            Disk::None => {}
+            Disk::Scratch => match folder::scratch(self.model.model().shape().state_len, options) {
+                Ok(folder) => self.folder = Some(folder),
+                Err(why) => self.no_scratch = Some(why),
+            },
+            Disk::Folder { path, force } => {
+                let mut folder = folder::given(path, *force, options)?;
+                folder.kept = folder.kept.filter(|_| is_resumable);
+                self.folder = Some(folder);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a user should know before the search starts.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let budget = self.budget;
+        let free = memory::available_bytes().filter(|&free| budget > free);
+        let budget = free.map(|free| Warning::Budget { budget, free });
+        let scratch = self.no_scratch.clone().map(Warning::NoScratch);
+        budget.into_iter().chain(scratch).collect()
+    }
+
+    /// Where states go when memory is full.
+    pub fn folder(&self) -> Option<&Folder> {
+        self.folder.as_ref().map(|folder| &folder.folder)
+    }
+
+    /// Searches, and names the traces of what was found.
+    pub fn run(self, observer: &mut dyn Observer) -> Result<Checked<'a>, Error> {
+        let before_search = self.since.elapsed().as_secs_f64();
+        let mut watch = FirstExpansion {
+            observer,
+            seconds: None,
+        };
+        let outcome = self.search(&mut watch)?;
+        let first_state = watch.seconds.map(|seconds| before_search + seconds);
+        let started = Instant::now();
+        let traces = named_traces(self.model.model(), &outcome);
+        let trace_seconds = outcome.seconds.trace + started.elapsed().as_secs_f64();
+        Ok(Checked {
+            outcome,
+            traces,
+            trace_seconds,
+            first_state_seconds: first_state,
+            total_seconds: self.since.elapsed().as_secs_f64(),
+            peak_bytes: memory::peak_bytes(),
+            prepared: self,
+        })
+    }
+
+    fn search(&self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        let (model, strategy) = (self.model.model(), self.strategy.get());
+        let result = match (&self.folder, &self.manifest) {
+            (Some(folder), Some(manifest)) => {
+                let folder = folder.folder.clone();
+                let options = &self.options;
+                hadal_search::resume(
+                    model, strategy, options, folder, manifest, self.stop, observer,
+                )
+            }
+            (folder, _) => {
+                let on_disk = folder
+                    .as_ref()
+                    .map(|folder| self.on_disk(folder))
+                    .transpose()?;
+                hadal_search::check(model, strategy, &self.options, on_disk, self.stop, observer)
+            }
+        };
+        result.map_err(|error| Error::Search {
+            model: self.model.name().to_owned(),
+            folder: self.folder.as_ref().and_then(|folder| folder.kept.clone()),
+            error: Box::new(error),
+        })
+    }
+
+    pub(crate) fn on_disk(&self, folder: &RunFolder) -> Result<OnDisk, Error> {
+        Ok(OnDisk {
+            folder: folder.folder.clone(),
+            resumable: folder.kept.is_some(),
+            label: self.question.to_label()?,
+        })
+    }
+}
+
+impl fmt::Debug for PreparedCheck<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PreparedCheck")
+            .field("model", &self.model.name())
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Notes when the first states were expanded.
+struct FirstExpansion<'o> {
+    observer: &'o mut dyn Observer,
+    /// Seconds since the search started.
+    seconds: Option<f64>,
+}
+
+impl Observer for FirstExpansion<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        if progress.frontier_done > 0 {
+            self.seconds.get_or_insert(progress.seconds);
+        }
+        self.observer.progress(progress);
+    }
+}
+
+/// The strategy of a check.
+pub(crate) enum ChosenStrategy<'a> {
+    Given(&'a dyn Strategy),
+    WithSink(Box<Ranked<'a>>),
+}
+
+impl ChosenStrategy<'_> {
+    pub(crate) fn get(&self) -> &dyn Strategy {
+        match self {
+            ChosenStrategy::Given(strategy) => *strategy,
+            ChosenStrategy::WithSink(strategy) => &**strategy,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What a check may use: memory, disk, threads, time. Nothing here changes a result.
+
+use std::time::Duration;
+
+use hadal_search::{Options, ProcessLimit, Strategy};
+
+use crate::question::SearchOptions;
+use crate::{Error, memory};
+
+/// What a check may use. Unless it is stopped by them, its result is the same for any resources, so
+/// a resumed run may have others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// Bytes that the whole process may hold; `None` for half of what is available.
+    pub memory: Option<u64>,
+    /// Bytes that the data of the search may hold, in place of what `memory` leaves for it; for
+    /// tests and measurements.
+    pub data_memory: Option<u64>,
+    /// Bytes that the run may take on disk; `None` for what is free, less a reserve.
+    pub disk_limit: Option<u64>,
+    /// Threads that expand states; `None` for all cores.
+    pub threads: Option<usize>,
+    /// The search stops cleanly after this long.
+    pub time_limit: Option<Duration>,
+    /// How often a resumable run is checkpointed; `None` for every few seconds.
+    pub commit_every: Option<Duration>,
+    /// What the strategy counts against its budget.
+    pub accounting: Accounting,
+}
+
+/// What a strategy counts against its memory budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Accounting {
+    /// All of its data.
+    #[default]
+    AllData,
+    /// Part of its data, which gets one part in `one_in` of the budget. That is an estimate, so the
+    /// process is measured while it runs.
+    Part {
+        /// The divisor.
+        one_in: u64,
+    },
+}
+
+/// The least budget of a process.
+const MIN_BUDGET_BYTES: u64 = 32 << 20;
+
+/// The least that a search is given, beside the loaded model. Less than what the system's own
+/// figure may exceed a budget by.
+const MIN_DATA_BYTES: u64 = 8 << 20;
+
+/// For counting and reporting after the search.
+const RESERVE_BYTES: u64 = 64 << 20;
+
+impl Resources {
+    /// Threads that a strategy gets.
+    pub fn threads_for(&self, strategy: &dyn Strategy) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        match strategy.is_parallel() {
+            true => self.threads.unwrap_or_else(cores).max(1),
+            false => 1,
+        }
+    }
+
+    /// The budget of the process in bytes.
+    pub(crate) fn budget(&self) -> u64 {
+        self.memory.unwrap_or_else(memory::default_budget)
+    }
+
+    /// Refuses a budget in which nothing can be done, once the model is loaded.
+    pub(crate) fn check_budget(budget: u64) -> Result<(), Error> {
+        let least = memory::peak_bytes().max(MIN_BUDGET_BYTES);
+        match budget < least {
+            true => Err(Error::BudgetTooSmall { budget, least }),
+            false => Ok(()),
+        }
+    }
+
+    /// What loading the model has left of the `budget` for the data of a search.
+    pub(crate) fn left_of(budget: u64) -> u64 {
+        let left = budget.saturating_sub(memory::resident_bytes());
+        left.max(MIN_DATA_BYTES)
+    }
+
+    /// The options of a search for which `left` bytes are left.
+    pub(crate) fn options(
+        &self,
+        left: u64,
+        search: &SearchOptions,
+        strategy: &dyn Strategy,
+        stack_bytes: usize,
+    ) -> Options {
+        let (memory_bytes, process_limit) = match self.accounting {
+            Accounting::AllData => (left, None),
+            Accounting::Part { one_in } => {
+                let most = memory::resident_bytes() + left;
+                let limit = ProcessLimit {
+                    most_bytes: most - (left / 16).min(RESERVE_BYTES),
+                    held_bytes: memory::resident_bytes,
+                };
+                (left / one_in.max(1), Some(limit))
+            }
+        };
+        Options {
+            deadlock: search.deadlock,
+            bound: search.bound,
+            max_errors: search.max_errors.max(1) as usize,
+            store: search.store,
+            seed: search.seed,
+            threads: self.threads_for(strategy),
+            stack_bytes,
+            memory_bytes: self.data_memory.unwrap_or(memory_bytes),
+            process_limit,
+            time_limit: self.time_limit,
+            commit_every: self.commit_every,
+            ..Options::default()
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A run that was interrupted, in its folder.
+
+use std::fmt;
+use std::path::Path;
+
+use hadal_search::Verified;
+
+use crate::folder::{SavedFolder, store_error};
+use crate::question::{AskedModel, Question, SearchOptions};
+use crate::{Error, ModelSource};
+
+/// A run in a folder that was given to [`Check::disk`](crate::Check::disk). The folder is locked
+/// until this, or the check that resumes it, is dropped.
+///
+/// ```no_run
+/// # fn main() -> Result<(), hadal::Error> {
+/// let run = hadal::SavedRun::open("run")?;
+/// let model = run.source()?.load()?;
+/// let checked = hadal::Check::new(&model).resume(run)?.run()?;
+/// # Ok(()) }
+/// ```
+pub struct SavedRun {
+    pub(crate) folder: SavedFolder,
+}
+
+impl SavedRun {
+    /// Opens and locks the folder of a run.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let folder = SavedFolder::open(path.as_ref())?;
+        Ok(SavedRun { folder })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.folder.path
+    }
+
+    /// Whether the run is finished, so that there is nothing to resume.
+    pub fn is_finished(&self) -> bool {
+        self.folder.about.is_finished
+    }
+
+    /// States found at the last checkpoint.
+    pub fn n_states(&self) -> u64 {
+        self.folder.about.states
+    }
+
+    /// The texts of the run's model, all of which the folder holds. Fails for a model that was not
+    /// loaded from texts: bring it again, with [`Check::of`](crate::Check::of).
+    pub fn source(&self) -> Result<ModelSource, Error> {
+        match self.question()?.model {
+            AskedModel::Text(text) => text.source(),
+            AskedModel::Rust(_) => {
+                let what = "the model of the run is a Rust type, which a folder cannot hold";
+                Err(Error::Invalid(what.to_owned()))
+            }
+        }
+    }
+
+    /// The options that the run was started with.
+    pub fn search_options(&self) -> Result<SearchOptions, Error> {
+        Ok(self.question()?.search)
+    }
+
+    /// Reads and checks every block that the run has on disk.
+    pub fn verify(&self) -> Result<Verified, Error> {
+        let verified = hadal_search::verify(&self.folder.folder, &self.folder.manifest);
+        verified.map_err(|error| match error {
+            hadal_search::Error::Store(error) => store_error(self.path(), error),
+            error => Error::Internal(error.to_string()),
+        })
+    }
+
+    pub(crate) fn question(&self) -> Result<Question, Error> {
+        Question::from_label(&self.folder.about.label)
+    }
+}
+
+impl fmt::Debug for SavedRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SavedRun")
+            .field("path", &self.path())
+            .field("n_states", &self.n_states())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,207 @@
+//! The library without its program: loading, checking, resuming, records.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::{RESULTS, hadal, root};
+use hadal::search::{Auto, EdgesWanted, NewEdges, NewStates, Sink};
+use hadal::{Check, Disk, Engine, Error, LoadedModel, ModelSource, SavedRun, Symmetry};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn counters(n: u32) -> LoadedModel {
+    let text = "const N: 3; var x: 0..N; y: 0..N; startstate x := 0; y := 0; end;
+        rule \"x\" x := (x + 1) % (N + 1); end; rule \"y\" y := (y + 1) % (N + 1); end;
+        invariant \"low\" x + y < 5;";
+    let source = ModelSource::text("counters.m", text, "murphi").expect("a language");
+    source.constant("N", n).load().expect("the model is right")
+}
+
+/// A place for a run, on a disk.
+fn folder() -> (TempDir, PathBuf) {
+    let parent = tempfile::tempdir_in(root().join("target")).expect("a folder can be made");
+    let path = parent.path().join("run");
+    (parent, path)
+}
+
+/// A run whose process ends before its result is delivered.
+fn undelivered(check: Check<'_>) {
+    let checked = check.run().expect("an outcome");
+    assert!(checked.resumable().is_some());
+}
+
+#[test]
+fn the_record_is_that_of_the_program() {
+    for (model, code) in [("models/peterson.m", 0), ("models/lost_update.m", 1)] {
+        let run = hadal(&["check", model, "--json", "-"]);
+        assert_eq!(run.code, code, "{}", run.stderr);
+        let source = ModelSource::file(root().join(model)).expect("it is there");
+        let loaded = source.load().expect("it is right");
+        let checked = Check::new(&loaded).run().expect("an outcome");
+        let record = serde_json::to_value(checked.record()).expect("it is JSON");
+        common::schema::hold(&record);
+        for name in RESULTS.into_iter().filter(|name| *name != "model") {
+            let strip = |value: &Value| value.to_string().replace(root().to_str().unwrap(), "");
+            let (ours, theirs) = (strip(&record[name]), strip(&run.record()[name]));
+            assert_eq!(ours.replace("\"/models", "\"models"), theirs, "{name}");
+        }
+    }
+}
+
+#[test]
+fn diagnostics_are_data() {
+    let source = ModelSource::text("bad.m", "var x: 0..y; z: 0..y;", "murphi").expect("a text");
+    let Err(Error::Rejected(rejection)) = source.load() else {
+        panic!("`y` is not declared");
+    };
+    let places = rejection.diagnostics.iter().map(|it| it.span().start);
+    let places: Vec<String> = places.map(|at| rejection.sources.describe(at)).collect();
+    assert!(places.contains(&"bad.m:1:11".to_owned()), "{places:?}");
+    assert!(rejection.to_string().contains("bad.m:1:11"), "{rejection}");
+    for (source, what) in [
+        (source.clone().dialect("latin"), "no dialect `latin`"),
+        (
+            source.clone().constant("N", 1).constant("N", 2),
+            "set twice",
+        ),
+    ] {
+        let error = source.load().expect_err("it is refused").to_string();
+        assert!(error.contains(what), "{error}");
+    }
+    let error = ModelSource::text("a", "", "latin").expect_err("it is refused");
+    assert!(error.to_string().contains("murphi"), "{error}");
+}
+
+#[test]
+fn engine_symmetry_and_threads_change_no_verdict() {
+    let path = root().join("models/lost_update.m");
+    for engine in [Engine::Native, Engine::Interpreter] {
+        for symmetry in [Symmetry::Full, Symmetry::Off] {
+            let source = ModelSource::file(&path).expect("it is there");
+            let model = source.engine(engine).symmetry(symmetry).load();
+            let model = model.expect("it is right");
+            let checked = Check::new(&model).threads(1).run().expect("an outcome");
+            assert_eq!(checked.outcome.verdict.name(), "violated");
+            let found = checked.violations();
+            let n_steps = found[0].trace.map(|trace| trace.steps.len());
+            assert_eq!(n_steps, Some(found[0].violation.depth as usize + 1));
+        }
+    }
+}
+
+#[test]
+fn a_run_is_resumed_from_its_folder_alone() {
+    let (_parent, path) = folder();
+    let model = counters(9);
+    let whole = Check::new(&model).max_errors(9).run();
+    let whole = whole.expect("an outcome").outcome;
+    undelivered(Check::new(&model).max_errors(9).disk(&path));
+    drop(model);
+
+    let run = SavedRun::open(&path).expect("there is a run");
+    assert!(!run.is_finished());
+    let model = run.source().expect("the texts are kept").load();
+    let model = model.expect("it was right before");
+    assert_eq!(model.constants[0].1, "9");
+    let check = Check::new(&model)
+        .resume(run)
+        .expect("it is the same model");
+    let checked = check.run().expect("an outcome");
+    assert!(checked.is_resumed());
+    assert_eq!(checked.outcome.layers, whole.layers);
+    assert_eq!(checked.search_options().max_errors, 9);
+    checked.finish().expect("the folder can be written");
+    drop(checked);
+    let run = SavedRun::open(&path).expect("there is a run");
+    let error = Check::new(&model).resume(run).expect_err("it is finished");
+    assert!(matches!(error, Error::Finished(_)), "{error}");
+}
+
+#[test]
+fn a_resumed_run_keeps_its_question() {
+    let (_parent, path) = folder();
+    let (model, other) = (counters(9), counters(8));
+    undelivered(Check::new(&model).disk(&path));
+    let open = || SavedRun::open(&path).expect("there is a run");
+    let error = Check::new(&other)
+        .resume(open())
+        .expect_err("another model");
+    assert!(error.to_string().contains("another model"), "{error}");
+    let check = Check::new(&model).resume(open()).expect("the same model");
+    let error = check.bound(3).run().expect_err("another question");
+    assert!(matches!(error, Error::Invalid(_)), "{error}");
+    let error = Check::new(&model).disk(&path).run().expect_err("in use");
+    assert!(error.to_string().contains("unfinished run"), "{error}");
+}
+
+#[test]
+fn a_model_without_text_is_resumed_by_its_shape() {
+    let (_parent, path) = folder();
+    let model = counters(9).model;
+    undelivered(Check::of(&*model).disk(&path));
+    let run = SavedRun::open(&path).expect("there is a run");
+    assert!(run.source().is_err());
+    let check = Check::of(&*model).resume(run).expect("the same shape");
+    let checked = check.max_errors(1).run().expect("an outcome");
+    assert_eq!(checked.outcome.violations[0].depth, 5);
+    let record = serde_json::to_value(checked.record()).expect("it is JSON");
+    assert_eq!(
+        (&record["language"], &record["dialect"]),
+        (&"rust".into(), &"".into())
+    );
+}
+
+/// Counts what it receives.
+#[derive(Default)]
+struct Counts {
+    states: u64,
+    edges: u64,
+}
+
+impl Sink for Counts {
+    fn wants_edges(&self) -> EdgesWanted {
+        EdgesWanted::WithKeys
+    }
+
+    fn states(&mut self, new: &NewStates<'_>) -> std::io::Result<()> {
+        assert_eq!(new.first, self.states);
+        self.states += new.states.len() as u64;
+        Ok(())
+    }
+
+    fn edges(&mut self, edges: &NewEdges<'_>) -> std::io::Result<()> {
+        self.edges += edges.len() as u64;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_sink_receives_every_state_and_edge() {
+    let model = counters(2);
+    let (mut sink, mut n_calls) = (Counts::default(), 0);
+    let mut observer = |_: &hadal::search::Progress| n_calls += 1;
+    let check = Check::new(&model).sink(&mut sink).observer(&mut observer);
+    let outcome = check.run().expect("an outcome").outcome;
+    assert_eq!((outcome.states, outcome.transitions), (9, 18));
+    assert_eq!((sink.states, sink.edges), (9, 18));
+    assert!(n_calls > 0);
+    let mut sink = Counts::default();
+    let check = Check::new(&model).strategy(&Auto).sink(&mut sink);
+    assert!(matches!(check.run(), Err(Error::Invalid(_))));
+}
+
+#[test]
+fn checks_run_side_by_side() {
+    let (small, large) = (counters(2), counters(40));
+    std::thread::scope(|scope| {
+        let checks = [&small, &large].map(|model| {
+            scope.spawn(move || {
+                let check = Check::new(model).disk_use(Disk::Scratch).max_errors(5);
+                check.run().expect("an outcome").outcome.states
+            })
+        });
+        let states = checks.map(|check| check.join().expect("no panic"));
+        assert_eq!(states, [9, 41 * 41]);
+    });
+}
