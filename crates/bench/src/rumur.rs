@@ -62,7 +62,7 @@ pub enum Taken {
 }
 
 impl Taken {
-    /// The lesser of two; one that came to its end tells more than one that did not.
+    /// The lesser of two; one that finished counts more than one that did not.
     pub fn least(self, other: Taken) -> Taken {
         match (self, other) {
             (Taken::Seconds(a), Taken::Seconds(b)) => Taken::Seconds(a.min(b)),

@@ -10,7 +10,7 @@ use crate::workload::{Measured, Workload};
 pub struct Row {
     /// What was run.
     pub workload: Workload,
-    /// Threads and what a run with so many took.
+    /// Numbers of threads, and what a run with each took.
     pub measured: Vec<(usize, Measured)>,
     /// rumur on the same model.
     pub peer: Option<Taken>,

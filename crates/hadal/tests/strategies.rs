@@ -225,7 +225,7 @@ fn check_all(cases: &[Case], most_states: u64, patience: &Patience) -> usize {
         while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
             let ram = case.ram();
             let needed = ram["strategy_stats"]["memory_needed"].as_u64();
-            let needed = needed.expect("`ram` tells what it needs");
+            let needed = needed.expect("`ram` reports what it needs");
             let is_large = ram["states"].as_u64() > Some(most_states);
             if is_large {
                 continue;

@@ -1,8 +1,8 @@
 //! What is remembered of a state: the state itself, or a signature of fewer bits.
 //!
 //! A signature is a hash from a family of which the seed chooses one, so that a run with another
-//! seed omits other states, if it omits any. How probable that is, [`Omission`](crate::Omission)
-//! tells.
+//! seed omits other states, if it omits any. [`Omission`](crate::Omission) reports how probable that
+//! is.
 
 use hadal_model::States;
 use hadal_store::SeededHash;

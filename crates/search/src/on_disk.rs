@@ -48,7 +48,7 @@ pub fn verify(folder: &Folder, manifest: &Payload) -> Result<Verified, Error> {
     };
     let stored = &checkpoint.stored;
     let mut read = |name: &str, kind: Kind, n_blocks: u32| -> Result<(), StoreError> {
-        // What a crash left behind the last block is cut off, as it is when the search goes on.
+        // What a crash left behind the last block is truncated, as it is when the search resumes.
         let file = BlockWriter::reopen(folder, name, kind, n_blocks)?.finish()?;
         let mut blocks = file.read(std::iter::once(0..n_blocks).collect());
         while let Some((_, payload)) = blocks.next()? {

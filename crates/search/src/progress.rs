@@ -139,12 +139,12 @@ impl Gauge {
         self.work.store(work as u8, Ordering::Relaxed);
     }
 
-    /// Notes that so many more of these things are done.
+    /// Notes that `n` more of these things are done.
     pub(crate) fn note_worked(&self, n: u64) {
         self.worked.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// Notes that so many candidates have been looked at again: the second half of resolving.
+    /// Notes that `n` candidates are promoted or dropped: the second half of resolving.
     pub(crate) fn note_resolved(&self, n: u64) {
         let half = self.to_be_worked.load(Ordering::Relaxed) / 2;
         self.worked.store(half + n, Ordering::Relaxed);

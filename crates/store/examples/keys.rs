@@ -290,7 +290,7 @@ fn fold_halves(words: &[u32], tables: &mut Tables) -> u32 {
     tables.number(left, right)
 }
 
-/// Time that this thread has run, where the system tells it in nanoseconds; else time that has
+/// Time that this thread has run, where the system reports it in nanoseconds; else time that has
 /// passed.
 fn cpu_time() -> Duration {
     static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);

@@ -10,7 +10,7 @@ use crate::data::{Data, sorted};
 use crate::watch::Watch;
 
 const N_ROUNDS: usize = 7;
-/// Keys that are made one; the last ones of the data, for there layers are long.
+/// Keys that are merged: the last ones of the data, where layers are long.
 const MOST_KEYS: usize = 2 << 20;
 
 /// Tiers by their shares of all keys, the oldest first, and into how many runs each is cut.

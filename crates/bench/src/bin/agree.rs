@@ -3,7 +3,7 @@
 //! Each model is walked breadth-first, one state a class where it has symmetry, and at each state
 //! both must give the same successors in the same order, the same facts about sources, the same
 //! faults, failures and goals. A model that is walked to its end must have as many states as the
-//! table says. What the time limit cut off is told.
+//! table says. What the time limit cut off is reported.
 //!
 //! ```sh
 //! cargo run --release -p hadal-bench --bin agree                                # our own models
@@ -125,7 +125,7 @@ fn walks(args: &Args) -> anyhow::Result<Vec<Walk>> {
         .map(|row| Walk {
             path: folder.join(&row.model),
             constants: row.overrides,
-            // A search that finds a violation ends there; a walk goes on.
+            // A search that finds a violation ends there; a walk continues.
             states: row.states.filter(|_| row.verdict == Verdict::Verified),
         })
         .collect())

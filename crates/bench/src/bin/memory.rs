@@ -1,7 +1,7 @@
 //! What little memory costs: the same search with all the memory it wants, and with fractions of
 //! that.
 //!
-//! A search in memory tells how much its data take; then it is repeated with a budget for its data
+//! A search in memory reports how much its data take; then it is repeated with a budget for its data
 //! of a half of that, a tenth, and so on, the rest going to a folder. Runs of a model are
 //! interleaved and the least time of each counts. States and firings must be the same in all.
 //!
@@ -144,7 +144,7 @@ fn print_row(workload: &Workload, args: &Args, base: f64, row: &Row) {
     );
 }
 
-/// Searches in memory, or with so many bytes for its data and a folder.
+/// Searches in memory, or with this many bytes for its data and a folder.
 fn run(workload: &Workload, args: &Args, data_bytes: Option<u64>) -> anyhow::Result<Outcome> {
     let model = workload.model()?;
     let stop = hadal_model::Stop::new();

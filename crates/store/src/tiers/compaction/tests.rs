@@ -58,7 +58,7 @@ fn old_and_new_are_never_there_in_full_and_nothing_is_ever_missing() {
                 if n_slices % 13 == 0 {
                     assert_eq!(keys_of(&tiers), all, "{n_threads} {durable}");
                 }
-                // Whoever goes on with it knows no more than a manifest tells.
+                // Whoever resumes knows no more than the manifest holds.
                 if durable && n_slices % 4 == 0 {
                     let (entries, compaction) = tiers.commit(&context).expect("a commit");
                     bench
