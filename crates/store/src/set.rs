@@ -16,6 +16,7 @@ use std::sync::RwLock;
 
 use crate::Placing;
 use crate::key::with_cell_words;
+use crate::lock::{read, write};
 use crate::table::N_PARTITIONS;
 use cells::{Added, Cells};
 use wide::WidePartition;
@@ -83,7 +84,7 @@ impl Set {
 
     /// Number of keys.
     pub fn len(&self) -> u64 {
-        let len = |partition| read(partition).len() as u64;
+        let len = |partition: &RwLock<SetPartition>| read(partition).len() as u64;
         self.partitions.iter().map(len).sum()
     }
 
@@ -94,7 +95,7 @@ impl Set {
 
     /// Memory held, in bytes.
     pub fn data_bytes(&self) -> u64 {
-        let data_bytes = |partition| read(partition).data_bytes();
+        let data_bytes = |partition: &RwLock<SetPartition>| read(partition).data_bytes();
         self.partitions.iter().map(data_bytes).sum()
     }
 
@@ -171,16 +172,6 @@ impl Set {
         most_bytes
     }
 }
-
-fn read(partition: &RwLock<SetPartition>) -> std::sync::RwLockReadGuard<'_, SetPartition> {
-    partition.read().expect(UNPOISONED)
-}
-
-fn write(partition: &RwLock<SetPartition>) -> std::sync::RwLockWriteGuard<'_, SetPartition> {
-    partition.write().expect(UNPOISONED)
-}
-
-const UNPOISONED: &str = "no one panics while they hold a partition";
 
 /// One partition of a [`Set`].
 #[derive(Debug)]

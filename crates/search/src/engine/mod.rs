@@ -210,9 +210,7 @@ impl<'a, 'm> Engine<'a, 'm> {
         };
         let n_threads = self.pool.n_threads();
         let log = &mut self.states.records;
-        let filled = self.window.fill(source, log, n_threads, room)?;
-        self.peak_bytes = self.peak_bytes.max(self.held().total());
-        Ok(filled)
+        self.window.fill(source, log, n_threads, room)
     }
 
     /// Gives up the states that are expanded: the set has their keys, and paths are replayed.
