@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::Native;
-use hadal_model::{Expander, Model, PAD_BYTES, States, Stop, Successors, for_each_filling};
+use hadal_model::{Expander, Model, PAD_BYTES, States, Stop, Successors, for_each_batch};
 use hadal_store::codec::{Codec, Encoder};
 use hadal_store::disk::ParentLog;
 use hadal_store::{Keys, N_PARTITIONS, Parent, Placing, Set};
@@ -69,11 +69,10 @@ impl Expansion {
         for first in (0..n_states).step_by(BLOCK_LEN) {
             let len = BLOCK_LEN.min(n_states - first);
             let block = States::new(&self.states[first * self.state_len..], self.state_len, len);
-            let all =
-                for_each_filling(&mut *self.expander, Some(block), &mut self.out, |_, out| {
-                    n += out.len();
-                    ControlFlow::<()>::Continue(())
-                });
+            let all = for_each_batch(&mut *self.expander, Some(block), &mut self.out, |_, out| {
+                n += out.len();
+                ControlFlow::<()>::Continue(())
+            });
             assert!(all.is_ok(), "nobody stops it");
         }
         n
@@ -199,7 +198,7 @@ fn first_states(model: &dyn Model, expander: &mut dyn Expander) -> Vec<u8> {
             bytes
         });
         let block = source.as_ref().map(|bytes| States::new(bytes, len, 1));
-        let all = for_each_filling(expander, block, &mut out, |_, out| {
+        let all = for_each_batch(expander, block, &mut out, |_, out| {
             for state in out.states().iter() {
                 if seen.len() < N_STATES && seen.insert(state.to_vec()) {
                     states.extend_from_slice(state);

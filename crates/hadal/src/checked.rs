@@ -79,8 +79,8 @@ impl<'a> Checked<'a> {
         let (Some((folder, path)), None) = (kept, self.outcome.reason) else {
             return Ok(());
         };
-        let on_disk = self.prepared.on_disk(folder)?;
-        hadal_search::finish(&on_disk).map_err(|error| match error {
+        let search_folder = self.prepared.search_folder(folder)?;
+        hadal_search::finish(&search_folder).map_err(|error| match error {
             hadal_search::Error::Store(error) => store_error(path, error),
             error => Error::Internal(error.to_string()),
         })

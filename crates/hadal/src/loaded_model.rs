@@ -81,9 +81,9 @@ impl LoadedModel {
             true => Order::of(&interpreter),
             false => Order::default(),
         };
-        if !order.refusals.is_empty() {
+        if !order.rejections.is_empty() {
             let program = interpreter.program();
-            let errors = order::diagnostics(&source.sources, program, &order.refusals);
+            let errors = order::diagnostics(&source.sources, program, &order.rejections);
             return Err(reject_for(&source, translation.warnings, errors));
         }
         let report = OrderReport::of(&order, interpreter.program(), &source.sources);
@@ -110,7 +110,7 @@ impl LoadedModel {
                 Error::Internal("a model that was accepted cannot be reduced".to_owned())
             })?;
             loaded.symmetry = Some(symmetric.canonicaliser().describe().to_string());
-            loaded.order = Some(report.counting(symmetric.evaluations()));
+            loaded.order = Some(report.counting(symmetric.checked_states()));
             loaded.model = Box::new(symmetric);
         }
         loaded.compile_seconds = started.elapsed().as_secs_f64();

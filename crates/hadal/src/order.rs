@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_ir::{Program, SiteId};
-use hadal_symmetry::order::{Note, Order, Refusal};
+use hadal_symmetry::order::{Note, Order, Rejection};
 use hadal_syntax::{Diagnostic, FileId, Label, Sources, Span};
 
 use hadal_report::units::{count, counted};
@@ -168,16 +168,16 @@ impl OrderReport {
 pub(crate) fn diagnostics(
     sources: &Sources,
     program: &Program,
-    refusals: &[Refusal],
+    rejections: &[Rejection],
 ) -> Vec<Diagnostic> {
-    let diagnostic = |refusal: &Refusal| {
-        let span = span(sources, program, refusal.site);
-        let mut diagnostic = Diagnostic::error(refusal.message.as_str(), span).help(HELP);
-        let notes = labels(sources, program, &refusal.notes);
+    let diagnostic = |rejection: &Rejection| {
+        let span = span(sources, program, rejection.site);
+        let mut diagnostic = Diagnostic::error(rejection.message.as_str(), span).help(HELP);
+        let notes = labels(sources, program, &rejection.notes);
         diagnostic.labels.extend(notes);
         diagnostic
     };
-    refusals.iter().map(diagnostic).collect()
+    rejections.iter().map(diagnostic).collect()
 }
 
 /// Notes as context of a diagnostic.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use hadal_model::Stop;
 use hadal_report::units;
-use hadal_search::{Observer, OnDisk, Options, Outcome, Progress, Ranked, Strategy};
+use hadal_search::{Observer, Options, Outcome, Progress, Ranked, SearchFolder, Strategy};
 use hadal_store::disk::{Folder, FolderOptions, Payload};
 
 use crate::check::CheckedModel;
@@ -143,11 +143,18 @@ impl<'a> PreparedCheck<'a> {
                 )
             }
             (folder, _) => {
-                let on_disk = folder
+                let search_folder = folder
                     .as_ref()
-                    .map(|folder| self.on_disk(folder))
+                    .map(|folder| self.search_folder(folder))
                     .transpose()?;
-                hadal_search::check(model, strategy, &self.options, on_disk, self.stop, observer)
+                hadal_search::check(
+                    model,
+                    strategy,
+                    &self.options,
+                    search_folder,
+                    self.stop,
+                    observer,
+                )
             }
         };
         result.map_err(|error| Error::Search {
@@ -157,8 +164,8 @@ impl<'a> PreparedCheck<'a> {
         })
     }
 
-    pub(crate) fn on_disk(&self, folder: &RunFolder) -> Result<OnDisk, Error> {
-        Ok(OnDisk {
+    pub(crate) fn search_folder(&self, folder: &RunFolder) -> Result<SearchFolder, Error> {
+        Ok(SearchFolder {
             folder: folder.folder.clone(),
             resumable: folder.kept.is_some(),
             label: self.question.to_label()?,

@@ -67,8 +67,8 @@ fn judge(text: &str, symmetric: bool) -> Judged {
     let order = Order::of(&model);
     let symmetric = match Symmetric::new(&model, &program, Limits::default(), &order) {
         Ok(symmetric) => symmetric,
-        Err(refusals) => {
-            return judged(Judgement::Refused(refusals[0].message.clone()), "none");
+        Err(rejections) => {
+            return judged(Judgement::Refused(rejections[0].message.clone()), "none");
         }
     };
     let basis = match order.checks.loops.is_empty() {

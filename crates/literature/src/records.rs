@@ -235,7 +235,7 @@ impl Drop for Records {
         let Some(folder) = &self.dir.folder else {
             return;
         };
-        // What cannot be deleted is swept away when the folder is next used.
+        // What cannot be deleted now is deleted when the folder is next used.
         let name = match std::mem::replace(&mut self.blocks, Blocks::Memory(Vec::new())) {
             Blocks::Memory(_) => return,
             Blocks::Disk { mut writer, .. } => {

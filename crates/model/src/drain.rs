@@ -11,12 +11,12 @@ use crate::{Cursor, Expander, Flow, States, Successors};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
-/// Expands `block` (the startstates if there is none) completely and passes each filling of `out`
+/// Expands `block` (the startstates if there is none) completely and passes each batch in `out`
 /// to `take`, which may stop early with a result.
 ///
-/// `take` is called at least once: the last filling may be empty. Afterwards `out` holds that last
-/// filling and, unless `take` stopped early, the complete facts about the sources.
-pub fn for_each_filling<B>(
+/// `take` is called at least once: the last batch may be empty. Afterwards `out` holds that last
+/// batch and, unless `take` stopped early, the complete facts about the sources.
+pub fn for_each_batch<B>(
     expander: &mut dyn Expander,
     block: Option<States<'_>>,
     out: &mut Successors,

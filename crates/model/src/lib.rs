@@ -20,17 +20,20 @@
 //! costs 1, a step of Promela will cost the number of statements it executes. A search asks for
 //! costs by [`Successors::with_costs`]; one by depth does not.
 //!
-//! `examples/counters.rs` implements the seam for a plain Rust struct.
+//! A model written in Rust is a [`Machine`] (`examples/rust_model.rs`), or implements the seam itself
+//! (`examples/counters.rs`).
 
 mod drain;
 mod fault;
+mod machine;
 mod shape;
 mod states;
 mod stop;
 mod successors;
 
-pub use drain::{Stopped, for_each_filling};
+pub use drain::{Stopped, for_each_batch};
 pub use fault::{Fault, FaultKind, Phase};
+pub use machine::{Machine, MachineModel, StateBytes};
 pub use shape::{BitRanges, Component, Goal, GoalKind, Property, PropertyKind, Rule, Shape};
 pub use states::{PAD_BYTES, States};
 pub use stop::Stop;

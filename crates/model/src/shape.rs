@@ -36,7 +36,7 @@ pub struct Component {
 }
 
 /// A rule: a family of transitions that share a name and a place in the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// Its name, unique enough for people.
     pub name: String,

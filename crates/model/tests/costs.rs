@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use hadal_model::{
     Cursor, Expander, Failure, Flow, Model, Rule, Shape, States, Step, Stop, Stopped, Successors,
-    for_each_filling,
+    for_each_batch,
 };
 
 /// A byte that is raised by 1 to `N_STEPS`; raising by `n` costs `n` squared.
@@ -95,7 +95,7 @@ fn costs(mut out: Successors) -> Vec<u32> {
     let bytes = [[0, 7].as_slice(), &[0; hadal_model::PAD_BYTES]].concat();
     let block = States::new(&bytes, 1, 2);
     let mut all = Vec::new();
-    let done = for_each_filling(&mut *expander, Some(block), &mut out, |_, out| {
+    let done = for_each_batch(&mut *expander, Some(block), &mut out, |_, out| {
         all.extend((0..out.len()).map(|position| out.cost(position)));
         ControlFlow::<()>::Continue(())
     });
@@ -133,7 +133,7 @@ fn successors_written_in_place_cost_one() {
         out.push(0, 0, &[0]);
         out.set_cost(cost);
     }
-    // Entries that are given up, by a shorter length or by the next filling, are reset.
+    // Entries that are given up, by a shorter length or by the next batch, are reset.
     out.set_len(1);
     out.set_len(3);
     assert_eq!(out.costs(), Some([2, 1, 1].as_slice()));

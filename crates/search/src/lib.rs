@@ -4,7 +4,7 @@
 //! [`Outcome`] whether its properties hold; each [`Violation`] comes with the run that shows it.
 //! [`Auto`] searches by depth and is the strategy to use; [`Ranked`] searches in any other order of
 //! ranks and passes states and edges to a [`Sink`]; [`strategy`] is the interface for others. With a
-//! folder ([`OnDisk`]) the search continues on disk when memory ends, and [`resume`] continues it
+//! folder ([`SearchFolder`]) the search continues on disk when memory ends, and [`resume`] continues it
 //! after a crash.
 //! This crate knows neither the language of a model nor whether successors come from an
 //! interpreter, from native code or from a Rust type, and it prints nothing.
@@ -41,17 +41,16 @@ mod kernel;
 mod keys;
 mod liveness;
 mod omission;
-mod on_disk;
 mod options;
 mod outcome;
 mod pool;
 mod progress;
 mod rank;
 mod ranked;
+mod search_folder;
 mod sink;
 mod storage;
 pub mod strategy;
-mod sync;
 mod tally;
 mod totals;
 mod trace;
@@ -63,7 +62,6 @@ pub use checkpoint::{PAYLOAD_VERSION, Unfinished, look_into};
 pub use error::Error;
 pub use hashing::StoreKind;
 pub use omission::Omission;
-pub use on_disk::{OnDisk, Verified, finish, verify};
 pub use options::{Deadlock, Options};
 pub use outcome::{
     DiskUse, Duplicates, Outcome, Reason, Seconds, Stats, Value, Verdict, Violation, ViolationKind,
@@ -71,6 +69,7 @@ pub use outcome::{
 pub use progress::{Observer, Progress, Silent, Work};
 pub use rank::{ByCost, ByDepth, Rank, RankOrder};
 pub use ranked::{Auto, Ranked};
+pub use search_folder::{SearchFolder, Verified, finish, verify};
 pub use sink::{Edge, EdgesWanted, NewEdges, NewStates, Sink, Target};
 pub use strategy::{Strategy, check, resume};
 pub use trace::{Trace, TraceError, TraceStep, replay};

@@ -143,9 +143,9 @@ pub enum Verdict {
 impl Verdict {
     /// What follows from the violations found, and whether anything was left out.
     pub(crate) fn new(violations: &[Violation], complete: bool) -> Self {
-        let is_refusal = |violation: &Violation| violation.kind.is_order_dependence();
+        let is_rejection = |violation: &Violation| violation.kind.is_order_dependence();
         match (violations.is_empty(), complete) {
-            (false, _) if violations.iter().all(is_refusal) => Verdict::Rejected,
+            (false, _) if violations.iter().all(is_rejection) => Verdict::Rejected,
             (false, _) => Verdict::Violated,
             (true, true) => Verdict::Verified,
             (true, false) => Verdict::Incomplete,

@@ -24,7 +24,7 @@ pub use crate::totals::Totals;
 use crate::checkpoint::{Content, from_manifest};
 use crate::ending::conclude;
 use crate::watch::{Watched, watched};
-use crate::{Error, Observer, OnDisk, Options, Outcome, Reason};
+use crate::{Error, Observer, Options, Outcome, Reason, SearchFolder};
 
 /// How states are searched.
 pub trait Strategy: Sync {
@@ -70,14 +70,16 @@ pub struct Run<'r> {
     /// What is asked for, and with which resources.
     pub options: &'r Options,
     /// The folder and what its manifest says, if the search may use a disk.
-    pub(crate) on_disk: Option<(OnDisk, Content)>,
+    pub(crate) search_folder: Option<(SearchFolder, Content)>,
     pub(crate) watched: Watched<'r>,
 }
 
 impl<'r> Run<'r> {
     /// The folder for what memory cannot hold.
     pub fn folder(&self) -> Option<&Folder> {
-        self.on_disk.as_ref().map(|(on_disk, _)| &on_disk.folder)
+        self.search_folder
+            .as_ref()
+            .map(|(search_folder, _)| &search_folder.folder)
     }
 
     /// The flag for expanders: raised when the search must stop.
@@ -155,13 +157,13 @@ pub fn check(
     model: &dyn Model,
     strategy: &dyn Strategy,
     options: &Options,
-    folder: Option<OnDisk>,
+    folder: Option<SearchFolder>,
     stop: &Stop,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
-    let on_disk = folder.map(|folder| (folder, Content::Begun));
+    let search_folder = folder.map(|folder| (folder, Content::Begun));
     let search = |run: &Run<'_>| strategy.search(run);
-    run_with(model, options, on_disk, stop, observer, search)
+    run_with(model, options, search_folder, stop, observer, search)
 }
 
 /// Resumes the search that `manifest`, the manifest of `folder`, describes. Model, strategy and those
@@ -176,14 +178,14 @@ pub fn resume(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
     let manifest = from_manifest(manifest)?;
-    let on_disk = OnDisk {
+    let search_folder = SearchFolder {
         folder,
         resumable: true,
         label: manifest.label,
     };
-    let on_disk = Some((on_disk, manifest.content));
+    let search_folder = Some((search_folder, manifest.content));
     let search = |run: &Run<'_>| strategy.search(run);
-    run_with(model, options, on_disk, stop, observer, search)
+    run_with(model, options, search_folder, stop, observer, search)
 }
 
 /// Runs `work` as a search is run: on a thread of its own, with limits and progress, in memory.
@@ -201,7 +203,7 @@ pub fn run<T: Send>(
 fn run_with<T: Send>(
     model: &dyn Model,
     options: &Options,
-    on_disk: Option<(OnDisk, Content)>,
+    search_folder: Option<(SearchFolder, Content)>,
     stop: &Stop,
     observer: &mut dyn Observer,
     work: impl FnOnce(&Run<'_>) -> Result<T, Error> + Send,
@@ -211,7 +213,7 @@ fn run_with<T: Send>(
             model,
             shape: model.shape(),
             options,
-            on_disk,
+            search_folder,
             watched,
         })
     })

@@ -23,7 +23,7 @@ mod error;
 mod hash;
 mod key;
 mod limit;
-mod lock;
+pub mod lock;
 mod log;
 mod parallel;
 mod parent;

@@ -12,6 +12,8 @@
 
 use std::sync::RwLock;
 
+use crate::lock::read;
+
 /// Number of partitions. It is independent of the number of threads, like everything that lays
 /// out data.
 pub const N_PARTITIONS: usize = 256;
@@ -72,12 +74,6 @@ impl Default for Table {
     fn default() -> Self {
         Self::new()
     }
-}
-
-fn read(partition: &RwLock<Partition>) -> std::sync::RwLockReadGuard<'_, Partition> {
-    partition
-        .read()
-        .expect("no one panics while they hold a partition")
 }
 
 /// What a cell stands for while a round is under way.

@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 
 use hadal_model::{
     Expander, Failure, Fault, Flow, PAD_BYTES, Remark, Shape, Source, States, Stopped, Successors,
-    for_each_filling,
+    for_each_batch,
 };
 use rapidhash::v3::rapidhash_v3;
 
@@ -147,7 +147,7 @@ impl<'a> Sampler<'a> {
         }
         // Sorted, so that the same startstate is reported every time.
         let mut starts = BTreeSet::new();
-        let all = for_each_filling(inner, None, &mut self.out, |_, out| {
+        let all = for_each_batch(inner, None, &mut self.out, |_, out| {
             starts.extend(out.states().iter().map(<[u8]>::to_vec));
             ControlFlow::<()>::Continue(())
         });
@@ -228,7 +228,7 @@ impl<'a> Sampler<'a> {
         let mut known = HashSet::new();
         let mut queue = VecDeque::new();
         let (canonicaliser, scratch) = (self.canonicaliser, &mut self.scratch);
-        let enough = for_each_filling(inner, None, &mut self.out, |_, out| {
+        let enough = for_each_batch(inner, None, &mut self.out, |_, out| {
             canonicalise_all(canonicaliser, scratch, out);
             for state in out.states().iter() {
                 if known.len() < FIRST_STATES && known.insert(state.to_vec()) {
@@ -385,7 +385,7 @@ impl<'a> Sampler<'a> {
         let mut n = 0;
         let block = States::new(&self.block, state_len, 1);
         let (canonicaliser, scratch) = (self.canonicaliser, &mut self.scratch);
-        let ended = for_each_filling(inner, Some(block), &mut self.out, |_, out| {
+        let ended = for_each_batch(inner, Some(block), &mut self.out, |_, out| {
             // A state that ends within its buffer is taken as it is.
             if n > limit {
                 return ControlFlow::Break(Unfinished);

@@ -12,7 +12,7 @@ use hadal_model::{
 };
 
 use crate::goals::GoalAction;
-use crate::order::{Order, Refusal};
+use crate::order::{Order, Rejection};
 use crate::sample::Sampler;
 use crate::{Canonicaliser, Scratch};
 
@@ -40,7 +40,7 @@ struct UnprovedLoops {
     interpreter: Interpreter,
     checks: OrderChecks,
     /// By loop, how often it was checked.
-    evaluations: Vec<Arc<AtomicU64>>,
+    checked_states: Vec<Arc<AtomicU64>>,
 }
 
 impl<P> Symmetric<P> {
@@ -54,19 +54,19 @@ impl<P> Symmetric<P> {
         program: &Program,
         limits: Limits,
         order: &Order,
-    ) -> Result<Self, Vec<Refusal>> {
-        if !order.refusals.is_empty() {
-            return Err(order.refusals.clone());
+    ) -> Result<Self, Vec<Rejection>> {
+        if !order.rejections.is_empty() {
+            return Err(order.rejections.clone());
         }
         let mut symmetric = Symmetric::trusting(inner, program);
         if !order.checks.loops.is_empty() {
             let interpreter = Interpreter::new(program.clone(), limits);
             let checks = order.checks.clone();
-            let evaluations = checks.loops.iter().map(|_| Arc::default()).collect();
+            let checked_states = checks.loops.iter().map(|_| Arc::default()).collect();
             symmetric.unproved = Some(UnprovedLoops {
                 interpreter,
                 checks,
-                evaluations,
+                checked_states,
             });
         }
         Ok(symmetric)
@@ -87,9 +87,9 @@ impl<P> Symmetric<P> {
 
     /// By loop of [`Order::checks`], the number of states in which a search checked it so far;
     /// replays do not count.
-    pub fn evaluations(&self) -> &[Arc<AtomicU64>] {
+    pub fn checked_states(&self) -> &[Arc<AtomicU64>] {
         match &self.unproved {
-            Some(unproved) => &unproved.evaluations,
+            Some(unproved) => &unproved.checked_states,
             None => &[],
         }
     }
@@ -115,8 +115,8 @@ where
     }
 
     fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
-        let evaluations = self.evaluations();
-        self.over(self.inner.expander(stop), stop, evaluations)
+        let checked_states = self.checked_states();
+        self.over(self.inner.expander(stop), stop, checked_states)
     }
 
     fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
@@ -137,13 +137,13 @@ where
     P: Deref + Sync,
     P::Target: Model,
 {
-    /// Wraps an expander. Checks of loops are added to `evaluations`, or not counted if it is
+    /// Wraps an expander. Checks of loops are added to `checked_states`, or not counted if it is
     /// empty.
     fn over<'a>(
         &'a self,
         inner: Box<dyn Expander + 'a>,
         stop: &'a Stop,
-        evaluations: &'a [Arc<AtomicU64>],
+        checked_states: &'a [Arc<AtomicU64>],
     ) -> Box<dyn Expander + 'a> {
         Box::new(SymmetricExpander {
             inner,
@@ -155,7 +155,7 @@ where
             loop_checker: self.unproved.as_ref().map(|unproved| LoopChecker {
                 checker: unproved.interpreter.order_checker(&unproved.checks, stop),
                 shape: self.inner.shape(),
-                evaluations,
+                checked_states,
             }),
             is_checked: &self.is_checked,
         })
@@ -166,7 +166,7 @@ where
 pub(crate) struct LoopChecker<'a> {
     checker: OrderChecker<'a>,
     shape: &'a Shape,
-    evaluations: &'a [Arc<AtomicU64>],
+    checked_states: &'a [Arc<AtomicU64>],
 }
 
 impl LoopChecker<'_> {
@@ -204,7 +204,7 @@ impl LoopChecker<'_> {
 
     fn count(&mut self) {
         let new = self.checker.take_evaluations();
-        for (sum, new) in self.evaluations.iter().zip(new) {
+        for (sum, new) in self.checked_states.iter().zip(new) {
             // Counts states, however often one reaches the loop.
             sum.fetch_add(u64::from(new > 0), Ordering::Relaxed);
         }
@@ -440,14 +440,14 @@ rule \"count\" odd := false; for p: Proc do if asked[p] then odd := !odd; end; e
         let order = Order::of(&model);
         let symmetric = Symmetric::new(&model, &program, Limits::default(), &order);
         let symmetric = symmetric.expect("nothing is rejected");
-        let evaluations = || -> Vec<u64> {
-            let counts = symmetric.evaluations().iter();
+        let checked_states = || -> Vec<u64> {
+            let counts = symmetric.checked_states().iter();
             counts.map(|n| n.load(Ordering::Relaxed)).collect()
         };
         let stop = Stop::new();
         expand(symmetric.expander(&stop), model.shape());
-        assert_eq!(evaluations(), [1]);
+        assert_eq!(checked_states(), [1]);
         expand(symmetric.reference_expander(&stop), model.shape());
-        assert_eq!(evaluations(), [1]);
+        assert_eq!(checked_states(), [1]);
     }
 }

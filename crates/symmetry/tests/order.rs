@@ -39,7 +39,7 @@ fn order(model: &str) -> Order {
 #[track_caller]
 fn proves(n: usize, model: &str) {
     let order = order(model);
-    assert!(order.refusals.is_empty(), "{:?}", order.refusals);
+    assert!(order.rejections.is_empty(), "{:?}", order.rejections);
     assert!(order.checks.loops.is_empty(), "{:?}", order.doubts);
     assert_eq!(order.proved.len(), n);
 }
@@ -48,7 +48,7 @@ fn proves(n: usize, model: &str) {
 #[track_caller]
 fn doubts(words: &str, model: &str) {
     let order = order(model);
-    assert!(order.refusals.is_empty(), "{:?}", order.refusals);
+    assert!(order.rejections.is_empty(), "{:?}", order.rejections);
     let mut notes = order.doubts.iter().flatten();
     assert!(
         notes.any(|note| note.text.contains(words)),
@@ -61,11 +61,11 @@ fn doubts(words: &str, model: &str) {
 #[track_caller]
 fn refuses(words: &str, model: &str) {
     let order = order(model);
-    let mut refusals = order.refusals.iter();
+    let mut rejections = order.rejections.iter();
     assert!(
-        refusals.any(|refusal| refusal.message.contains(words)),
+        rejections.any(|rejection| rejection.message.contains(words)),
         "{:?} {:?}",
-        order.refusals,
+        order.rejections,
         order.doubts
     );
 }
@@ -531,7 +531,7 @@ fn quantifiers_that_stop_early_must_not_fail_unless_that_decides_them() {
     let proves = |model: &str| {
         let order = order(model);
         assert!(order.checks.loops.is_empty(), "{model}: {:?}", order.doubts);
-        assert!(!order.proved.is_empty() && order.refusals.is_empty());
+        assert!(!order.proved.is_empty() && order.rejections.is_empty());
     };
     let doubts = |model: &str| {
         let order = order(model);
@@ -645,14 +645,14 @@ fn many_passes_with_effects_are_refused() {
                         startstate for p: P do a[p] := false; end; end;";
     let order = |model: &str| Order::of(&interpreter(&format!("{declarations}{model}")));
     let refused = order("rule for p: P do last := p; end; end;");
-    assert!(refused.refusals[0].message.contains("at most 10"));
-    assert_eq!(refused.refusals[0].notes.len(), 1);
+    assert!(refused.rejections[0].message.contains("at most 10"));
+    assert_eq!(refused.rejections[0].notes.len(), 1);
     // Without effects passes are checked one by one.
     let checked = order(
         "function some(): boolean; begin for p: P do if a[last] & a[p] then return true; end; end; return false; end;
          rule some() ==> a[last] := true; end;",
     );
-    assert!(checked.refusals.is_empty());
+    assert!(checked.rejections.is_empty());
     assert_eq!(checked.checks.loops.len(), 1);
 }
 
@@ -662,7 +662,7 @@ fn startstates_may_do_what_they_like() {
                 startstate for p: P do a[p] := false; last := p; end; end;
                 rule last := last; end;";
     let order = Order::of(&interpreter(text));
-    assert!(order.checks.loops.is_empty() && order.refusals.is_empty());
+    assert!(order.checks.loops.is_empty() && order.rejections.is_empty());
 }
 
 #[test]

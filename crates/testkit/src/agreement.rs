@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use hadal_model::{
     Expander, Failure, Flow, Model, PAD_BYTES, Source, States, Stop, Stopped, Successors,
-    for_each_filling,
+    for_each_batch,
 };
 
 /// The bounds of a comparison.
@@ -153,7 +153,7 @@ impl Side<'_> {
     /// Expands a block, or the startstates.
     fn expand(&mut self, block: Option<States<'_>>) -> Result<Expansion, String> {
         let mut expansion = Expansion::default();
-        let all = for_each_filling(&mut *self.expander, block, &mut self.out, |_, out| {
+        let all = for_each_batch(&mut *self.expander, block, &mut self.out, |_, out| {
             expansion.states.extend_from_slice(out.states_mut());
             let facts = (0..out.len()).map(|at| (out.source_of(at), out.index(at), out.rule(at)));
             expansion.facts.extend(facts);

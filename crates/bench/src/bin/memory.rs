@@ -17,7 +17,7 @@ use anyhow::ensure;
 use clap::Parser;
 use hadal_bench::header;
 use hadal_bench::workload::{self, Workload};
-use hadal_search::{Auto, OnDisk, Outcome, check};
+use hadal_search::{Auto, Outcome, SearchFolder, check};
 use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
 
 /// Compare searches with little memory with one that has enough.
@@ -163,7 +163,7 @@ fn run(workload: &Workload, args: &Args, data_bytes: Option<u64>) -> anyhow::Res
     let scratch = tempfile::tempdir_in(&args.disk)?;
     let disk = NativeDisk::open(scratch.path())?;
     let (folder, _) = Folder::open(Arc::new(disk), FolderOptions::for_memory(data_bytes))?;
-    let on_disk = OnDisk {
+    let search_folder = SearchFolder {
         folder,
         resumable: args.resumable,
         label: Vec::new(),
@@ -172,7 +172,7 @@ fn run(workload: &Workload, args: &Args, data_bytes: Option<u64>) -> anyhow::Res
         &*model,
         &Auto,
         &options,
-        Some(on_disk),
+        Some(search_folder),
         &stop,
         &mut hadal_search::Silent,
     )?)

@@ -10,7 +10,7 @@ use hadal_ir::interp::{CheckedLoop, Interpreter, Item, Limits, OrderChecks};
 use hadal_ir::stmt::{Block, StmtKind};
 use hadal_ir::walk::{Mention, Reach, for_each_mention, for_each_stmt};
 use hadal_ir::{Domain, Expr, Frame, FunctionId, Guard, LocalId, LocalKind, Program, SiteId};
-use hadal_model::{Fault, Model, PAD_BYTES, States, Stop, Successors, for_each_filling};
+use hadal_model::{Fault, Model, PAD_BYTES, States, Stop, Successors, for_each_batch};
 use hadal_murphi::{Options, compile};
 use hadal_syntax::{Renderer, Source};
 
@@ -145,7 +145,7 @@ fn reachable(interpreter: &Interpreter) -> Vec<Vec<u8>> {
         let block = padded
             .as_ref()
             .map(|bytes| States::new(bytes, bytes.len() - PAD_BYTES, 1));
-        let ended = for_each_filling::<()>(&mut *expander, block, &mut out, |_, out| {
+        let ended = for_each_batch::<()>(&mut *expander, block, &mut out, |_, out| {
             for state in out.states().iter() {
                 if seen.insert(state.to_vec()) {
                     states.push(state.to_vec());

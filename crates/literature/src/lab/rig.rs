@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hadal_model::{Model, Shape, Stop};
 use hadal_report::table::{self, Cell, Mark};
 use hadal_search::{
-    Observer, OnDisk, Options, Outcome, Reason, Stats, Value, Verdict, Violation, check,
+    Observer, Options, Outcome, Reason, SearchFolder, Stats, Value, Verdict, Violation, check,
 };
 use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
 
@@ -366,7 +366,7 @@ impl<'a> Rig<'a> {
             Budget::AllData => FolderOptions::for_memory(options.memory_bytes),
             Budget::TableAndQueue { .. } => FolderOptions::default(),
         };
-        let folder = OnDisk {
+        let folder = SearchFolder {
             folder: Folder::open(disk, usage)?.0,
             resumable: false,
             label: Vec::new(),

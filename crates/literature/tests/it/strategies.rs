@@ -8,7 +8,9 @@ use hadal_literature::{
     StateCacheSpec, TableKind, from_name, papers,
 };
 use hadal_model::{Goal, GoalKind, Stop};
-use hadal_search::{Deadlock, OnDisk, Options, Outcome, Silent, StoreKind, Strategy, Value, check};
+use hadal_search::{
+    Deadlock, Options, Outcome, SearchFolder, Silent, StoreKind, Strategy, Value, check,
+};
 use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
 use hadal_testkit::graph::{Edge, Graph, Interrupt, random_graph};
 use rand::{RngExt, SeedableRng};
@@ -708,7 +710,7 @@ fn a_folder_changes_nothing() {
         set_if_known(&mut *strategy, "states", &(2 * n).to_string());
         let options = with_budget(100_000);
         let expected = run(&graph, &*strategy, &options);
-        let on_disk = OnDisk {
+        let search_folder = SearchFolder {
             folder: folder.clone(),
             resumable: false,
             label: Vec::new(),
@@ -718,7 +720,7 @@ fn a_folder_changes_nothing() {
             &graph,
             &*strategy,
             &options,
-            Some(on_disk),
+            Some(search_folder),
             &stop,
             &mut Silent,
         );

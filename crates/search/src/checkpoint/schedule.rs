@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use hadal_store::Error as StoreError;
 
 use super::{Content, PAYLOAD_VERSION, to_manifest};
-use crate::{OnDisk, Options};
+use crate::{Options, SearchFolder};
 
 /// The folder of a search, and when its next checkpoint is due.
 pub(crate) struct Schedule {
-    on_disk: OnDisk,
+    search_folder: SearchFolder,
     last: Instant,
     every: Duration,
     /// The least time between checkpoints.
@@ -37,10 +37,10 @@ const SHARE: u32 = 25;
 const COMMIT_SHARE: u32 = 4;
 
 impl Schedule {
-    pub(crate) fn new(on_disk: OnDisk, options: &Options) -> Self {
+    pub(crate) fn new(search_folder: SearchFolder, options: &Options) -> Self {
         let floor = options.commit_every.unwrap_or(EVERY);
         Schedule {
-            on_disk,
+            search_folder,
             last: Instant::now(),
             every: floor,
             floor,
@@ -64,13 +64,13 @@ impl Schedule {
 
     /// Whether a checkpoint would save anything, and can be taken.
     pub(crate) fn is_worthwhile(&self) -> bool {
-        self.on_disk.resumable && self.has_worked.load(Ordering::Relaxed)
+        self.search_folder.resumable && self.has_worked.load(Ordering::Relaxed)
     }
 
     /// Whether files that only the last manifest needs take too much space. When large runs are
     /// merged, old ones could not be deleted before all new ones are written.
     fn retains_too_much(&self) -> bool {
-        let folder = &self.on_disk.folder;
+        let folder = &self.search_folder.folder;
         let retired = folder.retired_bytes();
         let is_free = || folder.has_free(retired.saturating_mul(FREE_FOR_RETIRED));
         retired > self.most_retired || (retired > 0 && !is_free())
@@ -88,9 +88,9 @@ impl Schedule {
 
     /// Before the first state: deletes leftovers, and writes a manifest with the label.
     pub(crate) fn begin(&self) -> Result<(), StoreError> {
-        match self.on_disk.resumable {
+        match self.search_folder.resumable {
             true => {
-                self.on_disk.folder.sweep([])?;
+                self.search_folder.folder.sweep([])?;
                 self.write(&Content::Begun)
             }
             false => Ok(()),
@@ -118,7 +118,7 @@ impl Schedule {
     }
 
     fn write(&self, content: &Content) -> Result<(), StoreError> {
-        let manifest = to_manifest(&self.on_disk.label, content);
-        self.on_disk.folder.commit(PAYLOAD_VERSION, &manifest)
+        let manifest = to_manifest(&self.search_folder.label, content);
+        self.search_folder.folder.commit(PAYLOAD_VERSION, &manifest)
     }
 }

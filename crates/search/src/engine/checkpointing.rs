@@ -11,7 +11,7 @@ use crate::checkpoint::{Blob, OpenRank, StoredRuns, StoredStates};
 use crate::external::{CandidateLog, DiskContext, damaged_log};
 use crate::rank::Rank;
 use crate::storage::{Storage, fresh_set, growth_bytes, insert};
-use crate::{Error, OnDisk};
+use crate::{Error, SearchFolder};
 
 /// Records that are added to the set at once.
 const RECORDS_AT_ONCE: u64 = 1 << 16;
@@ -19,7 +19,7 @@ const RECORDS_AT_ONCE: u64 = 1 << 16;
 impl<'a> Engine<'a, '_> {
     /// From now on writes everything that a later run needs.
     pub(crate) fn begin_checkpoints(&mut self) -> Result<(), Error> {
-        if let Some(OnDisk {
+        if let Some(SearchFolder {
             folder,
             resumable: true,
             ..
@@ -36,7 +36,7 @@ impl<'a> Engine<'a, '_> {
     /// storage collects.
     pub(crate) fn save(&mut self, next: Rank) -> Result<Option<StoredStates>, Error> {
         let Context { keys, folder, .. } = self.context;
-        let Some(OnDisk { folder, .. }) = folder else {
+        let Some(SearchFolder { folder, .. }) = folder else {
             return Ok(None);
         };
         let (mut runs, mut open) = (None, Vec::new());

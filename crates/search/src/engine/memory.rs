@@ -32,9 +32,9 @@ impl<'a> Engine<'a, '_> {
 
     /// Buffers of the disk layer, once something is written, and memory that it could lend.
     fn disk_buffer_bytes(&self) -> u64 {
-        self.context.folder.map_or(0, |on_disk| {
-            let folder = &on_disk.folder;
-            let is_used = on_disk.resumable || folder.statistics().written_bytes > 0;
+        self.context.folder.map_or(0, |search_folder| {
+            let folder = &search_folder.folder;
+            let is_used = search_folder.resumable || folder.statistics().written_bytes > 0;
             let buffers = if is_used { folder.data_bytes() } else { 0 };
             buffers + folder.lent_memory().free_bytes()
         })
@@ -138,7 +138,10 @@ impl<'a> Engine<'a, '_> {
     pub(super) fn widen_keys(&mut self) -> Result<(), Error> {
         while self.window.has_outgrown() {
             let keys = self.context.keys;
-            let folder = self.context.folder.map(|on_disk| &on_disk.folder);
+            let folder = self
+                .context
+                .folder
+                .map(|search_folder| &search_folder.folder);
             let is_external = matches!(self.storage, Storage::External(_));
             let recoder = keys.widen(is_external);
             let set_bytes = match &mut self.storage {

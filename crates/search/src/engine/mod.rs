@@ -28,7 +28,7 @@ use crate::sink::{EdgesWanted, Sink, SinkHandle};
 use crate::storage::{StateLog, Storage};
 use crate::window::{BlockSource, Filled, Room, Task, Window};
 use crate::worker::Worker;
-use crate::{DiskUse, Error, OnDisk, Seconds};
+use crate::{DiskUse, Error, SearchFolder, Seconds};
 
 /// What all parts of a search refer to.
 #[derive(Clone, Copy)]
@@ -40,7 +40,7 @@ pub(crate) struct Context<'a> {
     pub(crate) keys: &'a KeySpace,
     pub(crate) budget: &'a Budget,
     /// Where states may go when memory ends.
-    pub(crate) folder: Option<&'a OnDisk>,
+    pub(crate) folder: Option<&'a SearchFolder>,
     pub(crate) order: &'a dyn RankOrder,
 }
 
@@ -250,7 +250,10 @@ impl<'a, 'm> Engine<'a, 'm> {
     }
 
     fn report_progress(&mut self) {
-        let folder = self.context.folder.map(|on_disk| &on_disk.folder);
+        let folder = self
+            .context
+            .folder
+            .map(|search_folder| &search_folder.folder);
         let disk_bytes = folder.map_or(0, |folder| folder.statistics().disk_bytes);
         let data_bytes = self.held().total();
         self.peak_bytes = self.peak_bytes.max(data_bytes);
@@ -273,7 +276,7 @@ impl<'a, 'm> Engine<'a, 'm> {
             folder,
             ..
         } = self.context;
-        let OnDisk {
+        let SearchFolder {
             folder, resumable, ..
         } = folder?;
         Some(DiskContext {
@@ -289,7 +292,10 @@ impl<'a, 'm> Engine<'a, 'm> {
 
     /// Ends the search: deletes what was flushed for nothing.
     pub(crate) fn end(&mut self) {
-        let folder = self.context.folder.map(|on_disk| &on_disk.folder);
+        let folder = self
+            .context
+            .folder
+            .map(|search_folder| &search_folder.folder);
         if let Storage::Resident(resident) = &mut self.storage {
             // Files that stay are deleted with the folder, or when it is opened next.
             let _ = resident.give_up_flushing(folder);
@@ -301,10 +307,10 @@ impl<'a, 'm> Engine<'a, 'm> {
 
     /// Disk traffic so far.
     pub(crate) fn disk_use(&self) -> DiskUse {
-        let Some(on_disk) = self.context.folder else {
+        let Some(search_folder) = self.context.folder else {
             return DiskUse::default();
         };
-        let statistics = on_disk.folder.statistics();
+        let statistics = search_folder.folder.statistics();
         let (late_layers, times_gone_back) = match &self.storage {
             Storage::External(external) => external.deferral.counts(),
             Storage::Resident(_) => (0, 0),
@@ -323,7 +329,8 @@ impl<'a, 'm> Engine<'a, 'm> {
 
     /// Seconds that threads have waited for the disk.
     pub(crate) fn io_wait(&self) -> f64 {
-        let waited = |on_disk: &OnDisk| on_disk.folder.statistics().waited.as_secs_f64();
+        let waited =
+            |search_folder: &SearchFolder| search_folder.folder.statistics().waited.as_secs_f64();
         self.context.folder.map_or(0.0, waited)
     }
 

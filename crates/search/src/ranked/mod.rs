@@ -138,10 +138,10 @@ fn search(
     let dictionary_bytes = Budget::dictionary_bytes(options.memory_bytes);
     let keys = KeySpace::new(shape.state_len, dictionary_bytes, store, options.seed);
     let budget = Budget::new(options, shape, &keys);
-    if run.on_disk.is_some() {
+    if run.search_folder.is_some() {
         check_state_len(shape.state_len)?;
     }
-    let (folder, content) = run.on_disk.clone().unzip();
+    let (folder, content) = run.search_folder.clone().unzip();
     let monitor = RunMonitor {
         stop: &limits.stop,
         gauge,
@@ -346,7 +346,8 @@ impl Search<'_, '_> {
             false => schedule.is_some_and(Schedule::is_due),
             // Within a rank only if it takes long, or to make space on the disk.
             true => {
-                let is_full = || folder.is_some_and(|on_disk| is_nearly_full(&on_disk.folder));
+                let is_full =
+                    || folder.is_some_and(|search_folder| is_nearly_full(&search_folder.folder));
                 schedule.is_some_and(Schedule::is_overdue) || is_full()
             }
         };

@@ -9,12 +9,12 @@ mod resident;
 
 use hadal_model::Shape;
 use hadal_store::disk::{Folder, ParentLog};
+use hadal_store::lock::write;
 use hadal_store::{Error as StoreError, Keys, Log, N_PARTITIONS, Placing, Retention, Set};
 
 use crate::external::External;
 use crate::keys::KeySpace;
 use crate::pool::Pool;
-use crate::sync::write;
 use crate::worker::Worker;
 
 pub(crate) use ordinals::OrdinalIndex;

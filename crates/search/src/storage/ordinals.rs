@@ -4,9 +4,8 @@
 //! whoever receives edges with the ordinals of both ends, needs the numbers.
 
 use hadal_model::{PAD_BYTES, States};
+use hadal_store::lock::{read, write};
 use hadal_store::{Arena, N_PARTITIONS, Table, hash_state, partition_of};
-
-use crate::sync::{read, write};
 
 /// All states in the order of their ordinals, and a table that finds them.
 pub(crate) struct OrdinalIndex {

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use hadal_model::{
     Expander, Failure, Fault, Flow, Model, PAD_BYTES, States, Stop, Stopped, Successors,
-    for_each_filling,
+    for_each_batch,
 };
 
 use super::Trace;
@@ -128,7 +128,7 @@ fn evaluate(
 fn expand(model: &dyn Model, expander: &mut dyn Expander, block: States<'_>) -> Option<Vec<Fault>> {
     let mut out = Successors::new(model.shape(), BUFFER_LEN);
     let go_on = |_: &mut dyn Expander, _: &mut Successors| ControlFlow::<()>::Continue(());
-    if for_each_filling(expander, Some(block), &mut out, go_on) == Err(Stopped) {
+    if for_each_batch(expander, Some(block), &mut out, go_on) == Err(Stopped) {
         return None;
     }
     Some(out.sources()[0].faults.clone())

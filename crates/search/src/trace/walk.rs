@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use hadal_model::{Expander, Model, PAD_BYTES, States, Stop, Successors, for_each_filling};
+use hadal_model::{Expander, Model, PAD_BYTES, States, Stop, Successors, for_each_batch};
 
 use super::{Trace, TraceError, TraceStep};
 
@@ -105,7 +105,7 @@ impl<'a> Walker<'a> {
         block.resize(block.len() + PAD_BYTES, 0);
         let state_len = self.model.shape().state_len;
         let block = state.map(|_| States::new(&block, state_len, 1));
-        let found = for_each_filling(
+        let found = for_each_batch(
             &mut *self.expander,
             block,
             &mut self.out,

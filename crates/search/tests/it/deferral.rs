@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hadal_model::Stop;
-use hadal_search::{Auto, Deadlock, DiskUse, OnDisk, Options, Outcome, Reason, StoreKind, check};
+use hadal_search::{
+    Auto, Deadlock, DiskUse, Options, Outcome, Reason, SearchFolder, StoreKind, check,
+};
 use hadal_testkit::disk::CrashDisk;
 use hadal_testkit::graph::{Edge, Graph, deep_graph};
 use rand::{RngExt, SeedableRng};
@@ -211,7 +213,7 @@ fn a_stopped_search_reports_nothing_provisional() {
             let expected = expect(&graph, &options);
             let disk = Arc::new(CrashDisk::new());
             let (folder, _) = open(&disk).expect("a folder can be used");
-            let on_disk = OnDisk {
+            let search_folder = SearchFolder {
                 folder,
                 resumable,
                 label: LABEL.to_vec(),
@@ -223,7 +225,14 @@ fn a_stopped_search_reports_nothing_provisional() {
                     stop.raise();
                 }
             };
-            let outcome = check(&graph, &Auto, &options, Some(on_disk), &stop, &mut raise);
+            let outcome = check(
+                &graph,
+                &Auto,
+                &options,
+                Some(search_folder),
+                &stop,
+                &mut raise,
+            );
             let outcome = outcome.expect("nothing fails");
             if outcome.reason != Some(Reason::Interrupted) {
                 continue;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hadal_model::{GoalKind, Model, Stop};
-use hadal_search::{Auto, Deadlock, OnDisk, Options, Outcome, Silent, StoreKind, check};
+use hadal_search::{Auto, Deadlock, Options, Outcome, SearchFolder, Silent, StoreKind, check};
 use hadal_store::disk::{Disk, Folder, FolderOptions};
 use hadal_testkit::disk::CrashDisk;
 use hadal_testkit::graph::{Edge, Graph, random_graph};
@@ -18,7 +18,7 @@ use crate::summary::summarise;
 const STORES: [StoreKind; 2] = [StoreKind::Exact, StoreKind::Hash128];
 
 /// A folder on `disk` with buffers of this size.
-pub(crate) fn folder(disk: &Arc<CrashDisk>, buffer_bytes: usize, resumable: bool) -> OnDisk {
+pub(crate) fn folder(disk: &Arc<CrashDisk>, buffer_bytes: usize, resumable: bool) -> SearchFolder {
     let limits = FolderOptions {
         buffer_bytes,
         reserve_bytes: 0,
@@ -27,7 +27,7 @@ pub(crate) fn folder(disk: &Arc<CrashDisk>, buffer_bytes: usize, resumable: bool
     };
     let disk = Arc::clone(disk) as Arc<dyn Disk>;
     let (folder, _) = Folder::open(disk, limits).expect("a folder can be used");
-    OnDisk {
+    SearchFolder {
         folder,
         resumable,
         label: LABEL.to_vec(),
@@ -35,7 +35,7 @@ pub(crate) fn folder(disk: &Arc<CrashDisk>, buffer_bytes: usize, resumable: bool
 }
 
 /// A fresh folder for one search.
-pub(crate) fn scratch() -> OnDisk {
+pub(crate) fn scratch() -> SearchFolder {
     folder(&Arc::new(CrashDisk::new()), 1 << 18, false)
 }
 

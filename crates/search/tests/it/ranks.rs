@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hadal_model::{GoalKind, Model, Stop};
 use hadal_search::{
-    Auto, Deadlock, Error, NewStates, OnDisk, Options, Outcome, Ranked, Reason, Silent, Sink,
+    Auto, Deadlock, Error, NewStates, Options, Outcome, Ranked, Reason, SearchFolder, Silent, Sink,
     Verdict, check, replay,
 };
 use hadal_testkit::disk::CrashDisk;
@@ -84,7 +84,7 @@ impl Ranks {
     }
 }
 
-fn by_cost(graph: &Graph, options: &Options, folder: Option<OnDisk>) -> (Outcome, Ranks) {
+fn by_cost(graph: &Graph, options: &Options, folder: Option<SearchFolder>) -> (Outcome, Ranks) {
     let mut ranks = Ranks::of(graph);
     let strategy = Ranked::by_cost().with_sink(&mut ranks);
     let outcome = check(graph, &strategy, options, folder, &Stop::new(), &mut Silent);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use hadal_model::{GoalKind, Model, Stop};
 use hadal_search::{
-    Auto, Error, OnDisk, Options, Outcome, Reason, Silent, StoreKind, Strategy, check, look_into,
-    resume, verify,
+    Auto, Error, Options, Outcome, Reason, SearchFolder, Silent, StoreKind, Strategy, check,
+    look_into, resume, verify,
 };
 use hadal_store::disk::{Disk, Folder, FolderOptions, Payload};
 use hadal_testkit::disk::CrashDisk;
@@ -63,12 +63,19 @@ pub(crate) fn resume_or_start_by(
         }
         None => {
             folder.sweep([])?;
-            let on_disk = OnDisk {
+            let search_folder = SearchFolder {
                 folder,
                 resumable: true,
                 label: LABEL.to_vec(),
             };
-            check(model, strategy, options, Some(on_disk), &stop, &mut Silent)
+            check(
+                model,
+                strategy,
+                options,
+                Some(search_folder),
+                &stop,
+                &mut Silent,
+            )
         }
     }
 }
@@ -349,7 +356,7 @@ fn a_search_that_was_interrupted_is_resumed() {
             let expected = expect(&graph, &options);
             let disk = Arc::new(CrashDisk::new());
             let (folder, _) = open(&disk).expect("a folder can be used");
-            let on_disk = OnDisk {
+            let search_folder = SearchFolder {
                 folder,
                 resumable: true,
                 label: LABEL.to_vec(),
@@ -361,7 +368,14 @@ fn a_search_that_was_interrupted_is_resumed() {
                     stop.raise();
                 }
             };
-            let outcome = check(&graph, &Auto, &options, Some(on_disk), &stop, &mut raise);
+            let outcome = check(
+                &graph,
+                &Auto,
+                &options,
+                Some(search_folder),
+                &stop,
+                &mut raise,
+            );
             let outcome = outcome.expect("nothing fails");
             if outcome.reason != Some(Reason::Interrupted) {
                 continue;

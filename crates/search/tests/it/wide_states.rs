@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hadal_model::Stop;
 use hadal_search::{
-    Auto, Error, OnDisk, Options, Outcome, Progress, Reason, Silent, check, resume,
+    Auto, Error, Options, Outcome, Progress, Reason, SearchFolder, Silent, check, resume,
 };
 use hadal_store::MAX_STATE_LEN;
 use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
@@ -61,12 +61,19 @@ fn run(path: &Path, graph: &Graph, options: &Options, n_most: u64) -> Result<Out
             &mut observer,
         ),
         None => {
-            let on_disk = OnDisk {
+            let search_folder = SearchFolder {
                 folder,
                 resumable: true,
                 label: Vec::new(),
             };
-            check(graph, &Auto, options, Some(on_disk), &stop, &mut observer)
+            check(
+                graph,
+                &Auto,
+                options,
+                Some(search_folder),
+                &stop,
+                &mut observer,
+            )
         }
     }
 }
@@ -118,9 +125,9 @@ fn a_search_of_wide_states_is_resumed() {
 fn the_widest_states_go_to_disk_and_wider_ones_are_refused() {
     let graph = wide_graph(MAX_STATE_LEN, 1000);
     let path = tempfile::tempdir().expect("a folder");
-    let on_disk = options(2, 24 << 20);
-    let outcome = run(path.path(), &graph, &on_disk, u64::MAX);
-    assert_expected(&graph, &on_disk, outcome);
+    let options_on_disk = options(2, 24 << 20);
+    let outcome = run(path.path(), &graph, &options_on_disk, u64::MAX);
+    assert_expected(&graph, &options_on_disk, outcome);
 
     let graph = wide_graph(MAX_STATE_LEN + 1, 100);
     let path = tempfile::tempdir().expect("a folder");

@@ -15,7 +15,7 @@
 //! that commute (`passes`). An index by the loop's own element is another place in each pass.
 //! A loop that is not proved independent is checked wherever it is reached ([`Order::checks`]); if
 //! that would take too long, or something distinguishes elements in any order, the model is
-//! rejected ([`Order::refusals`]).
+//! rejected ([`Order::rejections`]).
 //!
 //! Slots of multisets are treated as elements: which slot an element has depends on names (bags are
 //! sorted) and on the order of insertions. The slot that an insertion takes can be observed only
@@ -76,7 +76,7 @@ pub struct Order {
     /// For each of these, why it is not proved.
     pub doubts: Vec<Vec<Note>>,
     /// Why the model cannot be reduced by symmetry.
-    pub refusals: Vec<Refusal>,
+    pub rejections: Vec<Rejection>,
 }
 
 /// A sentence about a place in the model.
@@ -90,7 +90,7 @@ pub struct Note {
 
 /// Something that distinguishes elements, or may.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Refusal {
+pub struct Rejection {
     /// Where.
     pub site: SiteId,
     /// What, as a sentence.
@@ -113,11 +113,11 @@ impl Order {
     /// at all states of an orbit. Where not, this is why.
     ///
     /// A goal, heuristic or cost must be: the search sees one state of each orbit.
-    pub fn of_expression(interpreter: &Interpreter, item: Item) -> Result<(), Vec<Refusal>> {
+    pub fn of_expression(interpreter: &Interpreter, item: Item) -> Result<(), Vec<Rejection>> {
         let program = interpreter.program();
         let mut order = Order::of_items(interpreter, &[item]);
         for (checked, doubts) in order.checks.loops.iter().zip(order.doubts) {
-            order.refusals.push(Refusal {
+            order.rejections.push(Rejection {
                 site: checked.site,
                 message: "the value may depend on the order of elements".to_owned(),
                 notes: doubts,
@@ -140,7 +140,7 @@ impl Order {
         };
         let types: Vec<hadal_ir::TypeId> = types;
         if types.iter().any(|ty| has_elements(&program.types, *ty)) {
-            order.refusals.push(Refusal {
+            order.rejections.push(Rejection {
                 site,
                 message: "this is about single elements, which have other names at other states \
                           of the orbit"
@@ -148,9 +148,9 @@ impl Order {
                 notes: Vec::new(),
             });
         }
-        match order.refusals.is_empty() {
+        match order.rejections.is_empty() {
             true => Ok(()),
-            false => Err(order.refusals),
+            false => Err(order.rejections),
         }
     }
 
@@ -198,7 +198,7 @@ impl Order {
         }
         let mut order = Order::default();
         for found in breaks {
-            order.refusals.push(Refusal {
+            order.rejections.push(Rejection {
                 site: found.site,
                 message: found.message,
                 notes: Vec::new(),
@@ -254,7 +254,7 @@ impl Order {
                          and with the loops around it there are too many orders to try"
                     ),
                 };
-                self.refusals.push(Refusal {
+                self.rejections.push(Rejection {
                     site,
                     message,
                     notes,

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use hadal_model::{
-    GoalKind, Model, PAD_BYTES, Remark, States, Stop, Stopped, Successors, for_each_filling,
+    GoalKind, Model, PAD_BYTES, Remark, States, Stop, Stopped, Successors, for_each_batch,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -22,7 +22,7 @@ fn successors(graph: &Graph, node: u32, capacity: usize) -> (Vec<(u32, u32, u32)
     let block = States::new(&state, graph.shape.state_len, 1);
     let mut out = Successors::with_costs(&graph.shape, capacity);
     let mut all = Vec::new();
-    let done = for_each_filling(&mut *expander, Some(block), &mut out, |_, out| {
+    let done = for_each_batch(&mut *expander, Some(block), &mut out, |_, out| {
         for position in 0..out.len() {
             let node = graph.decode(out.state(position));
             all.push((node, out.rule(position), out.cost(position)));
@@ -139,7 +139,7 @@ fn traps_and_interrupts() {
         state.extend([0; PAD_BYTES]);
         let block = States::new(&state, 4, 1);
         let mut out = Successors::new(&graph.shape, 8);
-        let done = for_each_filling(&mut *expander, Some(block), &mut out, |_, _| {
+        let done = for_each_batch(&mut *expander, Some(block), &mut out, |_, _| {
             ControlFlow::<()>::Continue(())
         });
         (done.map(|_| ()), expander.take_remarks())

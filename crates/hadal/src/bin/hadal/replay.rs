@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use hadal_model::{
     Expander, Failure, FaultKind, Flow, Model, PAD_BYTES, States, Step, Stop, Successors,
-    for_each_filling,
+    for_each_batch,
 };
 use hadal_search::{Trace, TraceStep};
 use serde::Deserialize;
@@ -112,8 +112,8 @@ fn show(
     how: TraceDetail,
     style: Style,
 ) {
-    let is_refusal = violation.kind == FaultKind::OrderDependence.name();
-    let (verdict, what) = match is_refusal {
+    let is_rejection = violation.kind == FaultKind::OrderDependence.name();
+    let (verdict, what) = match is_rejection {
         true => ("rejected", order::headline(&violation.at)),
         false => ("violated", violation.message.clone()),
     };
@@ -124,11 +124,11 @@ fn show(
         style.bad(verdict),
         counted(violation.depth.into(), "step"),
     );
-    if is_refusal {
+    if is_rejection {
         let _ = writeln!(out, "  {}", violation.message);
     }
     // The headline has it of a loop.
-    if !violation.at.is_empty() && !is_refusal {
+    if !violation.at.is_empty() && !is_rejection {
         let _ = writeln!(out, "  at {}", violation.at);
     }
     if how != TraceDetail::None {
@@ -139,7 +139,7 @@ fn show(
         let _ = writeln!(out, "\nThe state it ends in:\n");
         render_state(out, "  ", trace.last_state(), style);
     }
-    if is_refusal {
+    if is_rejection {
         let _ = writeln!(out, "\n  help: {}", order::HELP);
     }
 }
@@ -223,7 +223,7 @@ fn is_violated(
     }
     let mut out = Successors::new(shape, 1024);
     let go_on = |_: &mut dyn Expander, _: &mut Successors| ControlFlow::<()>::Continue(());
-    let _ = for_each_filling(&mut *expander, block, &mut out, go_on).ok()?;
+    let _ = for_each_batch(&mut *expander, block, &mut out, go_on).ok()?;
     let source = &out.sources()[0];
     let is_faulty = source
         .faults
@@ -317,7 +317,7 @@ fn find_successor(
     let mut padded = parent.map(<[u8]>::to_vec).unwrap_or_default();
     padded.resize(padded.len() + PAD_BYTES, 0);
     let block = parent.map(|parent| States::new(&padded, parent.len(), 1));
-    let found = for_each_filling(&mut *expander, block, &mut out, |_, out| {
+    let found = for_each_batch(&mut *expander, block, &mut out, |_, out| {
         for position in 0..out.len() {
             let state = out.state(position);
             if !agrees(&model.describe_state(state), leaves) {

@@ -88,7 +88,7 @@ fn little_is_left_when_memory_ends_and_nothing_is_missing() {
 }
 
 #[test]
-fn what_is_not_swept_by_the_end_is_swept_then() {
+fn what_is_not_flushed_by_the_end_is_flushed_then() {
     let bench = Bench::new();
     let context = bench.context(2, false);
     let mut rng = Pcg64Mcg::seed_from_u64(12);

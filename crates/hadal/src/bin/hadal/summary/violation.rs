@@ -19,10 +19,10 @@ impl Summary<'_> {
         let violation = found.violation;
         out.push('\n');
         let what = described(violation, self.shape());
-        let is_refusal = violation.kind.is_order_dependence();
+        let is_rejection = violation.kind.is_order_dependence();
         match self.excerpt(violation, &what, style) {
             Some(text) => out.push_str(&text),
-            None if is_refusal => {
+            None if is_rejection => {
                 let _ = writeln!(
                     out,
                     "{}: {what}\n  help: {}",
@@ -46,7 +46,7 @@ impl Summary<'_> {
             _ => "what each step changes",
         };
         // Order dependence shows in two continuations of the same state.
-        let does = match is_refusal {
+        let does = match is_rejection {
             true => "reaches",
             false => "shows",
         };
@@ -75,7 +75,7 @@ impl Summary<'_> {
             let mark = style.bad(&format!("{:>number_len$}", "!"));
             let _ = writeln!(out, "  {mark}  {head}");
             // The whole sentence stands above.
-            let message = match is_refusal {
+            let message = match is_rejection {
                 true => order::AT_STEP,
                 false => &violation.message,
             };
@@ -111,15 +111,15 @@ impl Summary<'_> {
         let start = whole.start + offset as u32;
         let span = Span::new(start, start + marked_len as u32);
         let mut diagnostic = Diagnostic::error(what, span);
-        let is_refusal = violation.kind.is_order_dependence();
-        if is_refusal {
+        let is_rejection = violation.kind.is_order_dependence();
+        if is_rejection {
             diagnostic = diagnostic.help(order::HELP);
             let order = self.loaded.order.as_ref();
             let doubts = order.map_or(&[][..], |order| order.doubts(&violation.at));
             diagnostic.labels.extend_from_slice(doubts);
         }
         let text = style.renderer().render(sources, &diagnostic);
-        let text = match is_refusal {
+        let text = match is_rejection {
             true => text,
             // An error is in the text; this is in what the model does.
             false => text.replacen("error", "violation", 1),

@@ -8,7 +8,7 @@ use crate::checkpoint::{Content, PAYLOAD_VERSION, from_manifest, to_manifest};
 
 /// The folder of a search, for what memory cannot hold.
 #[derive(Clone)]
-pub struct OnDisk {
+pub struct SearchFolder {
     /// The folder, which nothing else uses.
     pub folder: Folder,
     /// Whether everything is written from the first state on, so that [`resume`](crate::resume) works
@@ -23,10 +23,10 @@ pub struct OnDisk {
 ///
 /// The search itself does not do this: if the process dies before anyone has seen the result, another
 /// run must be able to find it again.
-pub fn finish(on_disk: &OnDisk) -> Result<(), Error> {
-    on_disk.folder.clear()?;
-    let manifest = to_manifest(&on_disk.label, &Content::Finished);
-    Ok(on_disk.folder.commit(PAYLOAD_VERSION, &manifest)?)
+pub fn finish(search_folder: &SearchFolder) -> Result<(), Error> {
+    search_folder.folder.clear()?;
+    let manifest = to_manifest(&search_folder.label, &Content::Finished);
+    Ok(search_folder.folder.commit(PAYLOAD_VERSION, &manifest)?)
 }
 
 /// What [`verify`] has read.
