@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hadal_search::Unfinished;
+use hadal_search::RunStatus;
 use hadal_store::Error as StoreError;
 use hadal_store::disk::{Folder, FolderOptions, Medium, NativeDisk, Payload};
 
@@ -164,7 +164,7 @@ pub(crate) struct SavedFolder {
     disk: Arc<NativeDisk>,
     pub(crate) folder: Folder,
     pub(crate) manifest: Payload,
-    pub(crate) about: Unfinished,
+    pub(crate) about: RunStatus,
 }
 
 impl SavedFolder {
@@ -221,9 +221,9 @@ pub(crate) fn has_run(path: &Path) -> bool {
 fn inspect(
     disk: Arc<NativeDisk>,
     options: FolderOptions,
-) -> Result<(Folder, Option<(Payload, Unfinished)>), StoreError> {
+) -> Result<(Folder, Option<(Payload, RunStatus)>), StoreError> {
     let (folder, manifest) = Folder::open(disk, options)?;
-    let about = manifest.as_ref().map(hadal_search::look_into).transpose();
+    let about = manifest.as_ref().map(hadal_search::read_status).transpose();
     let about = about.map_err(|error| match error {
         hadal_search::Error::Store(error) => error,
         error => StoreError::Damaged {

@@ -112,7 +112,7 @@ impl Resources {
             memory_bytes: self.data_memory.unwrap_or(memory_bytes),
             process_limit,
             time_limit: self.time_limit,
-            commit_every: self.commit_every,
+            checkpoint_every: self.commit_every,
             ..Options::default()
         }
     }

@@ -4,7 +4,7 @@
 //! window first; while all states are in memory, what is left belongs to the set, the logs and the
 //! parents, with a reserve for sorting keys when memory ends; from then on every part has a share
 //! of its own ([`Shares`]). What the partition buffers leave of their share is lent to the block
-//! cache of runs (`Folder::spare`), and taken back before they grow.
+//! cache of runs (`Folder::lent_memory`), and taken back before they grow.
 //!
 //! Every part reports what it holds to its account in [`Held`]. No size in here changes a result.
 
@@ -136,10 +136,12 @@ impl WindowSizes {
 /// Candidates whose keys and parents always fit one piece of a log, whatever the layout of keys.
 fn most_in_piece(shape: &Shape) -> usize {
     let n_words = max_key_words(shape.state_len);
-    ((MAX_PIECE_BYTES - BATCH_HEAD) / (delta_bytes(n_words) + PARENT_BYTES)).max(1)
+    let bytes = MAX_PIECE_BYTES - BATCH_HEAD - FIRST_PARENT_BYTES;
+    (bytes / (delta_bytes(n_words) + PARENT_BYTES)).max(1)
 }
 
-/// A parent within a block is near the one before it.
+/// The first parent of a batch may be anywhere, the others of a block are near the one before.
+const FIRST_PARENT_BYTES: usize = 16;
 const PARENT_BYTES: usize = 8;
 
 /// Bytes for each part of a search whose states are on disk.

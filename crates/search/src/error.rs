@@ -61,6 +61,12 @@ pub enum Error {
         /// The one it was to be resumed in.
         asked: &'static str,
     },
+    /// A search is resumed without the sink that it had, or with one that it did not have.
+    #[error("{}", other_sink(*has_sink))]
+    OtherSink {
+        /// Whether it was to be resumed with a sink.
+        has_sink: bool,
+    },
     /// Something went wrong with what is on disk.
     #[error(transparent)]
     Store(#[from] hadal_store::Error),
@@ -84,5 +90,12 @@ pub enum Error {
     },
     /// The operating system refused a thread.
     #[error("cannot start a thread: {0}")]
-    Thread(#[from] std::io::Error),
+    Thread(std::io::Error),
+}
+
+fn other_sink(has_sink: bool) -> &'static str {
+    match has_sink {
+        true => "the run was begun without a sink, which would not receive its first states",
+        false => "the run was begun with a sink, and cannot be resumed without one",
+    }
 }

@@ -58,7 +58,7 @@ mod watch;
 mod window;
 mod worker;
 
-pub use checkpoint::{PAYLOAD_VERSION, Unfinished, look_into};
+pub use checkpoint::{PAYLOAD_VERSION, RunStatus, read_status};
 pub use error::Error;
 pub use hashing::StoreKind;
 pub use omission::Omission;

@@ -20,7 +20,7 @@ mod maps;
 use hadal_model::{Flow, PAD_BYTES, Shape, States, Stop};
 
 use crate::Error;
-use crate::engine::{Context, Engine};
+use crate::engine::{Context, Engine, Expansion};
 use crate::external::damaged_log;
 use crate::keys::KeySpace;
 use crate::storage::{OrdinalIndex, Storage};
@@ -58,7 +58,7 @@ pub(crate) fn decide(
     };
     let mut unrepeatable = None;
     let mut source = BlockSource::States(0..n_states);
-    let halt = engine.revisit(&mut source, collect, &mut |task, edges| {
+    let end = engine.revisit(&mut source, collect, &mut |task, edges| {
         let n_states = task.kernel.successors.sources().len();
         gauge.note_expanded(n_states, transitions);
         unrepeatable = edges.unrepeatable;
@@ -69,7 +69,7 @@ pub(crate) fn decide(
     }
     engine.graph_bytes = index.data_bytes() + graph.data_bytes();
     let reversing = graph.reversing_bytes();
-    if halt.is_some() || !engine.fits(reversing) {
+    if end != Expansion::Finished || !engine.fits(reversing) {
         return Ok(None);
     }
     let decided = graph.reverse().decide(&|| stop.is_raised());

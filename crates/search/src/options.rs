@@ -34,7 +34,7 @@ pub struct Options {
     pub time_limit: Option<Duration>,
     /// How often a search with a folder is checkpointed: `None` for every few seconds, zero for
     /// after every window.
-    pub commit_every: Option<Duration>,
+    pub checkpoint_every: Option<Duration>,
     /// Where runs on disk have this many keys for each candidate of a layer, the lookup in them may
     /// be deferred for some layers even where they are known to have some of the candidates.
     pub thin_layers: u64,
@@ -60,7 +60,7 @@ impl Default for Options {
             memory_bytes: u64::MAX,
             process_limit: None,
             time_limit: None,
-            commit_every: None,
+            checkpoint_every: None,
             // Expanding a layer twice takes about as long as scanning this many keys for each of its
             // candidates.
             thin_layers: 1000,

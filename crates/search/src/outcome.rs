@@ -292,9 +292,9 @@ pub struct DiskUse {
     /// States in the last checkpoint.
     pub saved_states: u64,
     /// Layers whose lookup in old runs was deferred.
-    pub late_layers: u64,
+    pub deferred_ranks: u64,
     /// How often a deferred lookup found duplicates, and the search was rolled back.
-    pub times_gone_back: u64,
+    pub roll_backs: u64,
 }
 
 /// Where the time went, in seconds of wall clock.

@@ -92,7 +92,7 @@ impl<'m> Pool<'m> {
                 }
             }
         };
-        rayon::in_place_scope(|scope| {
+        self.threads.in_place_scope(|scope| {
             for _ in 0..n_helpers {
                 scope.spawn(|_| {
                     take_items();
@@ -118,7 +118,8 @@ impl<'m> Pool<'m> {
     }
 
     fn worker(&self) -> MutexGuard<'_, Worker<'m>> {
-        lock(&self.workers[rayon::current_thread_index().unwrap_or(0)])
+        let number = self.threads.current_thread_index();
+        lock(&self.workers[number.expect("phases are started and run on threads of the pool")])
     }
 }
 

@@ -121,7 +121,7 @@ impl Gauge {
         self.transitions.store(transitions, Ordering::Relaxed);
     }
 
-    pub(crate) fn note_round(&self, states: u64, data_bytes: u64, disk_bytes: u64) {
+    pub(crate) fn note_window(&self, states: u64, data_bytes: u64, disk_bytes: u64) {
         self.states.store(states, Ordering::Relaxed);
         self.data_bytes.store(data_bytes, Ordering::Relaxed);
         self.disk_bytes.store(disk_bytes, Ordering::Relaxed);

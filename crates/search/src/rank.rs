@@ -137,6 +137,12 @@ impl OpenRanks {
         } = &mut self.scratch;
         ranks.clear();
         order.rank_successors(from, &task.kernel.successors, ranks);
+        let name = order.name();
+        assert_eq!(
+            ranks.len(),
+            task.n_candidates(),
+            "ranks of the order {name}"
+        );
         positions.clear();
         positions.extend(0..ranks.len() as u32);
         // Stable, so that the candidates of a rank stay in the order of generation.

@@ -14,7 +14,7 @@ pub struct SearchFolder {
     /// Whether everything is written from the first state on, so that [`resume`](crate::resume) works
     /// after a crash.
     pub resumable: bool,
-    /// What whoever resumes must know (the model, say); returned by [`look_into`](crate::look_into).
+    /// What whoever resumes must know (the model, say); returned by [`read_status`](crate::read_status).
     pub label: Vec<u8>,
 }
 

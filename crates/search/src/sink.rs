@@ -8,6 +8,7 @@ use hadal_model::States;
 use hadal_store::codec::KeyShape;
 
 use crate::Error;
+use crate::checkpoint::Blob;
 use crate::external::SurvivorBatch;
 use crate::keys::KeySpace;
 use crate::rank::Rank;
@@ -20,13 +21,18 @@ pub trait Sink: Send {
         EdgesWanted::None
     }
 
+    /// Whether edges have the costs of their steps; without them each cost is 1.
+    fn wants_costs(&self) -> bool {
+        false
+    }
+
     /// Takes the next states.
     fn states(&mut self, states: &NewStates<'_>) -> std::io::Result<()> {
         let _ = states;
         Ok(())
     }
 
-    /// Takes the next edges.
+    /// Takes the next edges. States that they lead to may follow later.
     fn edges(&mut self, edges: &NewEdges<'_>) -> std::io::Result<()> {
         let _ = edges;
         Ok(())
@@ -38,10 +44,13 @@ pub trait Sink: Send {
         Ok(Vec::new())
     }
 
-    /// Continues from a checkpoint: what was received after it will be received again.
+    /// Continues from a checkpoint, with the `mark` that [`checkpoint`](Self::checkpoint) returned:
+    /// what was received after it will be received again.
+    ///
+    /// A sink that does not implement this cannot be used to resume a search.
     fn resume(&mut self, mark: &[u8]) -> std::io::Result<()> {
         let _ = mark;
-        Ok(())
+        Err(std::io::ErrorKind::Unsupported.into())
     }
 }
 
@@ -54,7 +63,8 @@ pub enum EdgesWanted {
     /// All, with the keys of their targets.
     WithKeys,
     /// All, with the ordinals of their targets while all states are in memory, which takes an index
-    /// of all states; later with keys. Where hashes are stored, with keys.
+    /// of all states; later with keys. With keys from the first edge on where hashes are stored,
+    /// in a search that is not by depth, and in one that is resumed.
     WithOrdinals,
 }
 
@@ -90,7 +100,7 @@ pub struct Edge<'a> {
     pub index: u32,
     /// The rule that made the step.
     pub rule: u32,
-    /// Cost of the step.
+    /// Cost of the step, where the sink [wants costs](Sink::wants_costs).
     pub cost: u32,
     /// Where it leads.
     pub target: Target<'a>,
@@ -198,17 +208,25 @@ impl SinkHandle<'_> {
         sink.edges(&edges).map_err(Error::Sink)
     }
 
-    pub(crate) fn checkpoint(&mut self) -> Result<Vec<u8>, Error> {
-        match &mut self.0 {
-            Some(sink) => sink.checkpoint().map_err(Error::Sink),
-            None => Ok(Vec::new()),
-        }
+    pub(crate) fn wants_costs(&self) -> bool {
+        self.0.as_ref().is_some_and(|sink| sink.wants_costs())
     }
 
-    pub(crate) fn resume(&mut self, mark: &[u8]) -> Result<(), Error> {
-        match &mut self.0 {
-            Some(sink) => sink.resume(mark).map_err(Error::Sink),
-            None => Ok(()),
+    /// The sink's mark, if there is a sink.
+    pub(crate) fn checkpoint(&mut self) -> Result<Option<Blob>, Error> {
+        let mark = self.0.as_mut().map(|sink| sink.checkpoint());
+        Ok(mark.transpose().map_err(Error::Sink)?.map(Blob))
+    }
+
+    /// Resumes from a checkpoint. One that was taken without a sink has not received everything, and
+    /// one that was taken with a sink would lose its mark.
+    pub(crate) fn resume(&mut self, mark: Option<&Blob>) -> Result<(), Error> {
+        match (&mut self.0, mark) {
+            (Some(sink), Some(mark)) => sink.resume(&mark.0).map_err(Error::Sink),
+            (None, None) => Ok(()),
+            (sink, _) => Err(Error::OtherSink {
+                has_sink: sink.is_some(),
+            }),
         }
     }
 }

@@ -118,7 +118,7 @@ impl<'r> Run<'r> {
     /// Reports all states so far, and what is held in memory and on disk.
     pub fn note_states(&self, n_states: u64, data_bytes: u64, disk_bytes: u64) {
         let gauge = self.watched.gauge;
-        gauge.note_round(n_states, data_bytes, disk_bytes);
+        gauge.note_window(n_states, data_bytes, disk_bytes);
     }
 
     /// Reports the end of a rank to the observer. The search does not wait for it.

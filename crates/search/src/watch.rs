@@ -72,14 +72,16 @@ pub(crate) fn watched<T: Send>(
             let limits = &limits;
             Builder::new()
                 .name("memory".to_owned())
-                .spawn_scoped(scope, move || limits.guard_memory(limit))?;
+                .spawn_scoped(scope, move || limits.guard_memory(limit))
+                .map_err(Error::Thread)?;
         }
         let searching = Builder::new()
             .name("search".to_owned())
             .stack_size(options.stack_bytes)
             .spawn_scoped(scope, move || search(watched))
             // The memory guard waits for the flag.
-            .inspect_err(|_| limits.stop.raise())?;
+            .inspect_err(|_| limits.stop.raise())
+            .map_err(Error::Thread)?;
         watch(options, stop, &limits, &gauge, &receiver, observer);
         searching
             .join()

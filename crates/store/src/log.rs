@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use segments::{Content, Place, SearchFolder, Segment, StoredPiece, damaged_log};
+use segments::{Content, LogFiles, Place, Segment, StoredPiece, damaged_log};
 
 use crate::disk::{BlockWriter, Folder, Kind};
 use crate::{BLOCK_BYTES, BlockSource, Error};
@@ -31,7 +31,7 @@ pub struct Log {
     pieces: VecDeque<Piece>,
     end: u64,
     memory_bytes: u64,
-    disk: Option<SearchFolder>,
+    disk: Option<LogFiles>,
 }
 
 /// Consecutive records of one layout.
@@ -105,7 +105,7 @@ impl Log {
     /// Attaches a folder. What was appended before stays in memory, and is written if `keep` writes
     /// everything.
     pub fn attach(&mut self, folder: Folder, keep: Retention) -> Result<(), Error> {
-        self.disk = Some(SearchFolder {
+        self.disk = Some(LogFiles {
             folder,
             keep,
             segments: VecDeque::new(),
@@ -140,7 +140,7 @@ impl Log {
         entries: &[SegmentEntry],
     ) -> Result<Self, Error> {
         let mut log = Log::new();
-        let mut disk = SearchFolder {
+        let mut disk = LogFiles {
             folder,
             keep,
             segments: VecDeque::new(),
@@ -279,7 +279,7 @@ impl Log {
     /// can be read again.
     pub fn evict_piece(&mut self, first: u64) {
         let at = self.piece_with(first);
-        let underway = self.disk.as_ref().and_then(SearchFolder::payload_place);
+        let underway = self.disk.as_ref().and_then(LogFiles::payload_place);
         if let Some(piece) = self.pieces.get_mut(at)
             && piece.place.is_some()
             && piece.place != underway
@@ -292,7 +292,7 @@ impl Log {
     /// Frees the memory of all pieces before `ordinal` that are on disk, from where they can be
     /// read again.
     pub fn evict_before(&mut self, ordinal: u64) {
-        let underway = self.disk.as_ref().and_then(SearchFolder::payload_place);
+        let underway = self.disk.as_ref().and_then(LogFiles::payload_place);
         for piece in &mut self.pieces {
             if piece.first + u64::from(piece.len) > ordinal {
                 break;

@@ -32,6 +32,7 @@ struct State {
     files: Vec<Content>,
     n_operations: u64,
     stop_at: Option<u64>,
+    fill_at: Option<u64>,
     capacity: Option<Capacity>,
 }
 
@@ -72,6 +73,11 @@ impl CrashDisk {
         self.state().stop_at = Some(n);
     }
 
+    /// From operation `n` on the disk is full: no file can grow.
+    pub fn fill_at(&self, n: u64) {
+        self.state().fill_at = Some(n);
+    }
+
     /// Operations so far.
     pub fn n_operations(&self) -> u64 {
         self.state().n_operations
@@ -79,7 +85,9 @@ impl CrashDisk {
 
     /// Limits the total size of files to `bytes`; `is_told` if the disk reports its free space.
     pub fn set_capacity(&self, bytes: u64, is_told: bool) {
-        self.state().capacity = Some(Capacity { bytes, is_told });
+        let mut state = self.state();
+        state.capacity = Some(Capacity { bytes, is_told });
+        state.fill_at = None;
     }
 
     /// Length of all files together.
@@ -320,6 +328,9 @@ impl CrashFile {
     /// Claims the difference that a new length makes.
     fn room(&self, state: &State, len: usize) -> io::Result<()> {
         let more = len.saturating_sub(state.files[self.file].bytes.len()) as u64;
+        if more > 0 && state.fill_at.is_some_and(|n| state.n_operations > n) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         match state.capacity {
             Some(capacity) if more > 0 && state.used_bytes() + more > capacity.bytes => {
                 Err(io::ErrorKind::StorageFull.into())

@@ -53,8 +53,8 @@ pub(crate) struct Checkpoint {
     pub(crate) before: Totals,
     pub(crate) findings: SavedFindings,
     pub(crate) stored: StoredStates,
-    /// What the sink needs to resume.
-    pub(crate) sink: Blob,
+    /// What the sink needs to resume, if there is one.
+    pub(crate) sink: Option<Blob>,
 }
 
 /// The states of a checkpoint.
@@ -146,7 +146,7 @@ impl<'de> Deserialize<'de> for Blob {
 }
 
 /// Version of the payload of a manifest. Bump it when [`Content`] or anything in it changes.
-pub const PAYLOAD_VERSION: u32 = 2;
+pub const PAYLOAD_VERSION: u32 = 3;
 
 /// The bytes of a manifest: length of the label, the label, the content.
 pub(crate) fn to_manifest(label: &[u8], content: &Content) -> Vec<u8> {
@@ -160,28 +160,31 @@ pub(crate) fn to_manifest(label: &[u8], content: &Content) -> Vec<u8> {
 /// Parses the payload of a manifest, if it has this version.
 pub(crate) fn from_manifest(payload: &Payload) -> Result<Manifest, Error> {
     let bytes = payload.of_version(PAYLOAD_VERSION)?;
-    let damaged = |what: String| {
-        Error::Store(StoreError::Damaged {
-            file: "the manifest".to_owned(),
-            offset: 0,
-            what,
-        })
-    };
     let split = || {
         let (len, rest) = bytes.split_first_chunk::<8>()?;
         rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)
     };
-    let (label, content) = split().ok_or_else(|| damaged("it ends too soon".to_owned()))?;
-    let content = serde_json::from_slice(content).map_err(|error| damaged(error.to_string()))?;
+    let (label, content) = split().ok_or_else(|| damaged_manifest("it ends too soon"))?;
+    let content = serde_json::from_slice(content);
+    let content = content.map_err(|error| damaged_manifest(&error.to_string()))?;
     Ok(Manifest {
         label: label.to_vec(),
         content,
     })
 }
 
+/// The error for a manifest that is not what was written.
+pub(crate) fn damaged_manifest(what: &str) -> Error {
+    Error::Store(StoreError::Damaged {
+        file: "the manifest".to_owned(),
+        offset: 0,
+        what: what.to_owned(),
+    })
+}
+
 /// What the manifest of a folder says about its search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfinished {
+pub struct RunStatus {
     /// The label that the search was given.
     pub label: Vec<u8>,
     /// Whether it is finished.
@@ -193,7 +196,7 @@ pub struct Unfinished {
 }
 
 /// Reads what the manifest of a folder says about its search.
-pub fn look_into(manifest: &Payload) -> Result<Unfinished, Error> {
+pub fn read_status(manifest: &Payload) -> Result<RunStatus, Error> {
     let Manifest { label, content } = from_manifest(manifest)?;
     let (is_finished, states, layer) = match content {
         Content::Begun => (false, 0, 0),
@@ -203,7 +206,7 @@ pub fn look_into(manifest: &Payload) -> Result<Unfinished, Error> {
         }
         Content::Finished => (true, 0, 0),
     };
-    Ok(Unfinished {
+    Ok(RunStatus {
         label,
         is_finished,
         states,

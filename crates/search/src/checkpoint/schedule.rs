@@ -38,7 +38,7 @@ const COMMIT_SHARE: u32 = 4;
 
 impl Schedule {
     pub(crate) fn new(search_folder: SearchFolder, options: &Options) -> Self {
-        let floor = options.commit_every.unwrap_or(EVERY);
+        let floor = options.checkpoint_every.unwrap_or(EVERY);
         Schedule {
             search_folder,
             last: Instant::now(),

@@ -9,11 +9,12 @@ use std::time::Instant;
 
 use hadal_store::{Keys, Log, Placing, Slice};
 
-use super::{Context, Engine, Halt};
+use super::{Context, Engine, Interrupt, Remarks};
 use crate::external::{Bitmap, CandidateLog, Promotion, SurvivorBatch, damaged_log, keys_of_piece};
 use crate::keys::KeySpace;
 use crate::progress::Work;
 use crate::rank::Rank;
+use crate::sink::SinkHandle;
 use crate::storage::{Storage, growth_bytes, insert};
 use crate::window::Task;
 use crate::worker::Worker;
@@ -24,7 +25,7 @@ pub(crate) type EachBatch<'e> = dyn FnMut(u64, &SurvivorBatch) + 'e;
 
 impl Engine<'_, '_> {
     /// Takes the candidates of the ready tasks, whose sources have the rank `from`.
-    pub(super) fn admit(&mut self, from: Option<Rank>) -> Result<Option<Halt>, Error> {
+    pub(super) fn admit(&mut self, from: Option<Rank>) -> Result<Option<Interrupt>, Error> {
         let halt = match self.context.order.is_depth() {
             true => self.admit_next(next_depth(from))?,
             false => self.admit_open(from)?,
@@ -36,7 +37,7 @@ impl Engine<'_, '_> {
     }
 
     /// Takes candidates of the next rank, `next`.
-    fn admit_next(&mut self, next: Rank) -> Result<Option<Halt>, Error> {
+    fn admit_next(&mut self, next: Rank) -> Result<Option<Interrupt>, Error> {
         let since = Instant::now();
         let n_threads = self.pool.n_threads();
         let growth_bytes = match &self.storage {
@@ -47,7 +48,7 @@ impl Engine<'_, '_> {
             }
         };
         if !self.fits(growth_bytes) && !self.go_external()? {
-            return Ok(Some(Halt::Memory));
+            return Ok(Some(Interrupt::Memory));
         }
         match &mut self.storage {
             Storage::External(external) => {
@@ -71,7 +72,7 @@ impl Engine<'_, '_> {
         self.check_survivors();
         self.seconds.check += since.elapsed().as_secs_f64();
         if self.is_stopped() {
-            return Ok(Some(Halt::Stopped));
+            return Ok(Some(Interrupt::Stop));
         }
         self.collect_remarks()?;
 
@@ -97,7 +98,7 @@ impl Engine<'_, '_> {
     }
 
     /// Gives the survivors of the ready tasks their ordinals and appends them to the log.
-    fn store_survivors(&mut self, rank: Rank) -> Result<Option<Halt>, Error> {
+    fn store_survivors(&mut self, rank: Rank) -> Result<Option<Interrupt>, Error> {
         let (mut next, mut log_bytes) = (self.states.len(), 0);
         for task in self.window.ready() {
             task.first_survivor = next;
@@ -108,7 +109,7 @@ impl Engine<'_, '_> {
         let parent_bytes = self.states.parents.growth_bytes(n_survivors);
         // With a disk, the reserve for sorting has room for this.
         if !self.fits(log_bytes + parent_bytes) && self.context.folder.is_none() {
-            return Ok(Some(Halt::Memory));
+            return Ok(Some(Interrupt::Memory));
         }
         let version = self.context.keys.codec.newest().version;
         for task in self.window.ready() {
@@ -125,9 +126,9 @@ impl Engine<'_, '_> {
     }
 
     /// Logs candidates by rank.
-    fn admit_open(&mut self, from: Option<Rank>) -> Result<Option<Halt>, Error> {
+    fn admit_open(&mut self, from: Option<Rank>) -> Result<Option<Interrupt>, Error> {
         if !self.fits(0) && !self.go_external()? {
-            return Ok(Some(Halt::Memory));
+            return Ok(Some(Interrupt::Memory));
         }
         let Context { order, keys, .. } = self.context;
         for task in self.window.ready() {
@@ -143,7 +144,7 @@ impl Engine<'_, '_> {
         rank: Option<Rank>,
         duplicates: &mut Duplicates,
         each: &mut EachBatch<'_>,
-    ) -> Result<Result<Rank, Halt>, Error> {
+    ) -> Result<Result<Rank, Interrupt>, Error> {
         if self.context.order.is_depth() {
             let next = next_depth(rank);
             let halt = self.resolve(next, duplicates, each)?;
@@ -168,24 +169,18 @@ impl Engine<'_, '_> {
         rank: Rank,
         duplicates: &mut Duplicates,
         each: &mut EachBatch<'_>,
-    ) -> Result<Option<Halt>, Error> {
+    ) -> Result<Option<Interrupt>, Error> {
         let Storage::External(external) = &mut self.storage else {
             return Ok(None);
         };
-        let (mut remarks, sink) = (Vec::new(), &mut self.sink);
-        let halt = external.resolve(
+        let (remarks, sink) = (&mut self.remarks, &mut self.sink);
+        external.resolve(
             &mut self.states,
             self.pool,
             &mut self.seconds,
             duplicates,
-            &mut |first, batch| {
-                remarks.append(&mut batch.remarks);
-                each(first, batch);
-                sink.send_batch(rank, first, batch)
-            },
-        )?;
-        self.take_remarks(remarks)?;
-        Ok(halt)
+            &mut |first, batch| deliver(rank, first, batch, remarks, sink, each),
+        )
     }
 
     /// Admits the candidates of a rank that was open.
@@ -195,7 +190,7 @@ impl Engine<'_, '_> {
         mut log: CandidateLog,
         duplicates: &mut Duplicates,
         each: &mut EachBatch<'_>,
-    ) -> Result<Option<Halt>, Error> {
+    ) -> Result<Option<Interrupt>, Error> {
         log.end_piece()?;
         let mut end = 0;
         if let Storage::Resident(_) = &self.storage {
@@ -217,7 +212,7 @@ impl Engine<'_, '_> {
             // The rest did not fit. Whatever of it is equal to a state just admitted is found in
             // the runs.
             if !self.go_external()? {
-                return Ok(Some(Halt::Memory));
+                return Ok(Some(Interrupt::Memory));
             }
         }
         if let Storage::External(external) = &mut self.storage {
@@ -276,7 +271,7 @@ impl Engine<'_, '_> {
         end: u64,
         is_new: &Bitmap,
         each: &mut EachBatch<'_>,
-    ) -> Result<Option<Halt>, Error> {
+    ) -> Result<Option<Interrupt>, Error> {
         let Context {
             shape,
             stop,
@@ -293,15 +288,25 @@ impl Engine<'_, '_> {
             stop,
             gauge,
         };
-        let (mut remarks, sink) = (Vec::new(), &mut self.sink);
-        let halt = promotion.run(is_new, &mut self.states, self.pool, &mut |first, batch| {
-            remarks.append(&mut batch.remarks);
-            each(first, batch);
-            sink.send_batch(rank, first, batch)
-        })?;
-        self.take_remarks(remarks)?;
-        Ok(halt)
+        let (remarks, sink) = (&mut self.remarks, &mut self.sink);
+        promotion.run(is_new, &mut self.states, self.pool, &mut |first, batch| {
+            deliver(rank, first, batch, remarks, sink, each)
+        })
     }
+}
+
+/// Passes on a batch of new states, of this rank and from the ordinal `first` on.
+fn deliver(
+    rank: Rank,
+    first: u64,
+    batch: &mut SurvivorBatch,
+    remarks: &mut Remarks,
+    sink: &mut SinkHandle<'_>,
+    each: &mut EachBatch<'_>,
+) -> Result<(), Error> {
+    (batch.remarks.drain(..)).try_for_each(|remark| remarks.add(remark))?;
+    each(first, batch);
+    sink.send_batch(rank, first, batch)
 }
 
 /// The depth after `rank`.

@@ -7,7 +7,7 @@ use hadal_store::{Error as StoreError, Keys, Log, Placing, Retention};
 
 use super::{Context, Engine};
 use crate::budget::retention;
-use crate::checkpoint::{Blob, OpenRank, StoredRuns, StoredStates};
+use crate::checkpoint::{Blob, OpenRank, StoredRuns, StoredStates, damaged_manifest};
 use crate::external::{CandidateLog, DiskContext, damaged_log};
 use crate::rank::Rank;
 use crate::storage::{Storage, fresh_set, growth_bytes, insert};
@@ -68,7 +68,7 @@ impl<'a> Engine<'a, '_> {
     /// Restores what a checkpoint lists; states before `first_left` are expanded.
     pub(crate) fn restore(&mut self, stored: &StoredStates, first_left: u64) -> Result<(), Error> {
         let Some(disk) = self.disk_context() else {
-            return Err(damaged("there is no folder"));
+            return Err(damaged_manifest("there is no folder"));
         };
         let keys = disk.keys;
         if keys.store() != stored.store {
@@ -79,7 +79,7 @@ impl<'a> Engine<'a, '_> {
         }
         disk.folder.sweep(stored.files())?;
         let read = keys.codec.read_log(&stored.codec.0);
-        read.map_err(|error| damaged(&error.to_string()))?;
+        read.map_err(|error| damaged_manifest(&error.to_string()))?;
         self.storage = Storage::resident(self.context.shape, keys, false);
         self.states.parents = ParentLog::reopen(disk.folder, &stored.parents.0)?;
         // The dictionaries take their part of the budget now.
@@ -93,7 +93,7 @@ impl<'a> Engine<'a, '_> {
             log.begin_at(stored.n_states);
         }
         if log.len() != stored.n_states || self.states.parents.len() != stored.n_states {
-            return Err(damaged("states are missing"));
+            return Err(damaged_manifest("states are missing"));
         }
         self.states.records = log;
         match &stored.runs {
@@ -124,7 +124,7 @@ impl<'a> Engine<'a, '_> {
         for entry in &stored.open {
             let log = CandidateLog::reopen(disk.folder, retention, &entry.log, shape)?;
             if log.len() != entry.n_candidates {
-                return Err(damaged("candidates are missing"));
+                return Err(damaged_manifest("candidates are missing"));
             }
             match &mut self.storage {
                 Storage::External(external) if self.context.order.is_depth() => {
@@ -189,13 +189,5 @@ fn list(rank: Rank, log: &mut CandidateLog) -> Result<OpenRank, StoreError> {
         rank,
         log: log.commit()?,
         n_candidates: log.len(),
-    })
-}
-
-fn damaged(what: &str) -> Error {
-    Error::Store(StoreError::Damaged {
-        file: "the manifest".to_owned(),
-        offset: 0,
-        what: what.to_owned(),
     })
 }

@@ -64,21 +64,28 @@ pub(crate) struct Engine<'a, 'm> {
     /// Bytes for which there was no space on the disk.
     pub(crate) refused_bytes: u64,
     pub(crate) seconds: Seconds,
-    /// Candidates of the most expensive canonical form.
-    most_candidates: Option<u64>,
+    pub(crate) remarks: Remarks,
 }
 
-/// Why the engine stopped before everything was expanded.
+/// How an expansion ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Halt {
-    /// The receiver of results asked for it.
+pub(crate) enum Expansion {
+    /// Everything is expanded.
+    Finished,
+    /// The receiver of results asked for no more.
     Enough,
-    /// The stop flag was raised.
-    Stopped,
-    /// The memory budget does not allow another window.
-    Memory,
     /// A pause was asked for.
     Paused,
+    Interrupted(Interrupt),
+}
+
+/// Why the engine cannot continue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interrupt {
+    /// The stop flag was raised.
+    Stop,
+    /// The memory budget does not allow another window.
+    Memory,
 }
 
 impl<'a, 'm> Engine<'a, 'm> {
@@ -88,11 +95,11 @@ impl<'a, 'm> Engine<'a, 'm> {
         sink: Option<&'a mut dyn Sink>,
         keeps_states: bool,
     ) -> Self {
-        let with_costs = context.order.needs_costs();
+        let sink = SinkHandle(sink);
+        let with_costs = context.order.needs_costs() || sink.wants_costs();
         let Context { shape, keys, .. } = context;
         let window = Window::new(shape, keys, context.budget.window, with_costs);
         let n_batches = context.budget.survivor_batches;
-        let sink = SinkHandle(sink);
         // Of states whose hashes collide only one is stored, and has an ordinal.
         let with_ordinals = sink.wants_edges() == EdgesWanted::WithOrdinals
             && context.order.is_depth()
@@ -110,13 +117,14 @@ impl<'a, 'm> Engine<'a, 'm> {
             peak_bytes: 0,
             refused_bytes: 0,
             seconds: Seconds::default(),
-            most_candidates: None,
+            remarks: Remarks::default(),
             context,
         }
     }
 
-    /// Expands everything in `source`, of this rank, and admits the successors. `each` is called with every task in
-    /// order, and decides whether to continue; a task whose buffer was full is passed again.
+    /// Expands everything in `source`, of this rank, and admits the successors. `each` is called with
+    /// every task in order, and decides whether to continue; a task whose buffer was full is passed
+    /// again.
     ///
     /// When `pause` returns true, no further block is started, and the call returns when the last
     /// one is done; it can be continued with what is left in `source`.
@@ -126,15 +134,15 @@ impl<'a, 'm> Engine<'a, 'm> {
         rank: Option<Rank>,
         pause: &dyn Fn() -> bool,
         each: &mut dyn FnMut(&Task) -> bool,
-    ) -> Result<Option<Halt>, Error> {
+    ) -> Result<Expansion, Error> {
         loop {
             let step = self.next_window(source, pause(), |window, pool| window.expand(pool))?;
-            if let ControlFlow::Break(halt) = step {
-                return Ok(halt);
+            if let ControlFlow::Break(end) = step {
+                return Ok(end);
             }
             self.widen_keys()?;
-            if let Some(halt) = self.admit(rank)? {
-                return Ok(Some(halt));
+            if let Some(interrupt) = self.admit(rank)? {
+                return Ok(Expansion::Interrupted(interrupt));
             }
             let go_on = self.window.ready().iter().all(&mut *each);
             self.window.retire_ready();
@@ -142,7 +150,7 @@ impl<'a, 'm> Engine<'a, 'm> {
             self.work_in_background(source)?;
             self.report_progress();
             if !go_on {
-                return Ok(Some(Halt::Enough));
+                return Ok(Expansion::Enough);
             }
         }
     }
@@ -155,38 +163,42 @@ impl<'a, 'm> Engine<'a, 'm> {
         source: &mut BlockSource,
         work: impl Fn(&mut Task, &mut Worker<'m>) -> T + Sync,
         each: &mut dyn FnMut(&Task, T) -> bool,
-    ) -> Result<Option<Halt>, Error> {
+    ) -> Result<Expansion, Error> {
         loop {
             let mut results = Vec::new();
             let step = self.next_window(source, false, |window, pool| {
                 results = window.map_unexpanded(pool, &work);
             })?;
-            if let ControlFlow::Break(halt) = step {
-                return Ok(halt);
+            if let ControlFlow::Break(end) = step {
+                return Ok(end);
             }
             let mut tasks = self.window.ready().iter().zip(results);
             let go_on = tasks.all(|(task, result)| each(task, result));
             self.window.retire_ready();
             self.report_progress();
             if !go_on {
-                return Ok(Some(Halt::Enough));
+                return Ok(Expansion::Enough);
             }
         }
     }
 
     /// Fills the window and lets `work` run on it. Breaks at the end of `source`, or if the engine
-    /// must halt.
+    /// cannot continue.
     fn next_window(
         &mut self,
         source: &mut BlockSource,
         is_pause: bool,
         work: impl FnOnce(&mut Window<'a>, &Pool<'m>),
-    ) -> Result<ControlFlow<Option<Halt>>, Error> {
+    ) -> Result<ControlFlow<Expansion>, Error> {
+        let interrupted = |by| Ok(ControlFlow::Break(Expansion::Interrupted(by)));
         if !is_pause && self.fill(source)? == Filled::NoMemory {
-            return Ok(ControlFlow::Break(Some(Halt::Memory)));
+            return interrupted(Interrupt::Memory);
         }
         if self.window.is_empty() {
-            return Ok(ControlFlow::Break(is_pause.then_some(Halt::Paused)));
+            return Ok(ControlFlow::Break(match is_pause {
+                true => Expansion::Paused,
+                false => Expansion::Finished,
+            }));
         }
         let since = Instant::now();
         work(&mut self.window, self.pool);
@@ -195,7 +207,7 @@ impl<'a, 'm> Engine<'a, 'm> {
             return Err(damaged_log("states").into());
         }
         if self.is_stopped() {
-            return Ok(ControlFlow::Break(Some(Halt::Stopped)));
+            return interrupted(Interrupt::Stop);
         }
         self.collect_remarks()?;
         Ok(ControlFlow::Continue(()))
@@ -258,7 +270,7 @@ impl<'a, 'm> Engine<'a, 'm> {
         let data_bytes = self.held().total();
         self.peak_bytes = self.peak_bytes.max(data_bytes);
         let gauge = self.context.gauge;
-        gauge.note_round(self.states.len(), data_bytes, disk_bytes);
+        gauge.note_window(self.states.len(), data_bytes, disk_bytes);
     }
 
     /// The first state from which a search that is stopped now can resume.
@@ -311,7 +323,7 @@ impl<'a, 'm> Engine<'a, 'm> {
             return DiskUse::default();
         };
         let statistics = search_folder.folder.statistics();
-        let (late_layers, times_gone_back) = match &self.storage {
+        let (deferred_ranks, roll_backs) = match &self.storage {
             Storage::External(external) => external.deferral.counts(),
             Storage::Resident(_) => (0, 0),
         };
@@ -321,9 +333,9 @@ impl<'a, 'm> Engine<'a, 'm> {
             written_bytes: statistics.written_bytes,
             used_bytes: statistics.disk_bytes,
             refused_bytes: self.refused_bytes,
-            late_layers,
+            deferred_ranks,
             saved_states: 0,
-            times_gone_back,
+            roll_backs,
         }
     }
 
@@ -340,32 +352,35 @@ impl<'a, 'm> Engine<'a, 'm> {
 
     fn collect_remarks(&mut self) -> Result<(), Error> {
         let tasks = self.window.active().iter_mut();
-        let remarks: Vec<Remark> = tasks
-            .flat_map(|task| std::mem::take(&mut task.kernel.remarks))
-            .collect();
-        self.take_remarks(remarks)
+        let mut remarks = tasks.flat_map(|task| std::mem::take(&mut task.kernel.remarks));
+        remarks.try_for_each(|remark| self.remarks.add(remark))
     }
+}
 
-    /// Keeps what a person should know; a broken symmetry ends the search.
-    fn take_remarks(&mut self, remarks: Vec<Remark>) -> Result<(), Error> {
-        for remark in remarks {
-            match remark {
-                Remark::BrokenSymmetry { rule, message } => {
-                    return Err(Error::BrokenSymmetry { rule, message });
-                }
-                Remark::AsymmetricStarts { message } => {
-                    return Err(Error::AsymmetricStarts { message });
-                }
-                Remark::ExpensiveCanonicalForm { candidates } => {
-                    self.most_candidates = self.most_candidates.max(Some(candidates));
-                }
+/// What a person should know.
+#[derive(Default)]
+pub(crate) struct Remarks {
+    /// Candidates of the most expensive canonical form.
+    most_candidates: Option<u64>,
+}
+
+impl Remarks {
+    /// Keeps a remark; a broken symmetry ends the search.
+    fn add(&mut self, remark: Remark) -> Result<(), Error> {
+        match remark {
+            Remark::BrokenSymmetry { rule, message } => {
+                Err(Error::BrokenSymmetry { rule, message })
+            }
+            Remark::AsymmetricStarts { message } => Err(Error::AsymmetricStarts { message }),
+            Remark::ExpensiveCanonicalForm { candidates } => {
+                self.most_candidates = self.most_candidates.max(Some(candidates));
+                Ok(())
             }
         }
-        Ok(())
     }
 
-    /// What a person should know.
-    pub(crate) fn remarks(&self) -> Vec<Remark> {
+    /// All of them.
+    pub(crate) fn to_vec(&self) -> Vec<Remark> {
         let expensive = |candidates| Remark::ExpensiveCanonicalForm { candidates };
         self.most_candidates.map(expensive).into_iter().collect()
     }

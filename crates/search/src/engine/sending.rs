@@ -7,7 +7,8 @@ use crate::sink::EdgesWanted;
 use crate::storage::Storage;
 
 impl Engine<'_, '_> {
-    /// Passes on the survivors of the ready tasks, which have this rank, and notes their ordinals where those are needed.
+    /// Passes on the survivors of the ready tasks, which have this rank, and indexes their ordinals
+    /// where those are needed.
     pub(super) fn send_survivors(&mut self, rank: Rank) -> Result<(), Error> {
         if !self.sink.is_present() {
             return Ok(());

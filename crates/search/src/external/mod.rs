@@ -30,7 +30,7 @@ use hadal_store::tiers::Tiers;
 use hadal_store::{Keys, Set};
 
 use crate::budget::{Held, retention};
-use crate::engine::Halt;
+use crate::engine::Interrupt;
 use crate::keys::{KeySpace, recode};
 use crate::pool::Pool;
 use crate::progress::Gauge;
@@ -139,7 +139,7 @@ impl<'a> External<'a> {
         seconds: &mut Seconds,
         duplicates: &mut Duplicates,
         each: &mut dyn FnMut(u64, &mut SurvivorBatch) -> Result<(), Error>,
-    ) -> Result<Option<Halt>, Error> {
+    ) -> Result<Option<Interrupt>, Error> {
         if self.candidates.len() == 0 {
             return Ok(None);
         }
@@ -148,7 +148,7 @@ impl<'a> External<'a> {
         self.candidates.end_rank(&self.tiers, &disk)?;
         let resolved = resolve(&self.candidates, &self.tiers, &disk)?;
         if disk.stop().is_raised() {
-            return Ok(Some(Halt::Stopped));
+            return Ok(Some(Interrupt::Stop));
         }
         duplicates.layer += resolved.n_equal;
         duplicates.disk += resolved.n_old;
@@ -245,7 +245,7 @@ impl Promotion<'_> {
         states: &mut StateLog,
         pool: &Pool<'_>,
         each: &mut dyn FnMut(u64, &mut SurvivorBatch) -> Result<(), Error>,
-    ) -> Result<Option<Halt>, Error> {
+    ) -> Result<Option<Interrupt>, Error> {
         let Promotion {
             shape,
             keys,
@@ -266,15 +266,17 @@ impl Promotion<'_> {
             gauge.note_resolved(self.candidates.start);
             for batch in working {
                 if batch.flow == Flow::Stopped || stop.is_raised() {
-                    return Ok(Some(Halt::Stopped));
+                    return Ok(Some(Interrupt::Stop));
                 }
                 if !batch.is_intact {
                     return Err(damaged_log("candidates").into());
                 }
-                each(states.len(), batch)?;
+                let first = states.len();
                 let records = Arc::clone(&batch.records);
                 (states.records).append(records, batch.n_new, batch.version)?;
                 states.parents.append(&batch.parents)?;
+                // Only now: what is reported must have a path, and the disk may have been full.
+                each(first, batch)?;
             }
             n_current = n_ahead?;
             std::mem::swap(&mut current, &mut ahead);

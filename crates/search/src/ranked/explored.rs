@@ -2,8 +2,11 @@
 
 use std::time::Instant;
 
+use hadal_store::Parent;
+
 use super::{End, Search};
 use crate::engine::Engine;
+use crate::external::damaged_log;
 use crate::hashing::Hashing;
 use crate::liveness;
 use crate::strategy::{Decided, Ended, Explored, Run, Usage};
@@ -25,7 +28,6 @@ impl Search<'_, '_> {
         let mut explored = ExploredRanks {
             run,
             depth,
-            n_starts: tally.layers.first().copied().unwrap_or(0),
             transitions: tally.totals.transitions,
             saved_states: schedule.map_or(0, |schedule| schedule.saved_states),
             engine,
@@ -42,7 +44,7 @@ impl Search<'_, '_> {
                 true => tally.layers,
                 false => Vec::new(),
             },
-            remarks: explored.engine.remarks(),
+            remarks: explored.engine.remarks.to_vec(),
             stats: Stats::default(),
         };
         run.conclude(ended, &mut explored)
@@ -53,7 +55,6 @@ struct ExploredRanks<'a, 'm> {
     run: &'a Run<'a>,
     engine: Engine<'a, 'm>,
     depth: u32,
-    n_starts: u64,
     transitions: u64,
     saved_states: u64,
 }
@@ -64,11 +65,9 @@ impl Explored for ExploredRanks<'_, '_> {
         let mut next = ordinal;
         let mut parents = self.engine.states.parents.finder();
         loop {
-            let parent = parents
-                .get(next)?
-                .expect("every stored state has an entry in the parent log");
+            let parent = parents.get(next)?.ok_or_else(|| damaged_log("parents"))?;
             indices.push(parent.index);
-            if next < self.n_starts {
+            if parent.ordinal == Parent::START {
                 break;
             }
             next = parent.ordinal;

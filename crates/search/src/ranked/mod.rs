@@ -1,12 +1,12 @@
 //! The search by ranks: expands one rank after the other until no state is left, enough violations
 //! are found, or something stops it.
 //!
-//! Counts and findings are in the [`Tally`], states in the [`Engine`]. External storage may defer
-//! looking up candidates in old runs; ranks found since are provisional until they are committed, and
-//! the search may be rolled back to an earlier rank. All that this loop sees of it is a tally that
-//! was reset.
+//! Counts and findings are in the [`Tally`], states in the [`Engine`]. Ranks may be provisional until
+//! they are [committed](commits). This loop knows one thing about it: the tally may be rolled back to
+//! an earlier rank, from which the search continues.
 
 mod checkpoints;
+mod commits;
 mod explored;
 
 use std::sync::Mutex;
@@ -17,8 +17,8 @@ use hadal_store::{Error as StoreError, check_state_len};
 use crate::budget::Budget;
 use crate::checkpoint::{Content, Schedule};
 use crate::ending::End;
-use crate::engine::{Context, Engine, Halt};
-use crate::external::{RunMonitor, is_nearly_full};
+use crate::engine::{Context, Engine, Expansion, Interrupt};
+use crate::external::RunMonitor;
 use crate::findings::Findings;
 use crate::keys::KeySpace;
 use crate::pool::Pool;
@@ -88,7 +88,10 @@ impl<'s> Ranked<'s> {
 
 impl Strategy for Ranked<'_> {
     fn name(&self) -> &'static str {
-        "auto"
+        match self.order.is_depth() {
+            true => Auto.name(),
+            false => self.order.name(),
+        }
     }
 
     fn is_by_depth(&self) -> bool {
@@ -126,7 +129,7 @@ fn search(
         ..
     } = *run;
     if !order.is_depth() {
-        run.refuse_bound("ranked")?;
+        run.refuse_bound(order.name())?;
     }
     let Watched { limits, gauge, .. } = run.watched;
     let has_liveness = shape.goals.iter().any(|g| g.kind == GoalKind::Liveness);
@@ -182,7 +185,7 @@ enum Expanded {
     Done,
     /// The search was rolled back: the tally has the rank to continue with.
     RolledBack,
-    Halted(Halt),
+    Interrupted(Interrupt),
 }
 
 impl Search<'_, '_> {
@@ -196,7 +199,7 @@ impl Search<'_, '_> {
             end => end?,
         };
         self.engine.end();
-        if matches!(end, End::Stopped(_)) && !self.forget_uncommitted() {
+        if matches!(end, End::Stopped(_)) && !self.forget_provisional() {
             // The states found of the next rank count too.
             let n_in_ranks = self.tally.layers.iter().sum();
             let n_found = self.engine.states.len().saturating_sub(n_in_ranks);
@@ -217,7 +220,7 @@ impl Search<'_, '_> {
                 self.engine.begin_checkpoints()?;
                 match self.find_starts()? {
                     Ok(rank) => self.tally.begin_rank(rank, 0..self.engine.states.len()),
-                    Err(halt) => return Ok(End::Stopped(self.reason(halt))),
+                    Err(interrupt) => return Ok(End::Stopped(self.reason(interrupt))),
                 }
             }
         }
@@ -240,7 +243,7 @@ impl Search<'_, '_> {
                 match expanded {
                     Expanded::Done => {}
                     Expanded::RolledBack => continue,
-                    Expanded::Halted(halt) => return Ok(End::Stopped(self.reason(halt))),
+                    Expanded::Interrupted(by) => return Ok(End::Stopped(self.reason(by))),
                 }
             }
             self.tally.findings.end_rank();
@@ -249,11 +252,10 @@ impl Search<'_, '_> {
                 true => None,
                 false => match self.advance()? {
                     Ok(rank) => Some(rank).filter(|_| self.engine.states.len() > n_before),
-                    Err(halt) => return Ok(End::Stopped(self.reason(halt))),
+                    Err(interrupt) => return Ok(End::Stopped(self.reason(interrupt))),
                 },
             };
-            let is_last = next.is_none();
-            if (is_last || self.is_commit_due()) && !self.commit()? {
+            if !self.end_rank(next.is_none())? {
                 continue;
             }
             if is_full {
@@ -276,7 +278,7 @@ impl Search<'_, '_> {
 
 impl Search<'_, '_> {
     /// Finds the startstates; returns their rank.
-    fn find_starts(&mut self) -> Result<Result<Rank, Halt>, Error> {
+    fn find_starts(&mut self) -> Result<Result<Rank, Interrupt>, Error> {
         let Tally {
             totals, findings, ..
         } = &mut self.tally;
@@ -291,12 +293,12 @@ impl Search<'_, '_> {
             true
         };
         let mut source = BlockSource::Starts;
-        let halt = self
+        let end = self
             .engine
             .expand(&mut source, None, &|| false, &mut each)?;
-        let rank = match halt {
-            None => self.advance()?,
-            Some(halt) => Err(halt),
+        let rank = match end {
+            Expansion::Interrupted(interrupt) => Err(interrupt),
+            Expansion::Finished | Expansion::Enough | Expansion::Paused => self.advance()?,
         };
         let n_states = self.engine.states.len();
         match fault {
@@ -309,48 +311,36 @@ impl Search<'_, '_> {
 
     /// Expands the rank.
     fn expand(&mut self) -> Result<Expanded, Error> {
-        // Provisional ranks are checkpointed between two ranks.
-        let is_due = self.schedule.as_ref().is_some_and(Schedule::is_due);
-        if self.is_provisional() && is_due && !self.commit_and_checkpoint()? {
+        if !self.begin_rank()? {
             return Ok(Expanded::RolledBack);
         }
-        self.defer()?;
         let end = self.tally.frontier.end;
         let mut source = BlockSource::States(self.tally.frontier.clone());
         loop {
-            let halt = self.expand_until_due(&mut source)?;
-            match (halt, &source) {
-                (None, _) | (Some(Halt::Enough), _) => return Ok(Expanded::Done),
-                (Some(Halt::Paused), BlockSource::States(left)) => {
-                    self.tally.frontier = left.clone();
-                    if !self.commit_and_checkpoint()? {
+            match self.expand_until_due(&mut source)? {
+                Expansion::Finished | Expansion::Enough => return Ok(Expanded::Done),
+                Expansion::Paused => {
+                    if !self.checkpoint_within(&source)? {
                         return Ok(Expanded::RolledBack);
                     }
                 }
-                (Some(Halt::Stopped), _) => {
-                    self.save_at_stop(&source, end)?;
-                    return Ok(Expanded::Halted(Halt::Stopped));
+                Expansion::Interrupted(interrupt) => {
+                    if interrupt == Interrupt::Stop {
+                        self.checkpoint_at_stop(&source, end)?;
+                    }
+                    return Ok(Expanded::Interrupted(interrupt));
                 }
-                (Some(halt), _) => return Ok(Expanded::Halted(halt)),
             }
         }
     }
 
     /// Expands what is left in `source`, until a checkpoint is due.
-    fn expand_until_due(&mut self, source: &mut BlockSource) -> Result<Option<Halt>, Error> {
+    fn expand_until_due(&mut self, source: &mut BlockSource) -> Result<Expansion, Error> {
         let (depth, rank) = (self.tally.depth(), self.tally.rank);
         let (run, schedule) = (self.run, self.schedule.as_ref());
-        let is_provisional = self.is_provisional();
+        let is_provisional = self.engine.is_provisional();
         let folder = self.engine.context.folder;
-        let is_due = || match is_provisional {
-            false => schedule.is_some_and(Schedule::is_due),
-            // Within a rank only if it takes long, or to make space on the disk.
-            true => {
-                let is_full =
-                    || folder.is_some_and(|search_folder| is_nearly_full(&search_folder.folder));
-                schedule.is_some_and(Schedule::is_overdue) || is_full()
-            }
-        };
+        let is_due = || commits::is_pause_due(is_provisional, schedule, folder);
         let is_by_depth = self.engine.context.order.is_depth();
         let Tally {
             totals, findings, ..
@@ -375,7 +365,7 @@ impl Search<'_, '_> {
     }
 
     /// Finds the states of the next rank that are not known yet.
-    fn advance(&mut self) -> Result<Result<Rank, Halt>, Error> {
+    fn advance(&mut self) -> Result<Result<Rank, Interrupt>, Error> {
         let is_start = self.tally.layers.is_empty();
         let (rank, depth) = match is_start {
             true => (None, 0),
@@ -415,22 +405,22 @@ impl Search<'_, '_> {
                 task.expand(worker, keys);
             }
         };
-        let halt = self.engine.revisit(&mut source, expand, &mut |task, ()| {
+        let end = self.engine.revisit(&mut source, expand, &mut |task, ()| {
             add_sources(findings, task, depth);
             let n_sources = task.kernel.successors.sources().len();
             run.note_expanded(n_sources, totals.transitions);
             !findings.is_full()
         })?;
-        Ok(match halt {
-            None | Some(Halt::Enough) => Expanded::Done,
-            Some(halt) => Expanded::Halted(halt),
+        Ok(match end {
+            Expansion::Interrupted(interrupt) => Expanded::Interrupted(interrupt),
+            Expansion::Finished | Expansion::Enough | Expansion::Paused => Expanded::Done,
         })
     }
 
-    fn reason(&self, halt: Halt) -> Reason {
-        match halt {
-            Halt::Memory => Reason::Memory,
-            Halt::Stopped | Halt::Enough | Halt::Paused => self.run.stop_reason(),
+    fn reason(&self, interrupt: Interrupt) -> Reason {
+        match interrupt {
+            Interrupt::Memory => Reason::Memory,
+            Interrupt::Stop => self.run.stop_reason(),
         }
     }
 }

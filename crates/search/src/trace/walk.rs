@@ -1,6 +1,7 @@
 //! The walk over a path: stored states by their indices, and beside them the run as the model makes
 //! it.
 
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use hadal_model::{Expander, Model, PAD_BYTES, States, Stop, Successors, for_each_batch};
@@ -45,6 +46,7 @@ struct Walker<'a> {
 /// A successor, as the model makes it and as it would be stored.
 struct Successor {
     index: u32,
+    cost: u32,
     state: Vec<u8>,
     representative: Vec<u8>,
 }
@@ -57,12 +59,12 @@ impl<'a> Walker<'a> {
         Walker {
             model,
             expander: model.reference_expander(stop),
-            out: Successors::new(model.shape(), BUFFER_LEN),
+            out: Successors::with_costs(model.shape(), BUFFER_LEN),
             trace: Trace::default(),
         }
     }
 
-    /// Goes on to the stored state that has this index among the successors of the last one.
+    /// Continues to the stored state that has this index among the successors of the last one.
     fn step_by_index(&mut self, index: u32) -> Result<(), TraceError> {
         let last = self.trace.steps.last();
         let before = last.and_then(|step| step.stored.clone());
@@ -71,11 +73,20 @@ impl<'a> Walker<'a> {
         self.step_to(found.representative, index)
     }
 
-    /// Goes on to the first successor of the last state whose representative is `stored`.
+    /// Continues to a successor of the last state whose representative is `stored`: the one with
+    /// this index, or, where a reduction makes that another step, the one of least cost.
     fn step_to(&mut self, stored: Vec<u8>, index: u32) -> Result<(), TraceError> {
         let last = self.trace.steps.last();
+        let is_unreduced = last.is_none_or(|step| step.state == step.stored);
         let before = last.and_then(|step| step.state.clone());
-        let found = self.find(before.as_deref(), |_, state| state == stored)?;
+        let mut found = None;
+        if is_unreduced {
+            let is_it = |at, state: &[u8]| at == index && state == stored;
+            found = self.find(before.as_deref(), is_it)?;
+        }
+        if found.is_none() {
+            found = self.find(before.as_deref(), |_, state| state == stored)?;
+        }
         let found = found.ok_or_else(|| self.does_not_replay())?;
         let step = self.model.describe_step(before.as_deref(), found.index);
         let step = step.ok_or_else(|| self.does_not_replay())?;
@@ -94,8 +105,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The first successor of `state` (startstate, if there is none) whose index and representative
-    /// are wanted.
+    /// The successor of `state` (startstate, if there is none) of least cost whose index and
+    /// representative are wanted; the first of them.
     fn find(
         &mut self,
         state: Option<&[u8]>,
@@ -105,26 +116,30 @@ impl<'a> Walker<'a> {
         block.resize(block.len() + PAD_BYTES, 0);
         let state_len = self.model.shape().state_len;
         let block = state.map(|_| States::new(&block, state_len, 1));
-        let found = for_each_batch(
+        let mut best: Option<Successor> = None;
+        let ended = for_each_batch(
             &mut *self.expander,
             block,
             &mut self.out,
             |expander, out| {
                 let raw = out.states_mut().to_vec();
                 expander.canonicalise(out.states_mut());
-                match (0..out.len()).find(|&at| is_wanted(out.index(at), out.state(at))) {
-                    None => ControlFlow::Continue(()),
-                    Some(at) => {
-                        let state = raw[at * state_len..][..state_len].to_vec();
-                        ControlFlow::Break(Successor {
+                let wanted = (0..out.len()).filter(|&at| is_wanted(out.index(at), out.state(at)));
+                for at in wanted {
+                    let cost = out.cost(at);
+                    if best.as_ref().is_none_or(|best| cost < best.cost) {
+                        best = Some(Successor {
                             index: out.index(at),
-                            state,
+                            cost,
+                            state: raw[at * state_len..][..state_len].to_vec(),
                             representative: out.state(at).to_vec(),
-                        })
+                        });
                     }
                 }
+                ControlFlow::<Infallible>::Continue(())
             },
         );
-        Ok(found?.break_value())
+        let ControlFlow::Continue(()) = ended?;
+        Ok(best)
     }
 }

@@ -333,9 +333,8 @@ impl Task {
     pub(crate) fn parent_of(&self, position: usize) -> Parent {
         let source = u64::from(self.kernel.successors.source_of(position));
         Parent {
-            // Startstates have no parent; zero keeps the order of the log.
             ordinal: match self.block {
-                Block::Starts => 0,
+                Block::Starts => Parent::START,
                 Block::States { first, .. } => first + source,
             },
             index: self.kernel.successors.index(position),

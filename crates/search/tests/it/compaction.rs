@@ -42,7 +42,7 @@ fn a_search_may_crash_at_any_operation_while_runs_are_merged() {
             block_len: 4,
             window_blocks: 2,
             buffer_len: Some(16),
-            commit_every: Some(Duration::ZERO),
+            checkpoint_every: Some(Duration::ZERO),
             ..Options::default()
         };
         let whole = Arc::new(CrashDisk::new());
@@ -82,7 +82,7 @@ fn a_search_may_crash_before_memory_ends_and_while_it_goes_external() {
             memory_bytes,
             block_len: 32,
             window_blocks: 2,
-            commit_every: Some(Duration::ZERO),
+            checkpoint_every: Some(Duration::ZERO),
             ..Options::default()
         };
         let whole = Arc::new(CrashDisk::new());

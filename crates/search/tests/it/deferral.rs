@@ -15,7 +15,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::external::{run, run_with};
 use crate::oracle::expect;
-use crate::resume::{LABEL, always, on_full_disks, open, resume_or_start};
+use crate::resume::{LABEL, always, on_full_disk, on_full_disks, open, resume_or_start};
 use crate::summary::{Summary, summarise};
 
 /// Random options.
@@ -39,8 +39,8 @@ struct Deferred {
 
 impl Deferred {
     fn add(&mut self, outcome: &Outcome) {
-        self.n_layers += outcome.disk.late_layers;
-        self.n_roll_backs += outcome.disk.times_gone_back;
+        self.n_layers += outcome.disk.deferred_ranks;
+        self.n_roll_backs += outcome.disk.roll_backs;
     }
 
     fn assert_much(&self) {
@@ -99,7 +99,7 @@ fn a_search_may_crash_while_layers_are_deferred() {
         // After every window, now and then, and only at the end.
         for every in [0, 2_000, 3_600_000_000] {
             let options = Options {
-                commit_every: Some(Duration::from_micros(every)),
+                checkpoint_every: Some(Duration::from_micros(every)),
                 deadlock: meaning.deadlock,
                 bound: meaning.bound,
                 max_errors: meaning.max_errors,
@@ -159,7 +159,7 @@ fn a_search_may_crash_at_any_operation_of_a_roll_back() {
         (StoreKind::Hash128, 500),
     ] {
         let options = Options {
-            commit_every: Some(Duration::from_micros(every)),
+            checkpoint_every: Some(Duration::from_micros(every)),
             store,
             thin_layers: 1,
             ..always(1, 0)
@@ -168,7 +168,7 @@ fn a_search_may_crash_at_any_operation_of_a_roll_back() {
         let whole = Arc::new(CrashDisk::new());
         let outcome = resume_or_start(&graph, &options, &whole).expect("nothing fails");
         if every > 500 {
-            assert!(outcome.disk.times_gone_back > 0, "{:?}", outcome.disk);
+            assert!(outcome.disk.roll_backs > 0, "{:?}", outcome.disk);
         }
         assert_eq!(summarise(&graph, &options, &outcome), expected);
         for n in 0..whole.n_operations() {
@@ -204,7 +204,7 @@ fn a_stopped_search_reports_nothing_provisional() {
         let graph = deep_graph(&mut rng);
         for resumable in [false, true] {
             let options = Options {
-                commit_every: Some(Duration::from_secs(3600)),
+                checkpoint_every: Some(Duration::from_secs(3600)),
                 deadlock: Deadlock::Off,
                 max_errors: 100,
                 thin_layers: 2,
@@ -259,7 +259,7 @@ fn a_full_disk_while_layers_are_deferred_loses_nothing() {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let graph = deep_graph(&mut rng);
         let options = Options {
-            commit_every: Some(Duration::from_secs(3600)),
+            checkpoint_every: Some(Duration::from_secs(3600)),
             thin_layers: 2,
             ..always(1, 2_000)
         };
@@ -270,6 +270,33 @@ fn a_full_disk_while_layers_are_deferred_loses_nothing() {
         });
     }
     assert!(n_full > 30, "{n_full}");
+}
+
+/// A disk that is full is itself a reason to commit, and rolling back writes too.
+#[test]
+fn a_disk_may_become_full_at_any_operation_of_a_roll_back() {
+    let mut n_full = 0;
+    for seed in 7100..7104 {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let graph = deep_graph(&mut rng);
+        let options = Options {
+            checkpoint_every: Some(Duration::from_micros(300)),
+            max_errors: 100,
+            thin_layers: 2,
+            ..always(1, 2_000)
+        };
+        let expected = expect(&graph, &options);
+        let whole = Arc::new(CrashDisk::new());
+        resume_or_start(&graph, &options, &whole).expect("nothing fails");
+        let n_operations = whole.n_operations();
+        for n in (0..n_operations).step_by((n_operations / 60).max(1) as usize) {
+            let disk = Arc::new(CrashDisk::new());
+            disk.fill_at(n);
+            let is_final = |outcome: &Outcome| assert_final(seed, outcome, &expected);
+            n_full += u32::from(on_full_disk(seed, &graph, &options, &disk, &is_final));
+        }
+    }
+    assert!(n_full > 100, "{n_full}");
 }
 
 /// A fault ends the search in the middle of a layer, when some states before it were wrongly taken
@@ -305,7 +332,7 @@ fn a_fault_is_found_again_after_a_roll_back() {
                     ..Options::default()
                 };
                 let outcome = run(&graph, &options);
-                n_roll_backs += outcome.disk.times_gone_back;
+                n_roll_backs += outcome.disk.roll_backs;
                 let summary = summarise(&graph, &options, &outcome);
                 assert_eq!(summary, expect(&graph, &options), "{far_back} {faulty}");
             }
@@ -358,15 +385,11 @@ fn a_roll_back_drops_provisional_states_from_the_cache() {
         };
         let outcome = run_with(&graph, &options, 1 << 16);
         let DiskUse {
-            late_layers,
-            times_gone_back,
+            deferred_ranks,
+            roll_backs,
             ..
         } = outcome.disk;
-        assert!(
-            late_layers > 50 && times_gone_back > 0,
-            "{:?}",
-            outcome.disk
-        );
+        assert!(deferred_ranks > 50 && roll_backs > 0, "{:?}", outcome.disk);
         assert_eq!(
             summarise(&graph, &options, &outcome),
             expect(&graph, &options)

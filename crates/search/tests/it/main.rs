@@ -9,6 +9,7 @@ mod external;
 mod goal_symmetry;
 mod oracle;
 mod order_dependence;
+mod orders;
 mod own_strategy;
 mod ranks;
 mod rebuilding;

@@ -245,7 +245,7 @@ fn deep_graphs_agree_with_the_oracle_while_old_runs_are_deferred() {
                 ..meaning.clone()
             };
             let outcome = run_on_disk(&graph, &options);
-            n_late += outcome.disk.late_layers;
+            n_late += outcome.disk.deferred_ranks;
             assert_eq!(
                 summarise(&graph, &options, &outcome),
                 expected,

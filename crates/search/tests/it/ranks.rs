@@ -8,7 +8,7 @@ use std::time::Duration;
 use hadal_model::{GoalKind, Model, Stop};
 use hadal_search::{
     Auto, Deadlock, Error, NewStates, Options, Outcome, Ranked, Reason, SearchFolder, Silent, Sink,
-    Verdict, check, replay,
+    TraceStep, Verdict, check, replay,
 };
 use hadal_testkit::disk::CrashDisk;
 use hadal_testkit::graph::{Edge, Effect, Filling, Graph, random_graph};
@@ -160,15 +160,20 @@ fn a_violation_is_reached_by_a_path_of_least_cost() {
             let nodes: Vec<u32> = (trace.steps.iter())
                 .filter_map(|step| Some(graph.decode(step.state.as_ref()?)))
                 .collect();
-            let step_cost = |pair: &[u32]| {
-                let edges = graph.nodes[pair[0] as usize].iter();
-                let costs = edges.filter_map(|edge| match edge.effect {
-                    Effect::To { node, cost, .. } if node == pair[1] => Some(u64::from(cost)),
-                    _ => None,
-                });
-                costs.min().expect("a step of the graph")
+            // The step that is shown, not a cheaper one beside it.
+            let step_cost = |(step, &from): (&TraceStep, &u32)| {
+                let edge = graph.nodes[from as usize][step.index as usize];
+                match edge.effect {
+                    Effect::To { cost, .. } => u64::from(cost),
+                    _ => panic!("a step that leads nowhere"),
+                }
             };
-            let cost: u64 = nodes.windows(2).map(step_cost).sum();
+            let cost: u64 = trace.steps[1..].iter().zip(&nodes).map(step_cost).sum();
+            for (step, &from) in trace.steps[1..].iter().zip(&nodes) {
+                let state = graph.encode(from, 0);
+                let named = graph.describe_step(Some(&state), step.index);
+                assert_eq!(named.as_ref(), Some(&step.step), "seed {seed}");
+            }
             assert_eq!(nodes.last(), Some(&(node as u32)), "seed {seed}");
             assert_eq!(cost, least, "seed {seed}");
         }
@@ -285,7 +290,7 @@ fn memory_may_end_at_any_point_of_a_search_by_cost() {
             block_len: 64,
             window_blocks: 4,
             buffer_len: Some(256),
-            commit_every: Some(Duration::from_millis(20)),
+            checkpoint_every: Some(Duration::from_millis(20)),
             ..Options::default()
         };
         let (outcome, ranks) = by_cost(&graph, &options(u64::MAX), None);
@@ -315,7 +320,7 @@ fn a_search_by_cost_may_crash_while_memory_ends() {
         block_len: 32,
         window_blocks: 2,
         buffer_len: Some(100),
-        commit_every: Some(Duration::ZERO),
+        checkpoint_every: Some(Duration::ZERO),
         ..Options::default()
     };
     let (outcome, expected) = by_cost(&graph, &options(u64::MAX), None);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hadal_model::{GoalKind, Model, Stop};
 use hadal_search::{
     Auto, Error, Options, Outcome, Reason, SearchFolder, Silent, StoreKind, Strategy, check,
-    look_into, resume, verify,
+    read_status, resume, verify,
 };
 use hadal_store::disk::{Disk, Folder, FolderOptions, Payload};
 use hadal_testkit::disk::CrashDisk;
@@ -50,7 +50,7 @@ pub(crate) fn resume_or_start_by(
     let stop = Stop::new();
     match manifest {
         Some(manifest) => {
-            assert_eq!(look_into(&manifest)?.label, LABEL);
+            assert_eq!(read_status(&manifest)?.label, LABEL);
             resume(
                 model,
                 strategy,
@@ -88,7 +88,7 @@ pub(crate) fn always(threads: usize, memory_bytes: u64) -> Options {
         buffer_len: Some(7),
         block_len: 4,
         window_blocks: 2,
-        commit_every: Some(Duration::ZERO),
+        checkpoint_every: Some(Duration::ZERO),
         ..Options::default()
     }
 }
@@ -145,7 +145,7 @@ fn a_search_may_crash_at_any_operation_of_its_disk() {
                 let left = Arc::new(disk.crash(seed ^ n));
                 let (_, manifest) = open(&left).expect("the folder can be opened");
                 let is_finished =
-                    manifest.is_some_and(|m| look_into(&m).expect("a manifest").is_finished);
+                    manifest.is_some_and(|m| read_status(&m).expect("a manifest").is_finished);
                 n_resumed += u32::from(!is_finished);
                 // Resumed with other threads and another budget.
                 let options = Options {
@@ -172,7 +172,7 @@ fn leftovers_of_searches_without_a_checkpoint_do_not_accumulate() {
         .max_by_key(|(_, graph)| expect(graph, &Options::default()).states)
         .expect("there is a graph");
     let options = Options {
-        commit_every: Some(Duration::from_secs(3600)),
+        checkpoint_every: Some(Duration::from_secs(3600)),
         ..always(1, 3_000)
     };
     let whole = Arc::new(CrashDisk::new());
@@ -198,28 +198,43 @@ pub(crate) fn on_full_disks(
     capacities: impl Iterator<Item = u64>,
     inspect: impl Fn(&Outcome),
 ) -> u32 {
-    let expected = expect(graph, options);
     let mut n_full = 0;
     for capacity in capacities {
         let disk = Arc::new(CrashDisk::new());
         disk.set_capacity(capacity, seed.is_multiple_of(2));
-        match resume_or_start(graph, options, &disk) {
-            Ok(outcome) if outcome.reason == Some(Reason::Disk) => inspect(&outcome),
-            Ok(outcome) => {
-                assert_eq!(summarise(graph, options, &outcome), expected, "seed {seed}");
-                break;
-            }
-            // Not even the first manifest had room.
-            Err(Error::Store(hadal_store::Error::Full { .. })) => {}
-            Err(error) => panic!("seed {seed}, {capacity} bytes: {error}"),
+        match on_full_disk(seed, graph, options, &disk, &inspect) {
+            true => n_full += 1,
+            false => break,
         }
-        n_full += 1;
-        disk.set_capacity(u64::MAX, true);
-        let outcome = resume_or_start(graph, options, &disk)
-            .unwrap_or_else(|error| panic!("seed {seed}, {capacity} bytes: {error}"));
-        assert_eq!(summarise(graph, options, &outcome), expected, "seed {seed}");
     }
     n_full
+}
+
+/// Searches on a disk that may become full, and then on with all the space it needs. Whether it
+/// became full.
+pub(crate) fn on_full_disk(
+    seed: u64,
+    graph: &Graph,
+    options: &Options,
+    disk: &Arc<CrashDisk>,
+    inspect: &dyn Fn(&Outcome),
+) -> bool {
+    let expected = expect(graph, options);
+    match resume_or_start(graph, options, disk) {
+        Ok(outcome) if outcome.reason == Some(Reason::Disk) => inspect(&outcome),
+        Ok(outcome) => {
+            assert_eq!(summarise(graph, options, &outcome), expected, "seed {seed}");
+            return false;
+        }
+        // Not even the first manifest had room.
+        Err(Error::Store(hadal_store::Error::Full { .. })) => {}
+        Err(error) => panic!("seed {seed}: {error}"),
+    }
+    disk.set_capacity(u64::MAX, true);
+    let outcome = resume_or_start(graph, options, disk);
+    let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    assert_eq!(summarise(graph, options, &outcome), expected, "seed {seed}");
+    true
 }
 
 #[test]
@@ -230,8 +245,12 @@ fn a_search_stopped_by_a_full_disk_can_be_resumed() {
         let whole = Arc::new(CrashDisk::new());
         resume_or_start(&graph, &options, &whole).expect("nothing fails");
         let capacities = (0..).map(|n| n * 16_384).take(100);
+        let expected = expect(&graph, &options);
         n_full += on_full_disks(seed, &graph, &options, capacities, |outcome| {
-            assert!(outcome.violations.is_empty() || !outcome.complete);
+            assert!(!outcome.complete, "seed {seed}");
+            let (whole, last) = outcome.layers.split_at(outcome.layers.len() - 1);
+            assert_eq!(whole, &expected.layers[..whole.len()], "seed {seed}");
+            assert!(last[0] <= expected.layers[whole.len()], "seed {seed}");
         });
     }
     assert!(n_full > 30, "{n_full}");
@@ -350,7 +369,7 @@ fn a_search_that_was_interrupted_is_resumed() {
     for (seed, graph) in graphs(2400..2480) {
         for memory_bytes in [0, 3_000, 1 << 20] {
             let options = Options {
-                commit_every: Some(Duration::from_secs(3600)),
+                checkpoint_every: Some(Duration::from_secs(3600)),
                 ..always(2, memory_bytes)
             };
             let expected = expect(&graph, &options);

@@ -248,12 +248,12 @@ fn a_search_with_a_sink_defers_nothing() {
         };
         let mut sink = Received::wanting(EdgesWanted::WithKeys);
         let outcome = run(&graph, &options, true, &mut sink);
-        assert_eq!(outcome.disk.late_layers, 0, "seed {seed}");
+        assert_eq!(outcome.disk.deferred_ranks, 0, "seed {seed}");
         sink.assert_complete(&graph, &format!("seed {seed}"));
         let (folder, stop) = (Some(scratch()), Stop::new());
         let strategy = Ranked::by_depth();
         let without = check(&graph, &strategy, &options, folder, &stop, &mut Silent);
-        n_deferred += without.expect("nothing fails").disk.late_layers;
+        n_deferred += without.expect("nothing fails").disk.deferred_ranks;
     }
     assert!(n_deferred > 100, "{n_deferred}");
 }
@@ -269,6 +269,73 @@ fn only_steps(graph: Graph) -> Graph {
         nodes,
         ..Graph::new(4, &[], Vec::new())
     }
+}
+
+/// A sink that joins later, or is missing once, would not receive everything.
+#[test]
+fn a_search_is_resumed_with_a_sink_if_and_only_if_it_was_begun_with_one() {
+    let (_, graph) = stepping_graphs(7404..7405).next().expect("a graph");
+    let options = Options {
+        deadlock: Deadlock::Off,
+        ..always(1, 0)
+    };
+    for is_begun_with in [false, true] {
+        let search = |disk: &Arc<CrashDisk>, has_sink: bool| {
+            let mut sink = Received::wanting(EdgesWanted::WithKeys);
+            let mut strategy = Ranked::by_depth();
+            if has_sink {
+                strategy = strategy.with_sink(&mut sink);
+            }
+            resume_or_start_by(&strategy, &graph, &options, disk)
+        };
+        let whole = Arc::new(CrashDisk::new());
+        search(&whole, is_begun_with).expect("nothing fails");
+        let mut n_refused = 0;
+        for n in 0..whole.n_operations() {
+            let disk = Arc::new(CrashDisk::new());
+            disk.stop_at(n);
+            if search(&disk, is_begun_with).is_ok() {
+                continue;
+            }
+            match search(&Arc::new(disk.crash(n)), !is_begun_with) {
+                Err(Error::OtherSink { has_sink }) => {
+                    assert_eq!(has_sink, !is_begun_with);
+                    n_refused += 1;
+                }
+                Err(error) => panic!("{error}"),
+                // It crashed before the first checkpoint.
+                Ok(_) => {}
+            }
+        }
+        assert!(n_refused > 5, "{n_refused}");
+    }
+}
+
+/// A sink that says nothing about resuming.
+struct Forgetful;
+
+impl Sink for Forgetful {}
+
+#[test]
+fn a_sink_that_cannot_resume_does_not() {
+    let (_, graph) = stepping_graphs(7404..7405).next().expect("a graph");
+    let options = Options {
+        deadlock: Deadlock::Off,
+        ..always(1, 0)
+    };
+    let search = |disk: &Arc<CrashDisk>| {
+        let mut sink = Forgetful;
+        let strategy = Ranked::by_depth().with_sink(&mut sink);
+        resume_or_start_by(&strategy, &graph, &options, disk)
+    };
+    let whole = Arc::new(CrashDisk::new());
+    search(&whole).expect("nothing fails");
+    let disk = Arc::new(CrashDisk::new());
+    let n = whole.n_operations() - 3;
+    disk.stop_at(n);
+    search(&disk).expect_err("the disk stops");
+    let resumed = search(&Arc::new(disk.crash(n)));
+    assert!(matches!(resumed, Err(Error::Sink(_))), "{resumed:?}");
 }
 
 #[test]

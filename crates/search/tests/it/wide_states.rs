@@ -31,7 +31,7 @@ fn options(threads: usize, memory_bytes: u64) -> Options {
     Options {
         threads,
         memory_bytes,
-        commit_every: Some(Duration::from_millis(100)),
+        checkpoint_every: Some(Duration::from_millis(100)),
         ..Options::default()
     }
 }
@@ -94,7 +94,7 @@ fn states_of_four_kilobytes_go_to_disk() {
     for threads in [1, 2] {
         let path = tempfile::tempdir().expect("a folder");
         let options = Options {
-            commit_every: None,
+            checkpoint_every: None,
             ..options(threads, 16 << 20)
         };
         let outcome = run(path.path(), &graph, &options, u64::MAX);

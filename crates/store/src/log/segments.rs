@@ -12,7 +12,7 @@ use crate::disk::{BlockFile, BlockWriter, Folder, Kind};
 use crate::{BlockReader, BlockSink, Error};
 
 /// The part of a log that is on disk.
-pub(super) struct SearchFolder {
+pub(super) struct LogFiles {
     pub(super) folder: Folder,
     pub(super) keep: Retention,
     pub(super) segments: VecDeque<Segment>,
@@ -85,7 +85,7 @@ const N_SEGMENTS: u32 = 16;
 const MIN_SEGMENT_BLOCKS: u32 = 32;
 const MAX_SEGMENT_BLOCKS: u32 = 1 << 14;
 
-impl SearchFolder {
+impl LogFiles {
     /// Place of the block in progress, unless it is empty.
     pub(super) fn payload_place(&self) -> Option<Place> {
         let segment = self.segments.back().filter(|_| !self.payload.is_empty())?;

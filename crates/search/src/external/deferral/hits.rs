@@ -22,7 +22,8 @@ impl Hits {
         !self.keys.is_empty()
     }
 
-    /// Looks up the keys of all young runs in those that are skipped.
+    /// Looks up the keys of all young runs in those that are skipped; not all of them, if the search
+    /// is stopped.
     pub(super) fn find(tiers: &Tiers, disk: &DiskContext<'_>) -> Result<Self, Error> {
         let n_words = disk.keys.shape().n_words;
         let views = Views::new(tiers.segments(), disk.keys.layouts());
@@ -80,6 +81,10 @@ impl Sorted for Counted<'_> {
     }
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
+        batch.clear();
+        if self.disk.stop().is_raised() {
+            return Ok(false);
+        }
         let more = self.keys.next_batch(batch)?;
         let n_keys = batch.keys.len() / self.keys.n_words();
         self.disk.gauge().note_worked(n_keys as u64);

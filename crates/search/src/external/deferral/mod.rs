@@ -172,12 +172,17 @@ impl External<'_> {
     }
 
     /// Looks up everything found since the checkpoint in the skipped runs. True if there is no hit:
-    /// then it is committed, and no run is skipped. Otherwise the search must be rolled back.
+    /// then it is committed, and no run is skipped. Otherwise, or if the search is stopped, it must be
+    /// rolled back.
     pub(crate) fn commit_deferred(&mut self, states: &mut StateLog) -> Result<bool, Error> {
         let Some(pending) = &mut self.deferral.pending else {
             return Ok(true);
         };
         let hits = Hits::find(&self.tiers, &self.disk)?;
+        // What was not looked up is not committed.
+        if self.disk.stop().is_raised() {
+            return Ok(false);
+        }
         if hits.n_keys > 0 {
             pending.hits = hits;
             return Ok(false);
@@ -205,20 +210,22 @@ impl External<'_> {
             return Ok(());
         };
         let disk = self.disk;
+        // First what a report shows: the rest may fail, because the disk is full.
+        tally.reset_to(pending.tally);
+        let provisional = (pending.log).map(|log| std::mem::replace(&mut states.records, log));
+        if let Some(provisional) = provisional {
+            provisional.discard()?;
+        }
         self.candidates.discard(&disk)?;
         let n_keys = self.tiers.n_young_keys();
         self.tiers.roll_back(disk.folder)?;
-        let Pending { n_ranks, hits, .. } = &pending;
+        let hits = &pending.hits;
         // Without hits the search was stopped before the late look-up.
         if hits.n_keys > 0 {
-            (self.deferral.policy).note_rolled_back(*n_ranks, n_keys, hits);
+            (self.deferral.policy).note_rolled_back(pending.n_ranks, n_keys, hits);
             self.tiers.set_known_hits(&hits.keys, &disk.runs())?;
         }
-        if let Some(log) = pending.log {
-            std::mem::replace(&mut states.records, log).discard()?;
-        }
         states.parents.roll_back(pending.parents)?;
-        tally.reset_to(pending.tally);
         // The cache holds states that are not found now.
         self.cache = fresh_set(disk.keys);
         self.cache.begin_cache(disk.shares.cache);

@@ -176,12 +176,12 @@ impl Summary<'_> {
             count(found.disk),
         );
         let disk = &self.outcome().disk;
-        if disk.late_layers > 0 || disk.times_gone_back > 0 {
+        if disk.deferred_ranks > 0 || disk.roll_backs > 0 {
             let _ = writeln!(
                 out,
                 "  old runs     deferred in {}, rolled back {}",
-                counted(disk.late_layers, "layer"),
-                counted(disk.times_gone_back, "time"),
+                counted(disk.deferred_ranks, "layer"),
+                counted(disk.roll_backs, "time"),
             );
         }
     }
