@@ -276,7 +276,7 @@ fn a_full_disk_while_layers_are_deferred_loses_nothing() {
 #[test]
 fn a_disk_may_become_full_at_any_operation_of_a_roll_back() {
     let mut n_full = 0;
-    for seed in 7100..7104 {
+    for seed in 7100..7102 {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let graph = deep_graph(&mut rng);
         let options = Options {
@@ -289,14 +289,14 @@ fn a_disk_may_become_full_at_any_operation_of_a_roll_back() {
         let whole = Arc::new(CrashDisk::new());
         resume_or_start(&graph, &options, &whole).expect("nothing fails");
         let n_operations = whole.n_operations();
-        for n in (0..n_operations).step_by((n_operations / 60).max(1) as usize) {
+        for n in (0..n_operations).step_by((n_operations / 50).max(1) as usize) {
             let disk = Arc::new(CrashDisk::new());
             disk.fill_at(n);
             let is_final = |outcome: &Outcome| assert_final(seed, outcome, &expected);
             n_full += u32::from(on_full_disk(seed, &graph, &options, &disk, &is_final));
         }
     }
-    assert!(n_full > 100, "{n_full}");
+    assert!(n_full > 60, "{n_full}");
 }
 
 /// A fault ends the search in the middle of a layer, when some states before it were wrongly taken
