@@ -4,7 +4,9 @@
 use std::ops::Range;
 
 use hadal_store::codec::KeyShape;
-use hadal_store::partition::{MOST_AT_ONCE, PartitionBuffers, Spills, least_page_bytes};
+use hadal_store::partition::{
+    MOST_AT_ONCE, PartitionBuffers, SortLimits, Spills, least_page_bytes,
+};
 use hadal_store::run::{Splitters, fence_splitters};
 use hadal_store::tiers::{Tiers, Views};
 use hadal_store::{Error, Slice, in_parallel};
@@ -78,6 +80,8 @@ const CHAIN_BYTES: u64 = 512;
 const SKEW_CHECKED_AT: u64 = 16;
 /// Least number of keys that are sorted at once, however little memory there is.
 const MIN_SORTED_KEYS: u64 = 8;
+/// Least memory for the parts of a bucket that is too large.
+const MIN_PART_BYTES: u64 = 32 << 10;
 /// Keys sampled of a rank: at least this many, and this many for each bucket.
 const SAMPLE_KEYS: u64 = 1 << 13;
 const BUCKET_SAMPLE: u64 = 8;
@@ -303,10 +307,22 @@ impl Candidates {
         self.spills.retire(disk.folder)
     }
 
+    /// What a thread can sort of a bucket, with all keys in the buffers or all in spills.
+    pub(super) fn sort_limits(&self, disk: &DiskContext<'_>) -> SortLimits {
+        let are_buffers_empty = !self.spills.is_empty();
+        let bytes = sorting_bytes(are_buffers_empty, disk) / resolving_threads(disk) as u64;
+        SortLimits {
+            most_keys: self.sorted_keys(are_buffers_empty, disk),
+            // The rest suffices for keys that are listed, because those in spills are decoded as
+            // they are read.
+            part_bytes: (bytes / 3).max(MIN_PART_BYTES),
+        }
+    }
+
     /// Keys of a bucket that a thread can sort: each is there as it was partitioned, as words with
     /// its ordinal, and in a list by parts; what is sorted at once is there twice more. Threads share
     /// the memory for sorting, and that of the buffers if these are empty.
-    pub(super) fn sorted_keys(&self, are_buffers_empty: bool, disk: &DiskContext<'_>) -> u64 {
+    fn sorted_keys(&self, are_buffers_empty: bool, disk: &DiskContext<'_>) -> u64 {
         let bytes = sorting_bytes(are_buffers_empty, disk) / resolving_threads(disk) as u64;
         let shape = disk.keys.shape();
         let key_bytes = self.buffers.bytes_per_key(shape) + 8 * shape.n_words as u64 + 14;

@@ -83,11 +83,11 @@ pub(crate) fn resolve(
     let parts = match Buckets::new(buffers, &candidates.spills, candidates.numbers().end) {
         None => Vec::new(),
         Some(buckets) => {
-            let most = candidates.sorted_keys(!candidates.spills.is_empty(), disk);
-            let rows = buckets.rows(n_parts);
+            let limits = candidates.sort_limits(disk);
+            let (rows, runs) = (buckets.rows(n_parts), disk.runs());
             in_parallel(n_threads, rows.len(), |row| {
                 let row = rows[row].clone();
-                let mut sorted = buckets.sorted(row.clone(), most, disk.keys.layouts());
+                let mut sorted = buckets.sorted(row.clone(), limits, &runs);
                 resolving.part(&mut sorted, buckets.n_in(&row), buckets.range(&row))
             })?
         }

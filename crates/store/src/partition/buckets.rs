@@ -6,8 +6,8 @@
 //! and never merged.
 //!
 //! The borders of buckets are learnt from earlier ranks or, where those do not fit, from the first
-//! keys of this one as well. A bucket that becomes too large all the same is partitioned again when
-//! it is read.
+//! keys of this one as well. A bucket that becomes too large all the same is [cut](super::cut) when it
+//! is read.
 
 use std::ops::Range;
 
@@ -16,9 +16,11 @@ use crate::run::{
     Batch, KeyRange, Parts, SortScratch, Sorted, Split, Splitters, sort_keys, sort_part,
 };
 
+use super::bucket_reader::{Bucketed, Decoding};
+use super::cut::Cut;
 use super::spill::{Spills, Stretch, Stripes};
-use super::{KeyList, LastKey, PartitionBuffer, PartitionBuffers, least_page_bytes};
-use crate::tiers::Layouts;
+use super::{KeyList, PartitionBuffer, PartitionBuffers};
+use crate::tiers::RunContext;
 
 /// All keys of a rank.
 pub struct Buckets<'a> {
@@ -81,29 +83,24 @@ impl<'a> Buckets<'a> {
         }
     }
 
-    /// The keys of a row of buckets in ascending order, of which `most` are sorted at once.
-    pub fn sorted(&'a self, row: Range<usize>, most: u64, layouts: Layouts<'a>) -> SortedRow<'a> {
-        let has_row = |stretch: &&Stretch| stretch.buckets.contains(&row.start);
-        let stripes = self.stretches.iter().find(has_row).map(|stretch| {
-            let first = stretch.buckets.start;
-            let places = row.start - first..row.end - first;
-            let spills = stretch.spills.iter();
-            spills
-                .map(|spill| Stripes::new(spill, places.clone()))
-                .collect()
-        });
+    /// The keys of a row of buckets in ascending order, of which some are sorted at once.
+    pub fn sorted(
+        &'a self,
+        row: Range<usize>,
+        limits: SortLimits,
+        context: &'a RunContext<'a>,
+    ) -> SortedRow<'a> {
         SortedRow {
-            reader: RowReader {
-                buckets: self,
-                layouts,
-                stripes: stripes.unwrap_or_default(),
-                bucket: row.start,
-                bytes: Vec::new(),
-            },
+            stripes: self.stripes(row.clone()),
+            buckets: self,
             row,
-            most,
-            parts_left: 0..0,
-            parts: PartitionBuffer::default(),
+            decoding: Decoding {
+                layouts: context.layouts,
+                n_candidates: self.n_candidates,
+            },
+            context,
+            limits,
+            cuts: Vec::new(),
             list: KeyList::default(),
             fine: None,
             scratch: SortScratch::default(),
@@ -111,9 +108,42 @@ impl<'a> Buckets<'a> {
     }
 }
 
-/// Keys sampled for each part of a bucket, and most parts.
-const SAMPLES: usize = 256;
-const MAX_PARTS: u64 = 1 << 12;
+impl Bucketed for Buckets<'_> {
+    fn each_chain(
+        &self,
+        bucket: usize,
+        each: &mut dyn FnMut(&PartitionBuffer) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.buffers.each_chain(bucket, each)
+    }
+
+    fn stripes(&self, row: Range<usize>) -> Vec<Stripes> {
+        let has_row = |stretch: &&Stretch| stretch.buckets.contains(&row.start);
+        let Some(stretch) = self.stretches.iter().find(has_row) else {
+            return Vec::new();
+        };
+        let first = stretch.buckets.start;
+        let places = row.start - first..row.end - first;
+        let spills = stretch.spills.iter();
+        spills
+            .map(|spill| Stripes::new(spill, places.clone()))
+            .collect()
+    }
+
+    fn n_keys(&self, bucket: usize) -> u64 {
+        self.n_keys[bucket]
+    }
+}
+
+/// How much of a bucket is sorted at once.
+#[derive(Clone, Copy, Debug)]
+pub struct SortLimits {
+    /// Most keys that are listed and sorted at once.
+    pub most_keys: u64,
+    /// Memory for the parts of a bucket that has more, in bytes.
+    pub part_bytes: u64,
+}
+
 /// Keys that are sorted at once, so that they stay in the cache; up to twice as many are not worth
 /// splitting.
 const PART_KEYS: usize = 1 << 12;
@@ -129,48 +159,85 @@ pub(crate) fn part_splitters(n_words: usize, chunks: &[&[u64]]) -> Splitters {
 
 /// The keys of a row of buckets in ascending order: one bucket at a time is read and sorted.
 pub struct SortedRow<'a> {
-    reader: RowReader<'a>,
-    /// Buckets to come.
+    buckets: &'a Buckets<'a>,
+    /// Buckets to come, and what spills have of them.
     row: Range<usize>,
-    most: u64,
-    /// A bucket that was too large, in parts, and which of them are left.
-    parts: PartitionBuffer,
-    parts_left: Range<usize>,
+    stripes: Vec<Stripes>,
+    decoding: Decoding<'a>,
+    context: &'a RunContext<'a>,
+    limits: SortLimits,
+    /// A bucket that was too large, in parts; and the part of that which was too large.
+    cuts: Vec<CutUnderway>,
     list: KeyList,
     /// Where many keys are listed, the parts that are sorted one after the other, and the next.
     fine: Option<(Parts, usize)>,
     scratch: SortScratch,
 }
 
+/// A cut whose parts are read.
+struct CutUnderway {
+    cut: Cut,
+    left: Range<usize>,
+    stripes: Vec<Stripes>,
+}
+
+/// A bucket is not cut more often than this: what is left has nearly equal keys.
+const MAX_CUTS: usize = 8;
+
 impl SortedRow<'_> {
     /// Lists the next keys, in the order of generation; false at the end.
     fn take_some(&mut self) -> Result<bool, Error> {
-        if let Some(part) = self.parts_left.next() {
-            self.list.clear();
-            let shape = self.reader.layouts.newest();
-            let chain = self.parts.take(part, shape, &mut self.list, |_| ());
-            chain.expect("keys are what was partitioned");
-            return Ok(true);
-        }
-        let Some(bucket) = self.row.next() else {
-            return Ok(false);
-        };
-        self.reader.read(bucket)?;
-        let n_keys = self.reader.buckets.n_keys[bucket];
-        if n_keys > self.most {
-            self.reader.cut(n_keys, self.most, &mut self.parts)?;
-            self.parts_left = 0..self.parts.n_chains();
-            return self.take_some();
-        }
         self.list.clear();
-        self.reader.take(&mut self.list, |_| ())?;
+        while self.list.ordinals.is_empty() {
+            if self.context.monitor.is_stopped() {
+                return Ok(false);
+            }
+            let n_cuts = self.cuts.len();
+            let (bucketed, bucket, stripes): (&dyn Bucketed, _, _) = match self.cuts.last_mut() {
+                None => match self.row.next() {
+                    Some(bucket) => (self.buckets, bucket, &mut self.stripes),
+                    None => return Ok(false),
+                },
+                Some(underway) => match underway.left.next() {
+                    Some(part) => (&underway.cut, part, &mut underway.stripes),
+                    None => {
+                        self.cuts.pop();
+                        continue;
+                    }
+                },
+            };
+            let is_large = bucketed.n_keys(bucket) > self.limits.most_keys;
+            if is_large && n_cuts < MAX_CUTS {
+                let (decoding, limits) = (&self.decoding, &self.limits);
+                let cut = Cut::new(bucketed, bucket, stripes, decoding, limits, self.context)?;
+                if let Some(cut) = cut {
+                    self.cuts.push(CutUnderway {
+                        left: 0..cut.n_parts(),
+                        stripes: cut.stripes(0..cut.n_parts()),
+                        cut,
+                    });
+                    continue;
+                }
+            }
+            let mut most = self.limits.most_keys as usize;
+            let (n_words, scratch) = (self.decoding.layouts.newest().n_words, &mut self.scratch);
+            let list = &mut self.list;
+            (self.decoding).read(bucketed, bucket, stripes, list, &mut |list| {
+                // Only where many keys are equal: of these the first is enough.
+                if list.ordinals.len() > most {
+                    list.drop_duplicates(n_words, scratch);
+                    most = most.max(2 * list.ordinals.len());
+                }
+                Ok(())
+            })?;
+        }
         Ok(true)
     }
 }
 
 impl Sorted for SortedRow<'_> {
     fn n_words(&self) -> usize {
-        self.reader.layouts.newest().n_words
+        self.decoding.layouts.newest().n_words
     }
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, Error> {
@@ -199,140 +266,6 @@ impl Sorted for SortedRow<'_> {
             }
         }
         Ok(true)
-    }
-}
-
-/// Reads the keys of a row of buckets, a bucket at a time.
-struct RowReader<'a> {
-    buckets: &'a Buckets<'a>,
-    layouts: Layouts<'a>,
-    stripes: Vec<Stripes<'a>>,
-    bucket: usize,
-    /// What each spill has of the bucket.
-    bytes: Vec<Vec<u8>>,
-}
-
-impl RowReader<'_> {
-    /// Reads the next bucket, which is `bucket`.
-    fn read(&mut self, bucket: usize) -> Result<(), Error> {
-        self.bucket = bucket;
-        self.bytes.resize_with(self.stripes.len(), Vec::new);
-        for (stripes, all) in self.stripes.iter_mut().zip(&mut self.bytes) {
-            all.clear();
-            stripes.read_next(|bytes| {
-                all.extend_from_slice(bytes);
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Appends the keys of the bucket to `list`, some at a time, and calls `each` after each
-    /// time.
-    fn take(&self, list: &mut KeyList, mut each: impl FnMut(&mut KeyList)) -> Result<(), Error> {
-        self.take_from_buffers(list, &mut each)?;
-        let mut spilled = self.bytes.iter().enumerate();
-        spilled.try_for_each(|(spill, bytes)| self.take_spilled(spill, bytes, list, &mut each))
-    }
-
-    /// As [`take`](Self::take), for what is in buffers.
-    fn take_from_buffers(
-        &self,
-        list: &mut KeyList,
-        mut each: impl FnMut(&mut KeyList),
-    ) -> Result<(), Error> {
-        let shape = self.layouts.newest();
-        self.buckets.buffers.each_chain(self.bucket, |buffer| {
-            let chain = buffer.take(self.bucket, shape, list, &mut each);
-            chain.expect("keys are what was partitioned");
-            Ok(())
-        })
-    }
-
-    /// As [`take`](Self::take), for the `bytes` of one spill.
-    fn take_spilled(
-        &self,
-        spill: usize,
-        mut bytes: &[u8],
-        list: &mut KeyList,
-        mut each: impl FnMut(&mut KeyList),
-    ) -> Result<(), Error> {
-        while !bytes.is_empty() {
-            let piece = self.take_piece(&mut bytes, list);
-            piece.ok_or_else(|| Error::Damaged {
-                file: self.stripes[spill].spill.file.name().to_owned(),
-                offset: 0,
-                what: "a bucket is not what was written".to_owned(),
-            })?;
-            each(list);
-        }
-        Ok(())
-    }
-
-    /// Appends the keys of the piece with which `bytes` begin, in the newest layout; `None` if no
-    /// piece is there.
-    fn take_piece(&self, bytes: &mut &[u8], list: &mut KeyList) -> Option<()> {
-        let (n_bytes, rest) = bytes.split_first_chunk()?;
-        let (n_keys, rest) = rest.split_first_chunk()?;
-        let (version, rest) = rest.split_first_chunk()?;
-        let n_bytes = usize::try_from(u64::from_le_bytes(*n_bytes)).ok()?;
-        let (n_keys, version) = (u32::from_le_bytes(*n_keys), u32::from_le_bytes(*version));
-        let (piece, rest) = rest.split_at_checked(n_bytes)?;
-        let newest = self.layouts.newest();
-        let n_before = list.ordinals.len();
-        if version > newest.version {
-            return None;
-        }
-        if version == newest.version {
-            list.append(piece, &mut LastKey::none(newest))?;
-        } else {
-            let shape = self.layouts.of_version(version);
-            let mut older = KeyList::default();
-            older.append(piece, &mut LastKey::none(shape))?;
-            list.ordinals.append(&mut older.ordinals);
-            let recoder = self.layouts.recoder(version, newest.version);
-            for key in older.keys.chunks_exact(shape.n_words) {
-                let end = list.keys.len();
-                list.keys.resize(end + newest.n_words, 0);
-                if !recoder.recode(key, &mut list.keys[end..]) {
-                    return None;
-                }
-            }
-        }
-        *bytes = rest;
-        let ordinals = &list.ordinals[n_before..];
-        let is_candidate = |&ordinal: &u64| ordinal < self.buckets.n_candidates;
-        (ordinals.len() == n_keys as usize && ordinals.iter().all(is_candidate)).then_some(())
-    }
-
-    /// Partitions the `n_keys` keys of the bucket into `parts` of about `most` keys, or more where
-    /// that would not be worth a page.
-    fn cut(&mut self, n_keys: u64, most: u64, parts: &mut PartitionBuffer) -> Result<(), Error> {
-        let shape = self.layouts.newest();
-        let n_bytes = n_keys * self.buckets.buffers.bytes_per_key(shape);
-        let n_worth = n_bytes / (2 * least_page_bytes(shape) as u64);
-        let n_parts = n_keys.div_ceil(most).min(n_worth).clamp(1, MAX_PARTS) as usize;
-        let stride = (n_keys as usize / n_parts / SAMPLES).max(1);
-        let mut sampled = Vec::new();
-        let mut scratch = KeyList::default();
-        self.take(&mut scratch, |some| {
-            let keys = some.keys.chunks_exact(shape.n_words);
-            sampled.extend(keys.step_by(stride).flatten());
-            some.clear();
-        })?;
-        let splitters = Splitters::sample(shape.n_words, &[&sampled], n_parts);
-        parts.begin_parts(splitters.n_parts(), shape, n_bytes);
-        let mut partition = |some: &mut KeyList| {
-            let ordinals = some.ordinals.iter().copied();
-            parts.partition(&some.keys, ordinals, &splitters, shape);
-            some.clear();
-        };
-        self.take_from_buffers(&mut scratch, &mut partition)?;
-        // What is partitioned need not be held twice.
-        for (spill, bytes) in std::mem::take(&mut self.bytes).into_iter().enumerate() {
-            self.take_spilled(spill, &bytes, &mut scratch, &mut partition)?;
-        }
-        Ok(())
     }
 }
 

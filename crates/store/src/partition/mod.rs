@@ -6,7 +6,9 @@
 //! ([`write_delta`]). Numbers mostly ascend in a chain, because a thread takes the tasks of a
 //! window in order.
 
+mod bucket_reader;
 mod buckets;
+mod cut;
 mod spill;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,14 +17,14 @@ use std::sync::{Arc, RwLock};
 use crate::bits::{self, Bits, Kernel};
 use crate::codec::KeyShape;
 use crate::disk::{LentMemory, PIECE_BYTES};
-use crate::run::Splitters;
+use crate::run::{Batch, SortScratch, Splitters, sort_keys};
 use crate::{Error, delta_bytes, read_delta, write_delta};
 
 use crate::lock::{read, write};
 use crate::parallel::in_parallel;
 
 pub(crate) use buckets::part_splitters;
-pub use buckets::{Buckets, MOST_AT_ONCE, SortedRow};
+pub use buckets::{Buckets, MOST_AT_ONCE, SortLimits, SortedRow};
 pub use spill::Spills;
 
 /// The partition buffers of all threads.
@@ -566,6 +568,13 @@ impl KeyList {
         self.ordinals.clear();
     }
 
+    /// Keeps the first of equal keys, and sorts them.
+    fn drop_duplicates(&mut self, n_words: usize, scratch: &mut SortScratch) {
+        let mut batch = Batch::default();
+        sort_keys(n_words, &self.keys, &self.ordinals, scratch, &mut batch);
+        (self.keys, self.ordinals) = (batch.keys, batch.ordinals);
+    }
+
     /// The same keys, of `n_words` words each, in the order of generation.
     fn by_ordinal(&self, n_words: usize) -> Self {
         let mut places: Vec<(u64, u32)> = self.ordinals.iter().copied().zip(0..).collect();
@@ -580,9 +589,21 @@ impl KeyList {
     /// Appends the keys in `bytes`, which follow the `last` one of a chain; `None` if the bytes are
     /// not keys.
     pub fn append(&mut self, bytes: &[u8], last: &mut LastKey) -> Option<()> {
+        self.append_whole(bytes, true, last).map(|_| ())
+    }
+
+    /// As [`append`](Self::append) where more bytes may follow: without a key at the end that may be
+    /// incomplete. Returns how many bytes were read.
+    fn append_whole(&mut self, bytes: &[u8], is_end: bool, last: &mut LastKey) -> Option<usize> {
+        let longest = ORDINAL_BYTES + delta_bytes(last.key.len());
         bits::run(Append {
             list: self,
             bytes,
+            // From here on a key may be incomplete.
+            stop: match is_end {
+                true => bytes.len(),
+                false => (bytes.len() + 1).saturating_sub(longest),
+            },
             last,
         })
     }
@@ -608,15 +629,17 @@ impl LastKey {
 struct Append<'a> {
     list: &'a mut KeyList,
     bytes: &'a [u8],
+    /// No key is read that begins here or later.
+    stop: usize,
     last: &'a mut LastKey,
 }
 
 impl Kernel for Append<'_> {
-    /// `None` if the bytes are not keys.
-    type Output = Option<()>;
+    /// Bytes read; `None` if they are not keys.
+    type Output = Option<usize>;
 
     #[inline(always)]
-    fn run<B: Bits>(self, bits: B) -> Option<()> {
+    fn run<B: Bits>(self, bits: B) -> Option<usize> {
         match self.last.key.len() {
             1 => self.append::<1, B>(bits),
             2 => self.append::<2, B>(bits),
@@ -630,13 +653,18 @@ impl Kernel for Append<'_> {
 impl Append<'_> {
     /// `W` is the number of words, or 0 if that is not known here.
     #[inline(always)]
-    fn append<const W: usize, B: Bits>(self, bits: B) -> Option<()> {
-        let Append { list, bytes, last } = self;
+    fn append<const W: usize, B: Bits>(self, bits: B) -> Option<usize> {
+        let Append {
+            list,
+            bytes,
+            stop,
+            last,
+        } = self;
         let n_words = if W == 0 { last.key.len() } else { W };
         let key = &mut last.key[..n_words];
         let mut ordinal = last.ordinal;
         let mut at = 0;
-        while at < bytes.len() {
+        while at < stop {
             let (mut distance, mut shift) = (0, 0);
             loop {
                 let byte = *bytes.get(at)?;
@@ -653,7 +681,7 @@ impl Append<'_> {
             list.ordinals.push(ordinal);
         }
         last.ordinal = ordinal;
-        Some(())
+        Some(at)
     }
 }
 
@@ -728,7 +756,7 @@ mod tests {
 
     /// Splitters of other keys put all in one bucket; when they are partitioned again, none is lost.
     #[test]
-    fn keys_that_lie_behind_all_splitters_are_dealt_out_again() {
+    fn keys_that_lie_behind_all_splitters_are_partitioned_again() {
         let shape = KeyShape {
             version: 0,
             n_bits: 72,

@@ -8,10 +8,11 @@
 //! version of the layout (4), and the keys as they were in a buffer.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::disk::{BlockFile, BlockWriter, Folder, Kind};
 use crate::run::Splitters;
-use crate::{BLOCK_BYTES, BlockReader, BlockSink, BlockSource, Error};
+use crate::{BLOCK_BYTES, BlockReader, BlockSink, Error};
 
 use super::{PartitionBuffer, PartitionBuffers};
 use crate::parallel::in_parallel;
@@ -47,7 +48,7 @@ pub(super) struct Stretch {
 pub(super) struct Spill {
     pub(crate) file: BlockFile,
     /// Where each bucket begins in the payload of all blocks, and the end.
-    starts: Vec<u64>,
+    starts: Arc<[u64]>,
     /// How often its keys were merged with others.
     level: u32,
 }
@@ -61,7 +62,7 @@ impl Spills {
     /// Memory held, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let spills = self.stretches.iter().flat_map(|stretch| &stretch.spills);
-        let n_words: usize = spills.map(|spill| spill.starts.capacity()).sum();
+        let n_words: usize = spills.map(|spill| spill.starts.len()).sum();
         8 * (n_words + self.n_keys.capacity()) as u64
     }
 
@@ -133,7 +134,7 @@ impl Spills {
 
 impl Stretch {
     /// From where on spills are merged, if they are. All stretches have the same number.
-    fn mergeable(&self) -> Option<usize> {
+    pub(super) fn mergeable(&self) -> Option<usize> {
         let last = self.spills.last()?;
         let from = self.spills.len().checked_sub(MAX_SPILLS)?;
         (self.spills[from].level == last.level).then_some(from)
@@ -149,10 +150,10 @@ impl Drop for Spill {
 
 impl Spill {
     /// All keys of some spills of a stretch.
-    fn merge(spills: &[Spill], folder: &Folder) -> Result<Self, Error> {
+    pub(super) fn merge(spills: &[Spill], folder: &Folder) -> Result<Self, Error> {
         let mut writer = SpillWriter::create(folder)?;
         let n_buckets = spills[0].starts.len() - 1;
-        let mut stripes: Vec<Stripes<'_>> = spills
+        let mut stripes: Vec<Stripes> = spills
             .iter()
             .map(|spill| Stripes::new(spill, 0..n_buckets))
             .collect();
@@ -168,7 +169,7 @@ impl Spill {
 }
 
 /// Writes a spill.
-struct SpillWriter {
+pub(super) struct SpillWriter {
     sink: BlockWriter,
     block: Vec<u8>,
     starts: Vec<u64>,
@@ -183,6 +184,23 @@ impl SpillWriter {
             starts: Vec::new(),
             n_bytes: 0,
         })
+    }
+
+    /// Writes everything that one buffer holds.
+    pub(super) fn write_parts(
+        parts: &PartitionBuffer,
+        version: u32,
+        folder: &Folder,
+    ) -> Result<Self, Error> {
+        let mut writer = SpillWriter::create(folder)?;
+        for part in 0..parts.n_chains() {
+            writer.begin_bucket();
+            if parts.n_keys(part) > 0 {
+                writer.put_chain(parts, part, version)?;
+            }
+        }
+        writer.end()?;
+        Ok(writer)
     }
 
     /// Writes what the buffers hold of some buckets.
@@ -245,38 +263,45 @@ impl SpillWriter {
     }
 
     /// Waits until everything is written.
-    fn finish(self, level: u32) -> Result<Spill, Error> {
+    pub(super) fn finish(self, level: u32) -> Result<Spill, Error> {
         Ok(Spill {
             file: self.sink.finish()?,
-            starts: self.starts,
+            starts: self.starts.into(),
             level,
         })
     }
 }
 
 /// What a spill has of a row of buckets, read from its start to its end.
-pub(super) struct Stripes<'a> {
-    pub(crate) spill: &'a Spill,
+pub(super) struct Stripes {
+    file: BlockFile,
+    starts: Arc<[u64]>,
     /// Buckets to come, by their positions in the stretch.
     row: Range<usize>,
-    reader: Box<dyn BlockReader + 'a>,
+    reader: Box<dyn BlockReader>,
     /// How far the last block is read.
     at: usize,
 }
 
-impl<'a> Stripes<'a> {
-    pub(super) fn new(spill: &'a Spill, row: Range<usize>) -> Self {
+impl Stripes {
+    pub(super) fn new(spill: &Spill, row: Range<usize>) -> Self {
         let (from, to) = (spill.starts[row.start], spill.starts[row.end]);
         let first = (from / BLOCK_BYTES as u64) as u32;
         let end = to.div_ceil(BLOCK_BYTES as u64) as u32;
         let wanted = Some(first..end).filter(|wanted| from < to && !wanted.is_empty());
         Stripes {
-            spill,
+            file: spill.file.clone(),
+            starts: Arc::clone(&spill.starts),
             row,
-            reader: spill.file.read(wanted.into_iter().collect()),
+            reader: spill.file.stream(wanted.into_iter().collect()),
             // The bytes before the row are skipped once the first block is there.
             at: (from % BLOCK_BYTES as u64) as usize,
         }
+    }
+
+    /// Name of the file of the spill.
+    pub(super) fn file_name(&self) -> &str {
+        self.file.name()
     }
 
     /// Passes the bytes of the next bucket to `each`, some at a time.
@@ -287,7 +312,7 @@ impl<'a> Stripes<'a> {
         let Some(bucket) = self.row.next() else {
             return Ok(());
         };
-        let starts = &self.spill.starts;
+        let starts = &self.starts;
         let mut n = (starts[bucket + 1] - starts[bucket]) as usize;
         while n > 0 {
             let left = match self.reader.last() {
@@ -300,7 +325,7 @@ impl<'a> Stripes<'a> {
                 }
                 if self.reader.next()?.is_none() {
                     return Err(Error::Damaged {
-                        file: self.spill.file.name().to_owned(),
+                        file: self.file_name().to_owned(),
                         offset: 0,
                         what: "a bucket ends too soon".to_owned(),
                     });

@@ -10,7 +10,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::super::PartitionBuffers;
 use super::super::spill::{MAX_SPILLS, Spills};
-use super::{Buckets, MOST_AT_ONCE};
+use super::{Buckets, MOST_AT_ONCE, SortLimits};
 use crate::tiers::bench::Bench;
 
 /// Keys of one word, some of them several times, by buffers of two threads.
@@ -61,12 +61,22 @@ fn partition(bench: &Bench, n_keys: usize, n_buckets: usize, n_spills: usize) ->
     partitioned
 }
 
-/// All keys with their ordinals, row after row, of which `most` are put in order at once.
-fn sorted(bench: &Bench, buckets: &Buckets<'_>, most: u64) -> Result<Vec<(u64, u64)>, Error> {
+/// All keys with their ordinals, row after row, of which `most` are sorted at once, with `part_bytes` for parts.
+fn sorted(
+    bench: &Bench,
+    buckets: &Buckets<'_>,
+    most: u64,
+    part_bytes: u64,
+) -> Result<Vec<(u64, u64)>, Error> {
     let mut found = Vec::new();
     for row in buckets.rows(3) {
         let n_before = found.len();
-        let mut keys = buckets.sorted(row.clone(), most, bench.context(1, false).layouts);
+        let context = bench.context(1, false);
+        let limits = SortLimits {
+            most_keys: most,
+            part_bytes,
+        };
+        let mut keys = buckets.sorted(row.clone(), limits, &context);
         let mut batch = Batch::default();
         while keys.next_batch(&mut batch)? {
             assert!(batch.ordinals.len() <= MOST_AT_ONCE.max(most as usize));
@@ -78,7 +88,7 @@ fn sorted(bench: &Bench, buckets: &Buckets<'_>, most: u64) -> Result<Vec<(u64, u
 }
 
 #[test]
-fn keys_come_back_in_order_however_many_are_put_in_order_at_once() {
+fn keys_come_back_in_order_however_many_are_sorted_at_once() {
     for (n_keys, n_buckets, n_spills) in [
         (0, 3, 0),
         (40_000, 1, 0),
@@ -96,14 +106,22 @@ fn keys_come_back_in_order_however_many_are_put_in_order_at_once() {
             partitioned.n_keys,
         )
         .expect("buckets");
-        for most in [1, 300, 5000, 15_000, 1 << 20] {
-            let found = sorted(&bench, &buckets, most).expect("nothing is damaged");
-            assert!(found == expected, "{n_keys} {n_buckets} {n_spills} {most}");
+        for (most, part_bytes) in [
+            (1, 1 << 24),
+            (300, 100_000),
+            (5000, 10_000),
+            (5000, 1 << 24),
+            (15_000, 100_000),
+            (1 << 20, 0),
+        ] {
+            let found = sorted(&bench, &buckets, most, part_bytes).expect("nothing is damaged");
+            let context = (n_keys, n_buckets, n_spills, most, part_bytes);
+            assert!(found == expected, "{context:?}");
         }
     }
 }
 
-/// So many parts of a bucket as it would need are too many.
+/// It would need more parts than there may be.
 #[test]
 fn a_bucket_may_be_far_too_large() {
     let bench = Bench::new();
@@ -114,7 +132,7 @@ fn a_bucket_may_be_far_too_large() {
         partitioned.n_keys,
     )
     .expect("buckets");
-    let found = sorted(&bench, &buckets, 8).expect("nothing is damaged");
+    let found = sorted(&bench, &buckets, 8, 1 << 20).expect("nothing is damaged");
     assert!(found == partitioned.expected.into_iter().collect::<Vec<_>>());
 }
 
@@ -124,9 +142,43 @@ fn ordinals_that_no_candidate_has_are_damage() {
     let partitioned = partition(&bench, 10_000, 5, 2);
     let buckets = Buckets::new(&partitioned.buffers, &partitioned.spills, 9_999).expect("buckets");
     for most in [100, 1 << 20] {
-        match sorted(&bench, &buckets, most) {
+        match sorted(&bench, &buckets, most, 20_000) {
             Err(Error::Damaged { file, .. }) => assert!(file.starts_with("bkts"), "{file}"),
             other => panic!("{other:?}"),
         }
+    }
+}
+
+/// Keys that are all but equal cannot be cut; of equal ones the first is kept.
+#[test]
+fn a_bucket_of_equal_keys_takes_no_more_memory_than_its_distinct_ones() {
+    let bench = Bench::new();
+    let context = bench.context(2, false);
+    let (mut buffers, mut spills) = (PartitionBuffers::default(), Spills::default());
+    let splitters = Splitters::sample(1, &[&[1 << 30]], 1);
+    let shape = bench.codec.newest();
+    buffers.begin(splitters, shape, 2, 100_000, &Arc::default());
+    let n_keys = 300_000;
+    for first in (0..n_keys).step_by(100) {
+        let keys = [7 << 20; 100].map(|key| key + u64::from(first == 200_000));
+        buffers.partition((first / 100 % 2) as usize, &keys, first);
+        if first % 50_000 == 0 {
+            spills.take(&mut buffers, &context).expect("a spill");
+        }
+    }
+    spills.take(&mut buffers, &context).expect("a spill");
+    spills.settle(&context).expect("all spills");
+    let buckets = Buckets::new(&buffers, &spills, n_keys).expect("buckets");
+    let found = sorted(&bench, &buckets, 1000, 10_000).expect("nothing is damaged");
+    assert_eq!(found, [(7 << 20, 0), ((7 << 20) + 1, 200_000)]);
+    let limits = SortLimits {
+        most_keys: 1000,
+        part_bytes: 10_000,
+    };
+    let context = bench.context(1, false);
+    let mut row = buckets.sorted(0..1, limits, &context);
+    while row.next_batch(&mut Batch::default()).expect("keys") {
+        // A block of a spill is decoded at once.
+        assert!(row.list.ordinals.capacity() < 100_000);
     }
 }
