@@ -10,7 +10,6 @@ use hadal_search::{
     Auto, Deadlock, Error, NewStates, Options, Outcome, Rank, RankOrder, Ranked, Reason,
     SearchFolder, Silent, Sink, Verdict, check, replay,
 };
-use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
 use hadal_testkit::disk::CrashDisk;
 use hadal_testkit::graph::{Edge, Effect, Filling, Graph, random_graph};
 use rand::{RngExt, SeedableRng};
@@ -494,6 +493,8 @@ impl Sink for OpenFiles {
 #[cfg(target_os = "linux")]
 #[test]
 fn thousands_of_open_ranks_need_few_files() {
+    use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
+
     let graph = graph_with_open_ranks(40_000, 5_000);
     let expected = expected(&graph).len() as u64;
     for resumable in [false, true] {
