@@ -155,7 +155,7 @@ pub(crate) struct Shares {
     pub(crate) sort: u64,
     /// Records of states to be expanded.
     pub(crate) frontier: u64,
-    /// Records of candidates.
+    /// Records of candidates: half for open ranks, where ranks are not depths.
     pub(crate) candidates: u64,
     /// Runs too small for a file of their own.
     pub(crate) runs: u64,
@@ -179,6 +179,11 @@ impl Shares {
             lookup: part(2),
         }
     }
+
+    /// What open ranks get of the share of candidates; the rank being admitted gets the rest.
+    pub(crate) fn open_ranks(&self) -> u64 {
+        self.candidates / 2
+    }
 }
 
 /// What a log with a share of `bytes` keeps in memory.
@@ -194,7 +199,7 @@ pub(crate) fn retention(bytes: u64, is_durable: bool) -> Retention {
 pub(crate) struct Held {
     /// The set of all keys, or the cache of recent ones.
     pub(crate) set: u64,
-    /// Records of states, and of candidates of ranks that are still open.
+    /// Records of states.
     pub(crate) logs: u64,
     pub(crate) parents: u64,
     /// Dictionaries of keys.
@@ -203,6 +208,8 @@ pub(crate) struct Held {
     pub(crate) window: u64,
     /// Candidates of the next rank: records, partition buffers, spills.
     pub(crate) candidates: u64,
+    /// Candidates of open ranks, and of one while it is admitted.
+    pub(crate) open_ranks: u64,
     /// Runs in memory, fences of runs on disk, and blocks of these in the cache.
     pub(crate) runs: u64,
     /// Keys that early flushing has gathered, out of the reserve for sorting.
@@ -222,11 +229,13 @@ impl Held {
             codec,
             window,
             candidates,
+            open_ranks,
             runs,
             gathered,
             disk_buffers,
             graph,
         } = *self;
-        set + logs + parents + codec + window + candidates + runs + gathered + disk_buffers + graph
+        let states = set + logs + parents + codec + runs + gathered;
+        states + window + candidates + open_ranks + disk_buffers + graph
     }
 }

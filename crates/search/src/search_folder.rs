@@ -61,6 +61,9 @@ pub fn verify(folder: &Folder, manifest: &Payload) -> Result<Verified, Error> {
     for entry in stored.logs() {
         read(&entry.name, Kind::Log, entry.n_blocks)?;
     }
+    for entry in &stored.open {
+        read(&entry.name, Kind::Queue, entry.n_blocks)?;
+    }
     for entry in stored.runs() {
         read(&entry.name, hadal_store::tiers::RUN, entry.n_blocks)?;
     }

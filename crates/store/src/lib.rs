@@ -31,6 +31,7 @@ mod parent;
 pub mod partition;
 #[expect(unsafe_code, reason = "an instruction without a safe name")]
 mod prefetch;
+mod queue;
 mod record;
 pub mod run;
 mod set;
@@ -50,6 +51,7 @@ pub use limit::{MAX_KEY_WORDS, MAX_STATE_LEN, check_state_len};
 pub use log::{HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Retention, SegmentEntry, Slice};
 pub use parallel::in_parallel;
 pub use parent::Parent;
+pub use queue::{PieceQueue, QueueDisk, SpillEntry};
 pub use record::{read_records, record_overhead, write_records};
 pub use set::{Growth, Keys, Set, SetPartition};
 pub use table::{Cell, N_PARTITIONS, Partition, Table, partition_of};

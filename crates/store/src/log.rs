@@ -205,6 +205,11 @@ impl Log {
         self.end
     }
 
+    /// Number of the first record that was not dropped.
+    pub fn first(&self) -> u64 {
+        self.pieces.front().map_or(self.end, |piece| piece.first)
+    }
+
     /// Whether nothing was ever appended.
     pub fn is_empty(&self) -> bool {
         self.end == 0

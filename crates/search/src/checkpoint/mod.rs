@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use hadal_store::disk::Payload;
 use hadal_store::tiers::RunEntry;
-use hadal_store::{Error as StoreError, SegmentEntry};
+use hadal_store::{Error as StoreError, SegmentEntry, SpillEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::findings::SavedFindings;
@@ -73,8 +73,10 @@ pub(crate) struct StoredStates {
     pub(crate) parents_file: Option<String>,
     /// The runs, if storage is external.
     pub(crate) runs: Option<StoredRuns>,
-    /// Candidates of the ranks that are open.
-    pub(crate) open: Vec<OpenRank>,
+    /// Candidates of the next rank, in a search by depth.
+    pub(crate) candidates: Option<NextRank>,
+    /// Candidates of the ranks that are open, in any other search.
+    pub(crate) open: Vec<SpillEntry>,
 }
 
 /// The runs of a checkpoint.
@@ -87,7 +89,7 @@ pub(crate) struct StoredRuns {
 
 /// Candidates of a rank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct OpenRank {
+pub(crate) struct NextRank {
     pub(crate) rank: Rank,
     pub(crate) log: Vec<SegmentEntry>,
     pub(crate) n_candidates: u64,
@@ -96,8 +98,8 @@ pub(crate) struct OpenRank {
 impl StoredStates {
     /// The files of logs.
     pub(crate) fn logs(&self) -> impl Iterator<Item = &SegmentEntry> {
-        let open = self.open.iter().flat_map(|rank| &rank.log);
-        self.log.iter().chain(open)
+        let candidates = self.candidates.iter().flat_map(|rank| &rank.log);
+        self.log.iter().chain(candidates)
     }
 
     /// The files of runs.
@@ -111,6 +113,7 @@ impl StoredStates {
     pub(crate) fn files(&self) -> Vec<&str> {
         (self.logs().map(|entry| &entry.name[..]))
             .chain(self.runs().map(|entry| &entry.name[..]))
+            .chain(self.open.iter().map(|entry| &entry.name[..]))
             .chain(self.parents_file.as_deref())
             .collect()
     }

@@ -2,7 +2,7 @@
 //!
 //! While all states are in memory and ranks are depths, a candidate is looked up at once and the new
 //! ones are states. On disk, candidates are collected and resolved when their rank is complete. With
-//! any other order of ranks, candidates wait in the logs of their ranks.
+//! any other order of ranks, candidates wait in a queue by rank.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use hadal_store::{Keys, Log, Placing, Slice};
 
 use super::{Context, Engine, Interrupt, Remarks};
-use crate::external::{Bitmap, CandidateLog, Promotion, SurvivorBatch, damaged_log, keys_of_piece};
+use crate::external::{Bitmap, Promotion, SurvivorBatch, damaged_log, keys_of_piece};
 use crate::keys::KeySpace;
 use crate::progress::Work;
 use crate::rank::Rank;
@@ -125,7 +125,7 @@ impl Engine<'_, '_> {
         Ok(None)
     }
 
-    /// Logs candidates by rank.
+    /// Queues candidates by rank.
     fn admit_open(&mut self, from: Option<Rank>) -> Result<Option<Interrupt>, Error> {
         if !self.fits(0) && !self.go_external()? {
             return Ok(Some(Interrupt::Memory));
@@ -153,10 +153,12 @@ impl Engine<'_, '_> {
         let n_before = self.states.len();
         let mut next = rank.unwrap_or_default();
         while self.states.len() == n_before
-            && let Some((rank, log)) = self.open.pop_first()
+            && let Some(rank) = self
+                .open
+                .pop_first(self.context.keys, self.popped_bytes())?
         {
             next = rank;
-            if let Some(halt) = self.admit_rank(rank, log, duplicates, each)? {
+            if let Some(halt) = self.admit_rank(rank, duplicates, each)? {
                 return Ok(Err(halt));
             }
         }
@@ -183,30 +185,29 @@ impl Engine<'_, '_> {
         )
     }
 
-    /// Admits the candidates of a rank that was open.
+    /// Admits the candidates of `rank`, which was popped.
     fn admit_rank(
         &mut self,
         rank: Rank,
-        mut log: CandidateLog,
         duplicates: &mut Duplicates,
         each: &mut EachBatch<'_>,
     ) -> Result<Option<Interrupt>, Error> {
-        log.end_piece()?;
         let mut end = 0;
         if let Storage::Resident(_) = &self.storage {
-            let is_new = Bitmap::new(log.len());
+            let n_candidates = self.open.popped.len();
+            let is_new = Bitmap::new(n_candidates);
             let gauge = self.context.gauge;
-            gauge.begin_work(Work::Resolving, 0, 2 * log.len());
-            while self.insert_pieces(&mut log, &mut end, &is_new)? {}
+            gauge.begin_work(Work::Resolving, 0, 2 * n_candidates);
+            while self.insert_pieces(&mut end, &is_new)? {}
             let n_before = self.states.len();
-            let halt = self.promote(rank, &mut log, end, &is_new, each)?;
+            let halt = self.promote(rank, end, &is_new, each)?;
             if halt.is_some() {
                 return Ok(halt);
             }
             gauge.end_work();
             duplicates.memory += end - (self.states.len() - n_before);
-            if end == log.len() {
-                log.discard()?;
+            if end == n_candidates {
+                self.open.take_popped().discard()?;
                 return Ok(None);
             }
             // The rest did not fit. Whatever of it is equal to a state just admitted is found in
@@ -216,27 +217,24 @@ impl Engine<'_, '_> {
             }
         }
         if let Storage::External(external) = &mut self.storage {
-            let disk = external.disk;
+            let (disk, log) = (external.disk, self.open.take_popped());
             (external.candidates).load(log, end, &external.tiers, &disk)?;
         }
         self.resolve(rank, duplicates, each)
     }
 
-    /// Inserts the next pieces of a rank, from the candidate `end` on, into the set. False at the
-    /// end, or if memory does not allow it.
-    fn insert_pieces(
-        &mut self,
-        log: &mut CandidateLog,
-        end: &mut u64,
-        is_new: &Bitmap,
-    ) -> Result<bool, Error> {
+    /// Inserts the next pieces of the popped rank, from the candidate `end` on, into the set. False
+    /// at the end, or if memory does not allow it.
+    fn insert_pieces(&mut self, end: &mut u64, is_new: &Bitmap) -> Result<bool, Error> {
         let keys = self.context.keys;
         let (mut pieces, mut next) = (Vec::new(), *end);
         while pieces.len() < self.batches.len()
-            && let Some(piece) = log.read_piece(next)?
+            && let Some(piece) = self.open.popped.read_piece(next)?
         {
             let first = next;
             next += piece.n_records() as u64;
+            // It is read again when its new candidates are promoted.
+            self.open.popped.evict_piece(first);
             pieces.push(Piece::new(first, piece));
         }
         self.pool
@@ -263,11 +261,10 @@ impl Engine<'_, '_> {
         Ok(true)
     }
 
-    /// Promotes the new candidates before `end`, which have this rank.
+    /// Promotes the new candidates of the popped rank before `end`.
     fn promote(
         &mut self,
         rank: Rank,
-        log: &mut CandidateLog,
         end: u64,
         is_new: &Bitmap,
         each: &mut EachBatch<'_>,
@@ -280,7 +277,7 @@ impl Engine<'_, '_> {
             ..
         } = self.context;
         let promotion = Promotion {
-            log,
+            log: &mut self.open.popped,
             batches: &mut self.batches,
             candidates: 0..end,
             shape,

@@ -1,13 +1,13 @@
 //! The engine's part of a checkpoint: its states, saved and restored.
 
 use hadal_store::codec::Mark;
-use hadal_store::disk::ParentLog;
+use hadal_store::disk::{Folder, ParentLog};
 use hadal_store::tiers::Tiers;
-use hadal_store::{Error as StoreError, Keys, Log, Placing, Retention};
+use hadal_store::{Keys, Log, Placing, QueueDisk, Retention};
 
 use super::{Context, Engine};
 use crate::budget::retention;
-use crate::checkpoint::{Blob, OpenRank, StoredRuns, StoredStates, damaged_manifest};
+use crate::checkpoint::{Blob, NextRank, StoredRuns, StoredStates, damaged_manifest};
 use crate::external::{CandidateLog, DiskContext, damaged_log};
 use crate::rank::Rank;
 use crate::storage::{Storage, fresh_set, growth_bytes, insert};
@@ -26,8 +26,7 @@ impl<'a> Engine<'a, '_> {
         }) = self.context.folder
         {
             self.states.write_all(folder)?;
-            let shape = self.context.keys.codec.newest();
-            self.open.attach(folder, Retention::AllAndWrite, shape)?;
+            self.open.attach(in_memory(folder), u64::MAX)?;
         }
         Ok(())
     }
@@ -39,17 +38,18 @@ impl<'a> Engine<'a, '_> {
         let Some(SearchFolder { folder, .. }) = folder else {
             return Ok(None);
         };
-        let (mut runs, mut open) = (None, Vec::new());
+        let (mut runs, mut candidates) = (None, None);
         if let Storage::External(external) = &mut self.storage {
             let (tiers, compaction) = external.tiers.commit(&external.disk.runs())?;
             runs = Some(StoredRuns { tiers, compaction });
-            let candidates = &mut external.candidates.log;
-            if candidates.len() > 0 {
-                open.push(list(next, candidates)?);
+            let log = &mut external.candidates.log;
+            if log.len() > 0 {
+                candidates = Some(NextRank {
+                    rank: next,
+                    log: log.commit()?,
+                    n_candidates: log.len(),
+                });
             }
-        }
-        for (rank, log) in self.open.iter_mut() {
-            open.push(list(rank, log)?);
         }
         let mut codec = Vec::new();
         keys.codec.write_since(&mut Mark::default(), &mut codec);
@@ -61,7 +61,8 @@ impl<'a> Engine<'a, '_> {
             parents: Blob(self.states.parents.commit(folder)?),
             parents_file: self.states.parents.file_name(),
             runs,
-            open,
+            candidates,
+            open: self.open.commit()?,
         }))
     }
 
@@ -103,36 +104,35 @@ impl<'a> Engine<'a, '_> {
             }
             None => self.fill_set(disk, stored.n_states, first_left)?,
         }
-        self.restore_open_ranks(stored, &disk)?;
+        self.restore_candidates(stored, &disk)?;
         if !self.keeps_states || matches!(self.storage, Storage::External(_)) {
             self.states.records.drop_before(first_left);
         }
         Ok(())
     }
 
-    fn restore_open_ranks(
+    fn restore_candidates(
         &mut self,
         stored: &StoredStates,
         disk: &DiskContext<'_>,
     ) -> Result<(), Error> {
-        let shape = disk.keys.codec.newest();
-        let retention = match &self.storage {
-            Storage::External(_) => retention(disk.shares.candidates, disk.durable),
-            Storage::Resident(_) => Retention::AllAndWrite,
+        let is_external = matches!(self.storage, Storage::External(_));
+        let queue = match is_external {
+            true => disk.open_ranks(),
+            false => in_memory(disk.folder),
         };
-        self.open.attach(disk.folder, retention, shape)?;
-        for entry in &stored.open {
-            let log = CandidateLog::reopen(disk.folder, retention, &entry.log, shape)?;
-            if log.len() != entry.n_candidates {
+        self.open.restore(queue, &stored.open)?;
+        if let Storage::External(external) = &mut self.storage
+            && let Some(candidates) = &stored.candidates
+        {
+            let retention = retention(disk.shares.candidates, disk.durable);
+            let shape = disk.keys.codec.newest();
+            let log = CandidateLog::reopen(disk.folder, retention, &candidates.log, shape)?;
+            if log.len() != candidates.n_candidates {
                 return Err(damaged_manifest("candidates are missing"));
             }
-            match &mut self.storage {
-                Storage::External(external) if self.context.order.is_depth() => {
-                    let disk = external.disk;
-                    (external.candidates).load(log, 0, &external.tiers, &disk)?;
-                }
-                _ => self.open.insert(entry.rank, log),
-            }
+            let disk = external.disk;
+            (external.candidates).load(log, 0, &external.tiers, &disk)?;
         }
         Ok(())
     }
@@ -184,10 +184,11 @@ impl<'a> Engine<'a, '_> {
     }
 }
 
-fn list(rank: Rank, log: &mut CandidateLog) -> Result<OpenRank, StoreError> {
-    Ok(OpenRank {
-        rank,
-        log: log.commit()?,
-        n_candidates: log.len(),
-    })
+/// A queue that goes to disk for checkpoints only.
+fn in_memory(folder: &Folder) -> QueueDisk {
+    QueueDisk {
+        folder: folder.clone(),
+        memory_bytes: u64::MAX,
+        is_durable: true,
+    }
 }

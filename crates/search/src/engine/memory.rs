@@ -7,7 +7,7 @@ use hadal_store::tiers::Tiers;
 
 use super::Engine;
 use crate::Error;
-use crate::budget::{Held, retention};
+use crate::budget::Held;
 use crate::external::{DiskContext, External};
 use crate::storage::Storage;
 
@@ -15,7 +15,8 @@ impl<'a> Engine<'a, '_> {
     /// Memory held now, by account.
     pub(crate) fn held(&self) -> Held {
         let mut held = Held {
-            logs: self.states.records.data_bytes() + self.open.data_bytes(),
+            logs: self.states.records.data_bytes(),
+            open_ranks: self.open.memory_bytes(),
             parents: self.states.parents.data_bytes(),
             codec: self.context.keys.codec.data_bytes(),
             window: self.window.data_bytes(),
@@ -66,6 +67,18 @@ impl<'a> Engine<'a, '_> {
         }
     }
 
+    /// What the candidates of a rank may take in memory while they are admitted, if there is a disk.
+    pub(super) fn popped_bytes(&self) -> u64 {
+        match &self.storage {
+            Storage::External(external) => {
+                let shares = external.disk.shares;
+                shares.candidates - shares.open_ranks()
+            }
+            // The set needs room as well.
+            Storage::Resident(_) => self.headroom() / 2,
+        }
+    }
+
     fn resident_limit(&self, held: &Held) -> u64 {
         let has_disk = self.context.folder.is_some();
         let budget = self.context.budget;
@@ -93,8 +106,8 @@ impl<'a> Engine<'a, '_> {
         let since = Instant::now();
         let (tiers, set) = resident.flush_all(self.context.budget, &disk)?;
         self.begin_external(set, tiers, disk)?;
-        let retention = retention(disk.shares.candidates, disk.durable);
-        (self.open).attach(disk.folder, retention, disk.keys.codec.newest())?;
+        let popped_bytes = self.popped_bytes();
+        self.open.attach(disk.open_ranks(), popped_bytes)?;
         self.seconds.merge += since.elapsed().as_secs_f64();
         Ok(true)
     }
@@ -148,7 +161,6 @@ impl<'a> Engine<'a, '_> {
                 Storage::Resident(resident) => resident.widen(recoder, keys, folder)?,
                 Storage::External(external) => external.widen(recoder)?,
             };
-            self.open.set_shape(keys.codec.newest())?;
             let held = self.held();
             self.peak_bytes = self.peak_bytes.max(held.total() - held.set + set_bytes);
             self.window.encode_again(self.pool);

@@ -29,6 +29,19 @@ pub(super) const LOG_PIECE_BYTES: usize = HALF_PIECE_BYTES;
 /// In front of each batch: number of candidates, number of bytes.
 pub(crate) const BATCH_HEAD: usize = 8;
 
+/// An empty log in memory.
+impl Default for CandidateLog {
+    fn default() -> Self {
+        let (version, n_bits, n_words) = (0, 0, 1);
+        let shape = KeyShape {
+            version,
+            n_bits,
+            n_words,
+        };
+        Self::of(Log::new(), shape)
+    }
+}
+
 impl CandidateLog {
     /// An empty log in memory, or in a folder of which it keeps some in memory.
     pub(crate) fn new(
@@ -85,12 +98,21 @@ impl CandidateLog {
         if n_bytes > LOG_PIECE_BYTES || record_bytes > MAX_PIECE_BYTES {
             self.end_piece()?;
         }
-        self.pending.extend((len as u32).to_le_bytes());
-        self.pending.extend((batch.len() as u32).to_le_bytes());
-        self.pending.extend_from_slice(batch);
+        write_batch(batch, len, &mut self.pending);
         self.n_pending += len;
         self.n_batches += 1;
         Ok(())
+    }
+
+    /// Appends the batches of a piece whose keys have this layout.
+    pub(crate) fn append_piece(&mut self, piece: &[u8], shape: KeyShape) -> Result<(), Error> {
+        if shape != self.shape {
+            self.set_shape(shape)?;
+        }
+        batches(piece).try_for_each(|batch| {
+            let (len, batch) = batch.ok_or_else(|| damaged_log("candidates"))?;
+            self.append(batch, len)
+        })
     }
 
     /// Moves pending batches to the log, so that all candidates are there.
@@ -120,7 +142,7 @@ impl CandidateLog {
     }
 
     /// Frees the memory of the piece that starts with `first`; it can be read again.
-    pub(super) fn evict_piece(&mut self, first: u64) {
+    pub(crate) fn evict_piece(&mut self, first: u64) {
         self.log.evict_piece(first);
     }
 
@@ -129,16 +151,21 @@ impl CandidateLog {
         self.log.retire_before(next)
     }
 
-    /// Moves all candidates to `target`, an empty log, and continues there.
-    pub(crate) fn move_to(&mut self, mut target: Self) -> Result<(), Error> {
+    /// Moves all candidates to a log in `folder` that keeps about `memory_bytes` in memory. Their
+    /// numbers do not change.
+    pub(crate) fn move_to(&mut self, folder: &Folder, memory_bytes: u64) -> Result<(), Error> {
         self.end_piece()?;
-        let mut next = 0;
+        self.pending = Vec::new();
+        let mut moved = Log::new();
+        moved.attach(folder.clone(), Retention::Bytes(memory_bytes))?;
+        let mut next = self.log.first();
+        moved.begin_at(next);
         while let Some(piece) = self.read_piece(next)? {
             next += piece.n_records() as u64;
-            (target.log).append(piece.bytes, piece.records.len(), piece.version)?;
+            moved.append(piece.bytes, piece.records.len(), piece.version)?;
             self.retire_before(next)?;
         }
-        std::mem::replace(self, target).discard()
+        std::mem::replace(&mut self.log, moved).discard()
     }
 
     /// Puts everything on disk that a later run needs, and lists it for a manifest.
@@ -208,6 +235,13 @@ pub(super) fn batches(mut piece: &[u8]) -> impl Iterator<Item = Option<(usize, &
     })
 }
 
+/// Appends a batch of `len` candidates to a piece.
+pub(crate) fn write_batch(batch: &[u8], len: usize, piece: &mut Vec<u8>) {
+    piece.extend((len as u32).to_le_bytes());
+    piece.extend((batch.len() as u32).to_le_bytes());
+    piece.extend_from_slice(batch);
+}
+
 /// Writes parents behind the keys of a batch.
 pub(crate) fn write_parents(parents: impl Iterator<Item = Parent>, batch: &mut Vec<u8>) {
     let mut last = 0;
@@ -229,8 +263,44 @@ pub(super) fn read_parents(mut bytes: &[u8]) -> impl Iterator<Item = Parent> {
 
 #[cfg(test)]
 mod tests {
-    use super::{read_parents, write_parents};
+    use std::sync::Arc;
+
     use hadal_store::Parent;
+    use hadal_store::codec::KeyShape;
+    use hadal_store::disk::{Folder, FolderOptions};
+    use hadal_testkit::disk::CrashDisk;
+
+    use super::{CandidateLog, batches, read_parents, write_parents};
+
+    /// Memory may end while a rank is admitted.
+    #[test]
+    fn a_log_that_moves_to_disk_leaves_memory_and_keeps_its_numbers() {
+        let (folder, _) = Folder::open(Arc::new(CrashDisk::new()), FolderOptions::default())
+            .expect("a folder can be used");
+        let shape = KeyShape {
+            version: 0,
+            n_bits: 64,
+            n_words: 1,
+        };
+        let mut log = CandidateLog::new(None, shape).expect("it is in memory");
+        let batch = |number: u64| number.to_le_bytes().repeat(200);
+        (0..300).for_each(|number| log.append(&batch(number), 1).expect("it is in memory"));
+        log.end_piece().expect("it is in memory");
+        let admitted = log.read_piece(0).expect("it is there").expect("a piece");
+        let mut next = admitted.n_records() as u64;
+        log.retire_before(next).expect("it is in memory");
+        assert!(log.memory_bytes() > 400_000);
+        log.move_to(&folder, 0).expect("the disk has room");
+        // The block in progress.
+        assert!(log.memory_bytes() < 200_000, "{}", log.memory_bytes());
+        while let Some(piece) = log.read_piece(next).expect("it is there") {
+            for found in batches(&piece.bytes) {
+                assert_eq!(found, Some((1, &batch(next)[..])));
+                next += 1;
+            }
+        }
+        assert_eq!((next, log.len()), (300, 300));
+    }
 
     #[test]
     fn parents_come_back_as_they_were() {

@@ -1,6 +1,7 @@
 //! What external storage refers to.
 
 use hadal_model::{Shape, Stop};
+use hadal_store::QueueDisk;
 use hadal_store::disk::Folder;
 use hadal_store::tiers::{Monitor, RunContext, RunWork};
 
@@ -33,6 +34,15 @@ impl<'a> DiskContext<'a> {
             run_bytes: self.shares.runs,
             bucket_bytes: self.shares.buckets,
             monitor: self.monitor,
+        }
+    }
+
+    /// Where the candidates of open ranks go.
+    pub(crate) fn open_ranks(&self) -> QueueDisk {
+        QueueDisk {
+            folder: self.folder.clone(),
+            memory_bytes: self.shares.open_ranks(),
+            is_durable: self.durable,
         }
     }
 

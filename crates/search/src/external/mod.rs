@@ -43,7 +43,7 @@ use resolve::resolve;
 
 pub(crate) use bitmap::Bitmap;
 pub(crate) use candidate_log::{
-    BATCH_HEAD, CandidateLog, damaged_log, keys_of_piece, write_parents,
+    BATCH_HEAD, CandidateLog, damaged_log, keys_of_piece, write_batch, write_parents,
 };
 pub(crate) use context::{DiskContext, RunMonitor, is_nearly_full};
 pub(crate) use survivor_batch::SurvivorBatch;

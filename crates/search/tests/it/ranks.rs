@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hadal_model::{GoalKind, Model, Stop};
+use hadal_model::{GoalKind, Model, Stop, Successors};
 use hadal_search::{
-    Auto, Deadlock, Error, NewStates, Options, Outcome, Ranked, Reason, SearchFolder, Silent, Sink,
-    TraceStep, Verdict, check, replay,
+    Auto, Deadlock, Error, NewStates, Options, Outcome, Rank, RankOrder, Ranked, Reason,
+    SearchFolder, Silent, Sink, TraceStep, Verdict, check, replay,
 };
 use hadal_testkit::disk::CrashDisk;
 use hadal_testkit::graph::{Edge, Effect, Filling, Graph, random_graph};
@@ -446,22 +446,120 @@ fn properties_have_the_same_verdicts_by_cost_and_by_depth() {
     assert!(n_live > 20 && n_violated > 20, "{n_live} {n_violated}");
 }
 
-/// Every open rank may hold as much as all of them should together.
-#[test]
-#[ignore = "fails: the share of candidates is granted to each open rank"]
-fn open_ranks_keep_within_the_budget() {
+/// States of random steps, each of a cost from 1 to `most_cost`: about as many ranks are open.
+fn graph_with_open_ranks(n_nodes: u32, most_cost: u32) -> Graph {
     let mut rng = Pcg64Mcg::seed_from_u64(2);
-    let n_nodes = 60_000;
-    let mut edge = |_| Edge::costly(rng.random_range(0..n_nodes), 0, rng.random_range(1..2_000));
+    let mut edge = |_| {
+        let node = rng.random_range(0..n_nodes);
+        Edge::costly(node, 0, rng.random_range(1..=most_cost))
+    };
     let nodes = (0..n_nodes).map(|_| (0..4).map(&mut edge).collect());
     let mut graph = Graph::new(17, &[0], nodes.collect());
     graph.filling = Filling::Random;
+    graph
+}
+
+#[test]
+fn open_ranks_keep_within_the_budget() {
+    let graph = graph_with_open_ranks(60_000, 2_000);
     let options = Options {
         memory_bytes: 2 << 20,
         deadlock: Deadlock::Off,
         ..Options::default()
     };
-    let folder = folder(&Arc::new(CrashDisk::new()), 1 << 14, false);
-    let (outcome, _) = by_cost(&graph, &options, Some(folder));
-    assert!(outcome.data_bytes <= 5 << 19, "{}", outcome.data_bytes);
+    let expected = expected(&graph);
+    for resumable in [false, true] {
+        let folder = folder(&Arc::new(CrashDisk::new()), 1 << 14, resumable);
+        let (outcome, ranks) = by_cost(&graph, &options, Some(folder));
+        assert!(outcome.data_bytes <= 5 << 19, "{}", outcome.data_bytes);
+        let found: BTreeMap<_, _> = ranks.found.into_iter().collect();
+        assert!(found == expected, "ranks differ");
+    }
+}
+
+/// Counts the files of a folder that this process has open, whenever states are found.
+#[cfg(target_os = "linux")]
+struct OpenFiles {
+    folder: std::path::PathBuf,
+    most: usize,
+}
+
+#[cfg(target_os = "linux")]
+impl Sink for OpenFiles {
+    fn states(&mut self, _: &NewStates<'_>) -> std::io::Result<()> {
+        let links = std::fs::read_dir("/proc/self/fd")?;
+        let files = links.filter_map(|link| std::fs::read_link(link.ok()?.path()).ok());
+        let n_files = files.filter(|file| file.starts_with(&self.folder)).count();
+        self.most = self.most.max(n_files);
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn thousands_of_open_ranks_need_few_files() {
+    use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
+
+    let graph = graph_with_open_ranks(40_000, 5_000);
+    let expected = expected(&graph).len() as u64;
+    for resumable in [false, true] {
+        let path = tempfile::tempdir().expect("a temporary folder");
+        let disk = NativeDisk::open(path.path()).expect("a folder can be used");
+        let limits = FolderOptions {
+            buffer_bytes: 1 << 18,
+            reserve_bytes: 0,
+            ..FolderOptions::default()
+        };
+        let opened = Folder::open(Arc::new(disk), limits);
+        let folder = SearchFolder {
+            folder: opened.expect("a folder can be used").0,
+            resumable,
+            label: Vec::new(),
+        };
+        let options = Options {
+            memory_bytes: 3 << 20,
+            deadlock: Deadlock::Off,
+            checkpoint_every: Some(Duration::from_millis(50)),
+            ..Options::default()
+        };
+        let mut files = OpenFiles {
+            folder: path.path().canonicalize().expect("its real path"),
+            most: 0,
+        };
+        let strategy = Ranked::by_cost().with_sink(&mut files);
+        let stop = Stop::new();
+        let outcome = check(
+            &graph,
+            &strategy,
+            &options,
+            Some(folder),
+            &stop,
+            &mut Silent,
+        );
+        drop(strategy);
+        assert_eq!(outcome.expect("nothing fails").states, expected);
+        assert!((4..100).contains(&files.most), "{} files", files.most);
+    }
+}
+
+/// An order that forgets the last successor.
+struct Forgetful;
+
+impl RankOrder for Forgetful {
+    fn name(&self) -> &'static str {
+        "forgetful"
+    }
+
+    fn rank_successors(&self, _: Option<Rank>, successors: &Successors, ranks: &mut Vec<Rank>) {
+        ranks.extend((1..successors.len()).map(|_| Rank(0)));
+    }
+}
+
+#[test]
+#[should_panic(expected = "the order \"forgetful\" must rank every successor")]
+fn an_order_that_does_not_rank_all_successors_is_refused() {
+    let graph = large_graph(4, 10);
+    let strategy = Ranked::new(Forgetful);
+    let (options, stop) = (Options::default(), Stop::new());
+    let _ = check(&graph, &strategy, &options, None, &stop, &mut Silent);
 }

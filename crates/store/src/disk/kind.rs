@@ -43,6 +43,8 @@ kinds! {
     Run: b"runs", version 3, section "Runs";
     /// Records of states by ordinal, or of candidates in the order of generation.
     Log: b"logs", version 1, section "Logs of states";
+    /// Pieces by rank.
+    Queue: b"rank", version 1, section "Queues by rank";
     /// Keys of candidates by bucket, which never outlive their process.
     Spill: b"bkts", version 1, section "Spills";
     /// Records of one length, which never outlive their process.

@@ -1,0 +1,134 @@
+//! Candidates of open ranks: ranks that are not expanded yet.
+//!
+//! They wait in a queue by rank, which goes to disk when it takes more than its share of memory.
+//! When a rank is popped its candidates become a log, which has an account of its own until they
+//! are admitted.
+
+use std::mem;
+
+use hadal_store::disk::Folder;
+use hadal_store::{Error, PieceQueue, QueueDisk, Retention, SpillEntry, write_deltas};
+
+use super::{Rank, RankOrder};
+use crate::external::{CandidateLog, write_batch, write_parents};
+use crate::keys::KeySpace;
+use crate::window::Task;
+
+/// Candidates of ranks that are not expanded yet, and of one that is being admitted.
+#[derive(Default)]
+pub(crate) struct OpenRanks {
+    queue: PieceQueue,
+    folder: Option<Folder>,
+    /// The candidates of the rank that was popped last, until they are admitted.
+    pub(crate) popped: CandidateLog,
+    scratch: Scratch,
+}
+
+/// Buffers for sorting a task's candidates by rank.
+#[derive(Default)]
+struct Scratch {
+    ranks: Vec<Rank>,
+    positions: Vec<u32>,
+    batch: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl OpenRanks {
+    /// From now on writes what does not fit memory, and moves there what exists: `disk` has the
+    /// memory of the queue, `popped_bytes` is that of the rank being admitted.
+    pub(crate) fn attach(&mut self, disk: QueueDisk, popped_bytes: u64) -> Result<(), Error> {
+        self.folder = Some(disk.folder.clone());
+        self.popped.move_to(&disk.folder, popped_bytes)?;
+        self.queue.attach(disk)
+    }
+
+    /// Replaces everything by what a manifest lists.
+    pub(crate) fn restore(&mut self, disk: QueueDisk, spills: &[SpillEntry]) -> Result<(), Error> {
+        self.folder = Some(disk.folder.clone());
+        self.queue = PieceQueue::reopen(disk, spills)?;
+        Ok(())
+    }
+
+    /// Puts everything on disk that a later run needs, and lists it for a manifest.
+    pub(crate) fn commit(&mut self) -> Result<Vec<SpillEntry>, Error> {
+        self.queue.commit()
+    }
+
+    /// Appends the candidates of `task`, whose sources have the rank `from`.
+    pub(crate) fn append(
+        &mut self,
+        task: &Task,
+        from: Option<Rank>,
+        order: &dyn RankOrder,
+        keys: &KeySpace,
+    ) -> Result<(), Error> {
+        let Scratch {
+            ranks,
+            positions,
+            batch,
+            payload,
+        } = &mut self.scratch;
+        ranks.clear();
+        order.rank_successors(from, &task.kernel.successors, ranks);
+        let (name, n_candidates) = (order.name(), task.n_candidates());
+        assert_eq!(
+            ranks.len(),
+            n_candidates,
+            "the order \"{name}\" must rank every successor"
+        );
+        positions.clear();
+        positions.extend(0..n_candidates as u32);
+        // Stable, so that the candidates of a rank stay in the order of generation.
+        positions.sort_by_key(|&position| ranks[position as usize]);
+        let shape = keys.codec.newest();
+        for group in positions.chunk_by(|&a, &b| ranks[a as usize] == ranks[b as usize]) {
+            let rank = ranks[group[0] as usize];
+            assert!(from.is_none_or(|from| rank >= from), "ranks never decrease");
+            let words = task.codec_keys();
+            let key =
+                |&position: &u32| &words[position as usize * shape.n_words..][..shape.n_words];
+            payload.clear();
+            write_deltas(shape.n_words, group.iter().map(key), payload);
+            let parent = |&position: &u32| task.parent_of(position as usize);
+            write_parents(group.iter().map(parent), payload);
+            batch.clear();
+            write_batch(payload, group.len(), batch);
+            self.queue.push(rank.0, shape.version, batch)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the lowest open rank and returns it. Its candidates are in `popped`, which keeps
+    /// about `memory_bytes` in memory if there is a disk.
+    pub(crate) fn pop_first(
+        &mut self,
+        keys: &KeySpace,
+        memory_bytes: u64,
+    ) -> Result<Option<Rank>, Error> {
+        let disk = (self.folder.as_ref()).map(|folder| (folder, Retention::Bytes(memory_bytes)));
+        let mut log = CandidateLog::new(disk, keys.codec.newest())?;
+        let popped = (self.queue)
+            .pop_first(|version, piece| log.append_piece(piece, keys.codec.shape(version)))?;
+        log.end_piece()?;
+        self.popped = log;
+        Ok(popped.map(Rank))
+    }
+
+    /// The candidates that were popped last.
+    pub(crate) fn take_popped(&mut self) -> CandidateLog {
+        mem::take(&mut self.popped)
+    }
+
+    /// Memory held, in bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let Scratch {
+            ranks,
+            positions,
+            batch,
+            payload,
+        } = &self.scratch;
+        let scratch = 8 * ranks.capacity() + 4 * positions.capacity();
+        let scratch = scratch + batch.capacity() + payload.capacity();
+        self.queue.memory_bytes() + self.popped.memory_bytes() + scratch as u64
+    }
+}
