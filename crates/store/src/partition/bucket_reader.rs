@@ -1,6 +1,7 @@
 //! Reads the keys of a bucket from buffers and spills, in the order of generation within each, some
 //! at a time: a bucket may be larger than memory.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::spill::Stripes;
@@ -160,14 +161,18 @@ impl<'a> PieceDecoder<'a> {
         let (n_keys, version) = rest.split_first_chunk()?;
         let version = u32::from_le_bytes(version.try_into().ok()?);
         let layouts = &self.decoding.layouts;
-        if version > layouts.newest().version {
-            return None;
-        }
+        let newest = layouts.newest();
+        let shape = match version.cmp(&newest.version) {
+            Ordering::Less => layouts.of_version(version),
+            // Not by its version: where hashes are stored, only the newest layout is theirs.
+            Ordering::Equal => newest,
+            Ordering::Greater => return None,
+        };
         Some(Piece {
             version,
             n_bytes: u64::from_le_bytes(*n_bytes),
             n_keys: u32::from_le_bytes(*n_keys),
-            last: LastKey::none(layouts.of_version(version)),
+            last: LastKey::none(shape),
         })
     }
 }
