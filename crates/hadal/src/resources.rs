@@ -42,9 +42,6 @@ pub enum Accounting {
     },
 }
 
-/// The least budget of a process.
-const MIN_BUDGET_BYTES: u64 = 32 << 20;
-
 /// The least that a search is given, beside the loaded model. Less than what the system's own
 /// figure may exceed a budget by.
 pub(crate) const MIN_DATA_BYTES: u64 = 8 << 20;
@@ -90,6 +87,9 @@ fn address_space_limit() -> Option<ProcessLimit> {
 }
 
 impl Resources {
+    /// The least budget of a process, in bytes.
+    pub const LEAST_BUDGET: u64 = 32 << 20;
+
     /// Threads that a strategy gets.
     pub fn threads_for(&self, strategy: &dyn Strategy) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -106,7 +106,7 @@ impl Resources {
 
     /// Refuses a budget in which nothing can be done, once the model is loaded.
     pub(crate) fn check_budget(budget: u64) -> Result<(), Error> {
-        let least = memory::peak_bytes().max(MIN_BUDGET_BYTES);
+        let least = memory::peak_bytes().max(Self::LEAST_BUDGET);
         match budget < least {
             true => Err(Error::BudgetTooSmall { budget, least }),
             false => Ok(()),

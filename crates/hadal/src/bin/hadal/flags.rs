@@ -251,7 +251,8 @@ impl RunArgs {
     /// The limits on loading the model of a command that started at `since`.
     pub(crate) fn load_limits(&self, since: Instant) -> LoadLimits<'static> {
         LoadLimits {
-            memory: Some(self.resources().budget()),
+            // A budget below the least one is refused with that figure, once the model is loaded.
+            memory: Some(self.resources().budget().max(Resources::LEAST_BUDGET)),
             deadline: self.time_limit.and_then(|limit| since.checked_add(limit)),
             stop: Some(&signals::STOP),
             on_overrun: Some(&failure::exit_at_overrun),
