@@ -12,7 +12,7 @@ use crate::folder::{self, Disk};
 use crate::loaded_model::stack_bytes;
 use crate::prepared_check::{ChosenStrategy, PreparedCheck};
 use crate::question::{AskedModel, Question, SearchOptions};
-use crate::resources::Resources;
+use crate::resources::{Resources, space_for_data};
 use crate::{Error, LoadedModel, ModelSource, SavedRun};
 
 /// A check of a model: what is asked, with which resources, and who watches.
@@ -271,9 +271,13 @@ impl<'a> Check<'a> {
         let budget = self.resources.budget();
         Resources::check_budget(budget)?;
         let stack_bytes = self.model.stack_bytes();
-        let left = Resources::left_of(budget);
         let resources = &self.resources;
-        let options = resources.options(left, &self.search, strategy.get(), stack_bytes);
+        let threads = resources.threads_for(strategy.get());
+        let left = Resources::left_of(budget).min(space_for_data(threads, stack_bytes)?);
+        let mut options = resources.options(left, &self.search, strategy.get(), stack_bytes);
+        // Loading counts, so less may be left.
+        let spent = since.elapsed();
+        options.time_limit = options.time_limit.map(|limit| limit.saturating_sub(spent));
         let data_bytes = resources.data_memory.unwrap_or(left);
         let folder_options = folder::folder_options(data_bytes, resources.disk_limit);
         let mut prepared = PreparedCheck {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use hadal_model::{Model, Shape};
 use hadal_search::{Outcome, Strategy, Violation};
+use hadal_store::disk::Refusal;
 
 use crate::folder::{NoScratch, has_run, store_error};
 use crate::prepared_check::PreparedCheck;
@@ -140,6 +141,11 @@ impl<'a> Checked<'a> {
     /// Why there was no scratch folder.
     pub fn no_scratch(&self) -> Option<&NoScratch> {
         self.prepared.no_scratch.as_ref()
+    }
+
+    /// Why there was no more room on disk; `None` where there was, or the system refused a write.
+    pub fn disk_refusal(&self) -> Option<Refusal> {
+        self.prepared.folder()?.refusal()
     }
 
     /// The most that was on disk at a time, for each state.

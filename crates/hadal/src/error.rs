@@ -10,6 +10,7 @@ use hadal_syntax::{Diagnostic, Sources};
 
 use crate::Style;
 use crate::language::{Language, languages};
+use crate::load_limits::LoadStopped;
 
 /// Why there is no model or no result.
 ///
@@ -45,6 +46,35 @@ pub enum Error {
     /// An option makes no sense, by itself or with the others.
     #[error("{0}")]
     Invalid(String),
+    /// A text is longer than it may be.
+    #[error("{}", text_too_long(name, *limit, *budget))]
+    TextTooLong {
+        /// The file, or what stands for it.
+        name: String,
+        /// Bytes that it may have.
+        limit: u64,
+        /// The memory budget, if that is what the limit follows from.
+        budget: Option<u64>,
+    },
+    /// Loading the model was stopped.
+    #[error("{0}")]
+    LoadStopped(LoadStopped),
+    /// A thread cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+    /// The system allows too little address space.
+    #[error(
+        "the address space of {} that the system allows (ulimit -v) is too small: a check with {} \
+         needs at least {}", bytes(*limit), counted(*threads as u64, "thread"), bytes(*least)
+    )]
+    AddressSpace {
+        /// Bytes that the system allows.
+        limit: u64,
+        /// Bytes that are needed at least, stacks included.
+        least: u64,
+        /// Threads that expand states.
+        threads: usize,
+    },
     /// A memory budget in which nothing can be done.
     #[error("{}", budget_too_small(*budget, *least))]
     BudgetTooSmall {
@@ -221,6 +251,17 @@ fn unknown_language(path: &Path, extension: Option<&str>) -> String {
             format!("the extension `.{extension}` of `{path}` is that of no language; {known}")
         }
         None => format!("the language of `{path}` is unknown, for it has no extension; {known}"),
+    }
+}
+
+fn text_too_long(name: &str, limit: u64, budget: Option<u64>) -> String {
+    let limit = bytes(limit);
+    match budget {
+        Some(budget) => format!(
+            "`{name}` has more than {limit} of text, a quarter of the memory budget of {}",
+            bytes(budget)
+        ),
+        None => format!("`{name}` has more than {limit} of text"),
     }
 }
 

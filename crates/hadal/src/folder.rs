@@ -10,6 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use hadal_search::RunStatus;
 use hadal_store::Error as StoreError;
@@ -40,8 +41,25 @@ pub(crate) struct RunFolder {
     pub(crate) folder: Folder,
     /// Its path, if it is kept for a later run.
     pub(crate) kept: Option<PathBuf>,
+    /// Its path, if this process created it and it is not a scratch folder.
+    created: Option<PathBuf>,
     /// Deletes it when dropped, if it is not kept.
     _scratch: Option<Scratch>,
+}
+
+impl RunFolder {
+    /// Deletes a folder that this process created, unless a run can be resumed from it.
+    pub(crate) fn delete_if_useless(self) {
+        let RunFolder {
+            folder, created, ..
+        } = self;
+        // Files that are still to be deleted are open.
+        let _ = folder.wait_for_deletions();
+        drop(folder);
+        if let Some(path) = created.filter(|path| !has_run(path)) {
+            delete(&path);
+        }
+    }
 }
 
 /// Why there is no scratch folder.
@@ -97,6 +115,7 @@ pub(crate) fn scratch(state_len: usize, options: FolderOptions) -> Result<RunFol
     Ok(RunFolder {
         folder,
         kept: None,
+        created: None,
         _scratch: Some(scratch),
     })
 }
@@ -104,14 +123,29 @@ pub(crate) fn scratch(state_len: usize, options: FolderOptions) -> Result<RunFol
 /// The folder at `path`, for a new run. It is refused if it holds anything or lies in memory,
 /// unless `force` is set; one with an unfinished run is refused in any case.
 pub(crate) fn given(path: &Path, force: bool, options: FolderOptions) -> Result<RunFolder, Error> {
+    let is_new = !path.exists();
+    let taken = take(path, force, options);
+    // It was created to find this out, unless another process was faster.
+    let is_ours = |error: &Error| match error {
+        Error::Store { error, .. } => !matches!(error, StoreError::Locked { .. }),
+        _ => true,
+    };
+    if is_new && taken.as_ref().is_err_and(is_ours) {
+        delete(path);
+    }
+    let mut folder = taken?;
+    folder.created = is_new.then(|| path.to_owned());
+    Ok(folder)
+}
+
+fn take(path: &Path, force: bool, options: FolderOptions) -> Result<RunFolder, Error> {
     let refuse = |reason: FolderReason| Error::Folder {
         path: path.to_owned(),
         reason,
     };
     let store = |error| store_error(path, error);
-    let is_new = !path.exists();
     // Before the folder is locked, which leaves a file in it.
-    if !is_new && !force && !has_run(path) {
+    if path.exists() && !force && !has_run(path) {
         let has_others = has_others(path).map_err(|error| refuse(FolderReason::Refused(error)))?;
         if has_others {
             return Err(refuse(FolderReason::NotEmpty));
@@ -138,11 +172,6 @@ pub(crate) fn given(path: &Path, force: bool, options: FolderOptions) -> Result<
         }
     }
     if folder.medium() == Medium::Memory && !force {
-        drop(folder);
-        if is_new {
-            // It was made to find this out.
-            let _ = fs::remove_dir_all(path);
-        }
         return Err(refuse(FolderReason::InMemory));
     }
     let emptied = match run {
@@ -154,6 +183,7 @@ pub(crate) fn given(path: &Path, force: bool, options: FolderOptions) -> Result<
     Ok(RunFolder {
         folder,
         kept: Some(path.to_owned()),
+        created: None,
         _scratch: None,
     })
 }
@@ -206,6 +236,7 @@ impl SavedFolder {
         let folder = RunFolder {
             folder,
             kept: Some(self.path),
+            created: None,
             _scratch: None,
         };
         Ok((folder, self.manifest))
@@ -308,10 +339,13 @@ pub fn delete_scratch_folders() {
 }
 
 fn delete(path: &Path) {
-    // A search that is still running may create one more file.
+    // A search that is still running may create one more file, or have too many open.
     for _ in 0..100 {
         match fs::remove_dir_all(path) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             _ => break,
         }
     }

@@ -39,6 +39,9 @@
 //! assert_eq!(rejection.sources.describe(place), "bad.m:1:11");
 //! ```
 //!
+//! [`ModelSource::load_within`] limits the memory and the time that loading may take. A text may
+//! have [64 MiB](ModelSource::TEXT_LIMIT), unless it is read with another limit.
+//!
 //! # Languages
 //!
 //! Languages are registered in one table, [`language::languages`]; Murphi is the one there is.
@@ -138,6 +141,7 @@ pub mod describe;
 mod error;
 mod folder;
 pub mod language;
+mod load_limits;
 mod loaded_model;
 pub mod memory;
 mod model_source;
@@ -149,6 +153,7 @@ pub mod record;
 mod resources;
 mod saved_run;
 mod style;
+pub mod system_limits;
 pub mod trace;
 mod trace_detail;
 
@@ -161,8 +166,9 @@ pub use check::Check;
 pub use checked::{Checked, Counterexample};
 pub use error::{Error, FolderReason, Rejection};
 pub use folder::{Disk, NoScratch, delete_scratch_folders};
+pub use load_limits::{LoadLimits, LoadStopped};
 pub use loaded_model::{LoadedModel, stack_bytes};
-pub use model_source::{Engine, ModelSource, Symmetry};
+pub use model_source::{Engine, ModelSource, Symmetry, TextLimit};
 pub use names::Named;
 pub use prepared_check::{PreparedCheck, Warning};
 pub use question::SearchOptions;

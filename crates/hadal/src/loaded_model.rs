@@ -4,13 +4,14 @@ use std::fmt;
 use std::time::Instant;
 
 use hadal_ir::interp::{Interpreter, Limits};
-use hadal_jit::Native;
+use hadal_jit::{Budget, Native};
 use hadal_model::Model;
 use hadal_symmetry::Symmetric;
 use hadal_symmetry::order::Order;
 use hadal_syntax::Diagnostic;
 
 use crate::language::{Problems, check_options};
+use crate::load_limits::Loading;
 use crate::order::{self, OrderReport};
 use crate::{Engine, Error, ModelSource, Rejection, Symmetry};
 
@@ -27,6 +28,10 @@ pub struct LoadedModel {
     /// How results of loops were found to be independent of the order of iterations; `None` where
     /// nothing is reduced.
     pub order: Option<OrderReport>,
+    /// Rules, startstates, properties and functions that are interpreted although native code was
+    /// asked for, because they are too large for it or for the memory that is left, e.g.
+    /// `rule "grant"`.
+    pub interpreted: Vec<String>,
     /// Final values of the model's global constants.
     pub constants: Vec<(String, String)>,
     /// Seconds to translate the texts.
@@ -45,12 +50,14 @@ impl fmt::Debug for LoadedModel {
 }
 
 impl LoadedModel {
-    pub(crate) fn new(mut source: ModelSource) -> Result<Self, Error> {
+    pub(crate) fn new(mut source: ModelSource, loading: &Loading) -> Result<Self, Error> {
         let started = Instant::now();
         check_options(source.language, &source.options)?;
-        let translated = source
-            .language
-            .translate(&mut source.sources, &source.options);
+        let translated =
+            source
+                .language
+                .translate(&mut source.sources, &source.options, &loading.stop);
+        loading.check()?;
         let translation = match translated {
             Ok(translation) => translation,
             Err(problems) => return Err(reject(&source, problems)),
@@ -67,6 +74,7 @@ impl LoadedModel {
                 "the translated model is malformed ({first}); please report this with the model"
             )));
         }
+        loading.check()?;
         let load_seconds = started.elapsed().as_secs_f64();
 
         let started = Instant::now();
@@ -76,21 +84,26 @@ impl LoadedModel {
         );
         let reduces = reduces && program.types.scalarsets.iter().any(|set| set.size > 1);
         let kept = reduces.then(|| program.clone());
+        loading.check()?;
         let interpreter = Interpreter::new(program, limits);
+        loading.check()?;
         let order = match reduces {
             true => Order::of(&interpreter),
             false => Order::default(),
         };
+        loading.check()?;
         if !order.rejections.is_empty() {
             let program = interpreter.program();
             let errors = order::diagnostics(&source.sources, program, &order.rejections);
             return Err(reject_for(&source, translation.warnings, errors));
         }
         let report = OrderReport::of(&order, interpreter.program(), &source.sources);
+        let mut interpreted = Vec::new();
         let model: Box<dyn Model> = match source.engine {
             Engine::Native => {
-                let native = Native::of(interpreter);
-                Box::new(native.map_err(|error| Error::Invalid(error.to_string()))?)
+                let native = compile(interpreter, loading)?;
+                interpreted = native.left_out().to_vec();
+                Box::new(native)
             }
             Engine::Interpreter => Box::new(interpreter),
         };
@@ -100,6 +113,7 @@ impl LoadedModel {
             warnings: translation.warnings,
             symmetry: None,
             order: None,
+            interpreted,
             constants: translation.constants,
             load_seconds,
             compile_seconds: 0.0,
@@ -113,9 +127,24 @@ impl LoadedModel {
             loaded.order = Some(report.counting(symmetric.checked_states()));
             loaded.model = Box::new(symmetric);
         }
+        loading.check()?;
         loaded.compile_seconds = started.elapsed().as_secs_f64();
         Ok(loaded)
     }
+}
+
+/// Native code for a program, as far as there is memory for it.
+fn compile(interpreter: Interpreter, loading: &Loading) -> Result<Native, Error> {
+    let budget = Budget {
+        most_nodes: Budget::MOST_NODES,
+        room: &|| loading.room(),
+    };
+    let native = Native::within(interpreter, budget, &loading.stop);
+    loading.check()?;
+    native.map_err(|error| match error {
+        hadal_jit::Error::Thread(error) => Error::Thread(error),
+        error => Error::Invalid(error.to_string()),
+    })
 }
 
 /// Stack of a worker for each level of recursion. Generous: a level takes one frame for each level

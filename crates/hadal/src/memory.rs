@@ -2,14 +2,21 @@
 
 use std::fs;
 
+use crate::system_limits;
+
 /// The default budget: half of what is available.
 pub fn default_budget() -> u64 {
     (available_bytes().unwrap_or(2 << 30) / 2).max(64 << 20)
 }
 
-/// What this process could still have, within a container's limit; `None` if unknown.
+/// What this process could still have, within the limits of its container and on its address
+/// space; `None` if unknown.
 pub fn available_bytes() -> Option<u64> {
-    let limits = [meminfo("MemAvailable:"), cgroup_left()];
+    let limits = [
+        meminfo("MemAvailable:"),
+        cgroup_left(),
+        system_limits::address_space_left(),
+    ];
     limits.into_iter().flatten().min()
 }
 
@@ -21,6 +28,11 @@ pub fn resident_bytes() -> u64 {
 /// The most memory the process ever held, as the operating system counts it.
 pub fn peak_bytes() -> u64 {
     status("VmHWM:").unwrap_or(0)
+}
+
+/// Address space of the process, as the operating system counts it.
+pub(crate) fn mapped_bytes() -> u64 {
+    status("VmSize:").unwrap_or(0)
 }
 
 fn meminfo(key: &str) -> Option<u64> {

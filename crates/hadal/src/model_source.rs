@@ -1,13 +1,15 @@
 //! The texts of a model, and how to load them.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use hadal_syntax::{Source, Sources};
 
 use crate::language::{self, Language, LanguageOptions};
 use crate::names::Named;
-use crate::{Error, LoadedModel};
+use crate::{Error, LoadLimits, LoadedModel};
 
 /// The texts of a model in a registered [language](crate::language), and how to load them.
 ///
@@ -64,30 +66,53 @@ impl ModelSource {
     /// Deeper recursion would need more stack than a thread should have.
     pub const CALL_LIMIT_MAX: u32 = 100_000;
 
+    /// Bytes that a text may have, unless another limit is set.
+    pub const TEXT_LIMIT: u64 = 64 << 20;
+
     /// Reads a file, whose language follows from its extension.
     pub fn file(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        if path.is_dir() {
-            return Err(Error::IsFolder(path.to_owned()));
-        }
-        Self::read(path, language::language_of(path)?)
+        Self::file_of(path.as_ref(), None, TextLimit::default())
     }
 
     /// Reads a file of a language by name.
     pub fn file_in(path: impl AsRef<Path>, language: &str) -> Result<Self, Error> {
-        Self::read(path.as_ref(), language::language(language)?)
+        Self::file_of(path.as_ref(), Some(language), TextLimit::default())
     }
 
-    fn read(path: &Path, language: &'static dyn Language) -> Result<Self, Error> {
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(_) if path.is_dir() => return Err(Error::IsFolder(path.to_owned())),
-            Err(error) => {
-                let path = path.to_owned();
-                return Err(Error::Read { path, error });
-            }
+    /// Reads a file of a language by name, or else by its extension, unless it is too long.
+    pub fn file_of(path: &Path, language: Option<&str>, limit: TextLimit) -> Result<Self, Error> {
+        if path.is_dir() {
+            return Err(Error::IsFolder(path.to_owned()));
+        }
+        let language = match language {
+            Some(name) => language::language(name)?,
+            None => language::language_of(path)?,
         };
-        let source = Source::from_bytes(path.display().to_string(), bytes)?;
+        let name = path.display().to_string();
+        let failed = |error| Error::Read {
+            path: path.to_owned(),
+            error,
+        };
+        let file = File::open(path).map_err(failed)?;
+        // A device or a pipe has no length.
+        let len = file.metadata().map_or(0, |about| about.len());
+        if len > limit.bytes {
+            return Err(limit.error(&name));
+        }
+        let bytes = limit.read(&name, file)?;
+        let source = Source::from_bytes(name, bytes)?;
+        Ok(Self::new(Sources::new(source), language))
+    }
+
+    /// Reads a stream, unless it is too long. `name` stands for the file in messages.
+    pub fn stream(
+        name: &str,
+        stream: impl Read,
+        language: &'static dyn Language,
+        limit: TextLimit,
+    ) -> Result<Self, Error> {
+        let bytes = limit.read(name, stream)?;
+        let source = Source::from_bytes(name, bytes)?;
         Ok(Self::new(Sources::new(source), language))
     }
 
@@ -161,7 +186,71 @@ impl ModelSource {
     ///
     /// A model that cannot be searched is [`Error::Rejected`], with diagnostics as data.
     pub fn load(&self) -> Result<LoadedModel, Error> {
-        LoadedModel::new(self.clone())
+        self.load_within(&LoadLimits::default())
+    }
+
+    /// As [`load`](Self::load), within limits on memory and time. What is too large for native code
+    /// within them is [interpreted](LoadedModel::interpreted).
+    pub fn load_within(&self, limits: &LoadLimits<'_>) -> Result<LoadedModel, Error> {
+        limits.watched(|loading| LoadedModel::new(self.clone(), loading))?
+    }
+}
+
+/// How long a text may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextLimit {
+    bytes: u64,
+    /// The memory budget, if the limit follows from it.
+    budget: Option<u64>,
+}
+
+impl TextLimit {
+    /// At most this many bytes, and at most a quarter of a memory budget: a program is larger than
+    /// its text.
+    pub fn new(bytes: u64, budget: u64) -> Self {
+        let share = budget / 4;
+        match share < bytes {
+            true => TextLimit {
+                bytes: share,
+                budget: Some(budget),
+            },
+            false => TextLimit {
+                bytes,
+                budget: None,
+            },
+        }
+    }
+
+    /// Reads a stream to its end, or fails at the first byte beyond the limit. `name` stands for it
+    /// in messages.
+    pub fn read(self, name: &str, stream: impl Read) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::new();
+        let mut limited = stream.take(self.bytes.saturating_add(1));
+        match limited.read_to_end(&mut bytes) {
+            Ok(_) if bytes.len() as u64 > self.bytes => Err(self.error(name)),
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(Error::Read {
+                path: name.into(),
+                error,
+            }),
+        }
+    }
+
+    fn error(self, name: &str) -> Error {
+        Error::TextTooLong {
+            name: name.to_owned(),
+            limit: self.bytes,
+            budget: self.budget,
+        }
+    }
+}
+
+impl Default for TextLimit {
+    fn default() -> Self {
+        TextLimit {
+            bytes: ModelSource::TEXT_LIMIT,
+            budget: None,
+        }
     }
 }
 

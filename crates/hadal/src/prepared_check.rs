@@ -110,13 +110,20 @@ impl<'a> PreparedCheck<'a> {
     }
 
     /// Searches, and names the traces of what was found.
-    pub fn run(self, observer: &mut dyn Observer) -> Result<Checked<'a>, Error> {
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<Checked<'a>, Error> {
         let before_search = self.since.elapsed().as_secs_f64();
         let mut watch = FirstExpansion {
             observer,
             seconds: None,
         };
-        let outcome = self.search(&mut watch)?;
+        let outcome = match self.search(&mut watch) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let folder = self.folder.take();
+                folder.into_iter().for_each(RunFolder::delete_if_useless);
+                return Err(error);
+            }
+        };
         let first_state = watch.seconds.map(|seconds| before_search + seconds);
         let started = Instant::now();
         let traces = named_traces(self.model.model(), &outcome);

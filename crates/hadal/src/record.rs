@@ -42,6 +42,9 @@ pub struct Record {
     strategy: String,
     store: &'static str,
     engine: &'static str,
+    /// Only where native code was asked for and some of the model is too large for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    interpreted: Vec<String>,
     symmetry: &'static str,
     /// `null` where no states are reduced.
     order: Option<OrderRecord>,
@@ -95,6 +98,7 @@ impl Record {
             strategy: search.strategy.clone(),
             store: search.store.name(),
             engine: origin.engine,
+            interpreted: loaded.map_or_else(Vec::new, |loaded| loaded.interpreted.clone()),
             symmetry: origin.symmetry,
             order: loaded
                 .and_then(|loaded| loaded.order.as_ref())

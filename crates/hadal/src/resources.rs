@@ -5,7 +5,7 @@ use std::time::Duration;
 use hadal_search::{Options, ProcessLimit, Strategy};
 
 use crate::question::SearchOptions;
-use crate::{Error, memory};
+use crate::{Error, memory, system_limits};
 
 /// What a check may use. Unless it is stopped by them, its result is the same for any resources, so
 /// a resumed run may have others.
@@ -42,17 +42,54 @@ pub enum Accounting {
     },
 }
 
-/// The least budget of a process.
-const MIN_BUDGET_BYTES: u64 = 32 << 20;
-
 /// The least that a search is given, beside the loaded model. Less than what the system's own
 /// figure may exceed a budget by.
-const MIN_DATA_BYTES: u64 = 8 << 20;
+pub(crate) const MIN_DATA_BYTES: u64 = 8 << 20;
 
 /// For counting and reporting after the search.
 const RESERVE_BYTES: u64 = 64 << 20;
 
+/// Address space that a search maps beside its data and the stacks of its workers: arenas of the
+/// allocator, threads for the disk.
+const OTHER_SPACE_BYTES: u64 = 64 << 20;
+
+/// Address space that stays free, so that no allocation fails before the search has stopped.
+const SPACE_MARGIN_BYTES: u64 = 32 << 20;
+
+/// What a limit on address space leaves for the data of a search, beside its threads and their
+/// stacks.
+pub(crate) fn space_for_data(threads: usize, stack_bytes: usize) -> Result<u64, Error> {
+    let Some(left) = system_limits::address_space_left() else {
+        return Ok(u64::MAX);
+    };
+    // The search itself has a thread as well.
+    let stacks = (threads as u64 + 1).saturating_mul(stack_bytes as u64);
+    let others = stacks + OTHER_SPACE_BYTES + SPACE_MARGIN_BYTES;
+    // What is allocated and not used yet counts too.
+    let for_data = left.saturating_sub(others) / 4 * 3;
+    if for_data >= MIN_DATA_BYTES {
+        return Ok(for_data);
+    }
+    Err(Error::AddressSpace {
+        limit: system_limits::address_space_bytes().unwrap_or(0),
+        least: memory::mapped_bytes() + others + MIN_DATA_BYTES / 3 * 4,
+        threads,
+    })
+}
+
+/// Stops a search before its address space is used up.
+fn address_space_limit() -> Option<ProcessLimit> {
+    let limit = system_limits::address_space_bytes()?;
+    Some(ProcessLimit {
+        most_bytes: limit.saturating_sub(SPACE_MARGIN_BYTES),
+        held_bytes: memory::mapped_bytes,
+    })
+}
+
 impl Resources {
+    /// The least budget of a process, in bytes.
+    pub const LEAST_BUDGET: u64 = 32 << 20;
+
     /// Threads that a strategy gets.
     pub fn threads_for(&self, strategy: &dyn Strategy) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -63,13 +100,13 @@ impl Resources {
     }
 
     /// The budget of the process in bytes.
-    pub(crate) fn budget(&self) -> u64 {
+    pub fn budget(&self) -> u64 {
         self.memory.unwrap_or_else(memory::default_budget)
     }
 
     /// Refuses a budget in which nothing can be done, once the model is loaded.
     pub(crate) fn check_budget(budget: u64) -> Result<(), Error> {
-        let least = memory::peak_bytes().max(MIN_BUDGET_BYTES);
+        let least = memory::peak_bytes().max(Self::LEAST_BUDGET);
         match budget < least {
             true => Err(Error::BudgetTooSmall { budget, least }),
             false => Ok(()),
@@ -91,7 +128,7 @@ impl Resources {
         stack_bytes: usize,
     ) -> Options {
         let (memory_bytes, process_limit) = match self.accounting {
-            Accounting::AllData => (left, None),
+            Accounting::AllData => (left, address_space_limit()),
             Accounting::Part { one_in } => {
                 let most = memory::resident_bytes() + left;
                 let limit = ProcessLimit {

@@ -23,6 +23,7 @@ use crate::driver::Generator;
 use crate::lower::call::{entry_signature, function_signature};
 use crate::lower::item;
 use crate::selectors::Selectors;
+use crate::size::{self, Budget, Extent, Sizes};
 use crate::unit::{Bag, Item, Unit};
 
 /// Why there is no native code.
@@ -34,6 +35,12 @@ pub enum Error {
     /// Cranelift rejected a function: an internal error.
     #[error("native code could not be made: {0}")]
     Compile(String),
+    /// No thread of the compiler could be started.
+    #[error("cannot start a thread of the compiler: {0}")]
+    Thread(std::io::Error),
+    /// The stop flag was raised.
+    #[error("stopped while native code was made")]
+    Stopped,
 }
 
 /// A program as a [`Model`], by native code.
@@ -49,6 +56,7 @@ pub struct Native {
     pub(crate) facts: Facts,
     /// See [`n_interpreted`](Self::n_interpreted).
     pub(crate) n_interpreted: AtomicU64,
+    left_out: Vec<String>,
 }
 
 /// The compiled items.
@@ -81,6 +89,16 @@ impl Native {
 
     /// Compiles a program that is ready to be interpreted.
     pub fn of(interpreter: Interpreter) -> Result<Self, Error> {
+        Native::within(interpreter, Budget::UNLIMITED, &Stop::new())
+    }
+
+    /// Compiles a program that is ready to be interpreted. Parts that are too large for the budget
+    /// are [left out](Self::left_out). Fails soon after `stop` is raised.
+    pub fn within(
+        interpreter: Interpreter,
+        budget: Budget<'_>,
+        stop: &Stop,
+    ) -> Result<Self, Error> {
         let program = interpreter.program();
         let n_items = program.functions.len()
             + program.rules.len()
@@ -103,7 +121,12 @@ impl Native {
                 .map_err(|error| Error::Compile(error.to_string()))?;
             debug_assert_eq!(id.as_u32(), unit.number(item));
         }
-        for (number, compiled) in compile_all(&unit, &items, &*isa)?.into_iter().enumerate() {
+        let mut left_out = Vec::new();
+        let compiled = compile_all(&unit, &items, &*isa, budget, stop)?;
+        for (number, compiled) in compiled.into_iter().enumerate() {
+            if compiled.extent != Extent::All {
+                left_out.push(unit.describe(items[number]));
+            }
             module
                 .define_function_bytes(
                     FuncId::from_u32(number as u32),
@@ -178,11 +201,18 @@ impl Native {
             interpreter,
             facts,
             n_interpreted: AtomicU64::new(0),
+            left_out,
         })
     }
 
-    /// Number of states left to the interpreter so far: those with a fault, which it describes, and
-    /// no others.
+    /// Rules, startstates, properties and functions that have no native code, because it would
+    /// have taken too much memory or time, e.g. `rule "grant"`. They are interpreted.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// Number of states left to the interpreter so far: those with a fault, which it describes,
+    /// those that reach a part that is [left out](Self::left_out), and no others.
     pub fn n_interpreted(&self) -> u64 {
         self.n_interpreted.load(Ordering::Relaxed)
     }
@@ -285,6 +315,7 @@ fn signature(unit: &Unit<'_>, item: Item, call_conv: CallConv) -> Signature {
 
 /// A compiled function, before it has an address.
 struct Compiled {
+    extent: Extent,
     alignment: u64,
     bytes: Vec<u8>,
     relocs: Vec<ModuleReloc>,
@@ -295,11 +326,16 @@ fn compile_all(
     unit: &Unit<'_>,
     items: &[Item],
     isa: &dyn TargetIsa,
+    budget: Budget<'_>,
+    stop: &Stop,
 ) -> Result<Vec<Compiled>, Error> {
+    let sizes = Sizes::of(unit.program);
     // A thread is worth it for some dozens of functions.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let n_threads = processors.min(items.len() / 16).max(1);
     let next = AtomicUsize::new(0);
+    // Bytes that functions being generated may still take.
+    let claimed = AtomicU64::new(0);
     let work = || -> Result<Vec<(usize, Compiled)>, Error> {
         let mut context = Context::new();
         let mut builder = FunctionBuilderContext::new();
@@ -309,10 +345,20 @@ fn compile_all(
             let Some(&item) = items.get(number) else {
                 return Ok(done);
             };
-            done.push((
-                number,
-                compile(unit, item, isa, &mut context, &mut builder)?,
-            ));
+            if stop.is_raised() {
+                return Err(Error::Stopped);
+            }
+            let size = sizes.item(item);
+            let extent = budget.extent(item, size, claimed.load(Ordering::Relaxed));
+            let claim = size::bytes_for(match extent {
+                Extent::All => size.total(),
+                Extent::Guard => size.condition,
+                Extent::Nothing => 0,
+            });
+            claimed.fetch_add(claim, Ordering::Relaxed);
+            let compiled = compile(unit, item, extent, isa, &mut context, &mut builder);
+            claimed.fetch_sub(claim, Ordering::Relaxed);
+            done.push((number, compiled?));
         }
     };
     let results = std::thread::scope(|scope| {
@@ -324,8 +370,14 @@ fn compile_all(
                     .spawn_scoped(scope, work)
             })
             .collect();
+        // One thread does all the work where the system allows no more.
+        let is_started = threads.iter().any(Result::is_ok);
         let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
-            let thread = thread.map_err(|error| Error::Compile(error.to_string()))?;
+            let thread = match thread {
+                Ok(thread) => thread,
+                Err(_) if is_started => return Ok(Vec::new()),
+                Err(error) => return Err(Error::Thread(error)),
+            };
             let failed = |_| Error::Compile("a thread of the compiler failed".to_owned());
             thread.join().map_err(failed)?
         };
@@ -342,6 +394,7 @@ const COMPILER_STACK: usize = 64 << 20;
 fn compile(
     unit: &Unit<'_>,
     item: Item,
+    extent: Extent,
     isa: &dyn TargetIsa,
     context: &mut Context,
     builder: &mut FunctionBuilderContext,
@@ -352,7 +405,8 @@ fn compile(
     context.func.signature = signature(unit, item, call_conv);
     context.func.name = UserFuncName::user(0, number);
     let config = isa.frontend_config();
-    let frame = item::lower(unit, item, &mut context.func, builder, call_conv, config);
+    let function = &mut context.func;
+    let frame = item::lower(unit, item, extent, function, builder, call_conv, config);
     unit.frame_bytes[number as usize].store(frame, Ordering::Relaxed);
     let result = context.compile(isa, &mut ControlPlane::default());
     let code = result.map_err(|error| Error::Compile(format!("{item:?}: {:?}", error.inner)))?;
@@ -364,6 +418,7 @@ fn compile(
         .map(|reloc| ModuleReloc::from_mach_reloc(reloc, &context.func, FuncId::from_u32(number)))
         .collect();
     Ok(Compiled {
+        extent,
         alignment,
         bytes,
         relocs,

@@ -9,6 +9,7 @@
 //! - [`analysis`]: analyses before lowering.
 //! - [`lower`]: from the tree to Cranelift's code, one function per rule.
 //! - [`compile`]: all functions, in parallel, to executable memory.
+//! - [`size`]: which parts of a program are too large for native code.
 //! - [`selectors`]: which rules need not be called at a state.
 //! - [`driver`]: the [`Expander`](hadal_model::Expander).
 //! - [`call`]: all unsafe code.
@@ -20,6 +21,8 @@ mod compile;
 mod driver;
 mod lower;
 mod selectors;
+mod size;
 mod unit;
 
 pub use compile::{Error, Native};
+pub use size::Budget;

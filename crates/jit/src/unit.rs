@@ -198,6 +198,18 @@ impl<'p> Unit<'p> {
         number as u32
     }
 
+    /// A part in the words of the model.
+    pub(crate) fn describe(&self, item: Item) -> String {
+        let program = self.program;
+        let (what, name) = match item {
+            Item::Function(index) => ("function", &program.functions[index].name),
+            Item::Rule(index) => ("rule", &program.rules[index].name),
+            Item::Start(index) => ("startstate", &program.starts[index].name),
+            Item::Property(index) => ("property", &program.properties[index].name),
+        };
+        format!("{what} \"{name}\"")
+    }
+
     /// Whether the part of this number runs on reachable states, or on successors of them in the
     /// making, alone. Functions may be called by startstates.
     pub(crate) fn is_on_reachable_states(&self, number: u32) -> bool {

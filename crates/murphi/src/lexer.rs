@@ -7,6 +7,7 @@
 //! It takes time proportional to the text and never fails. Where a character belongs to no
 //! token it leaves a [`TokenKind::Bad`], which the parser does not report again.
 
+use hadal_model::Stop;
 use hadal_syntax::{Diagnostic, Diagnostics, Source, Span};
 
 use crate::Dialect;
@@ -23,8 +24,8 @@ pub(crate) struct Lexed {
     pub(crate) truncated: bool,
 }
 
-/// Splits a source into tokens.
-pub(crate) fn lex(source: &Source, dialect: Dialect) -> Lexed {
+/// Splits a source into tokens; those after a stop is requested are missing.
+pub(crate) fn lex(source: &Source, dialect: Dialect, stop: &Stop) -> Lexed {
     let text = source.text();
     let mut lexer = Lexer {
         text,
@@ -37,7 +38,7 @@ pub(crate) fn lex(source: &Source, dialect: Dialect) -> Lexed {
             truncated: false,
         },
     };
-    while lexer.next_token() {}
+    while !stop.is_raised() && lexer.next_token() {}
     let end = lexer.offset();
     lexer.push(TokenKind::Eof, end);
     lexer.out

@@ -24,7 +24,7 @@ mod literal;
 mod parser;
 mod token;
 
-pub use check::{Compiled, Options, compile};
+pub use check::{Compiled, Options, compile, compile_until};
 pub use dialect::{Dialect, StringEscapes, TypeEquivalence, UnknownDialect};
 pub use parser::{Parsed, parse};
 

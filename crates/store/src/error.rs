@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use rustix::io::Errno;
+
 use crate::disk::FORMAT_VERSION;
 
 /// Why something could not be stored or read back.
@@ -50,6 +52,14 @@ pub enum Error {
     Full {
         /// Bytes that were to be written.
         needed: u64,
+    },
+    /// The system allows too few open files.
+    #[error("{file}: {source}; a search keeps a file open for each sorted run")]
+    TooManyFiles {
+        /// Name of the file in its folder.
+        file: String,
+        /// The system's error.
+        source: io::Error,
     },
     /// Another search has the folder.
     #[error("{folder} is in use by another run; wait for it to end or choose another folder")]
@@ -110,6 +120,10 @@ impl Error {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::Full { needed },
+            _ if is_lack_of_files(&source) => Self::TooManyFiles {
+                file: file.to_owned(),
+                source,
+            },
             _ => Self::Io {
                 file: file.to_owned(),
                 source,
@@ -125,4 +139,12 @@ impl Error {
             what: what.into(),
         }
     }
+}
+
+/// Whether the process, or the system, has too many files open.
+fn is_lack_of_files(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    [Errno::MFILE, Errno::NFILE]
+        .iter()
+        .any(|lack| Some(lack.raw_os_error()) == code)
 }

@@ -37,7 +37,12 @@ pub fn in_parallel<T: Send>(
     };
     std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..n_threads.min(n_items))
-            .map(|_| scope.spawn(take_items))
+            // Where no more threads can be started, fewer do the work.
+            .map_while(|_| {
+                std::thread::Builder::new()
+                    .spawn_scoped(scope, take_items)
+                    .ok()
+            })
             .collect();
         take_items();
         for helper in helpers {

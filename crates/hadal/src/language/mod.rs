@@ -11,6 +11,7 @@ use std::fmt;
 use std::path::Path;
 
 use hadal_ir::Program;
+use hadal_model::Stop;
 use hadal_syntax::{Diagnostic, Sources};
 use serde::{Deserialize, Serialize};
 
@@ -37,10 +38,13 @@ pub trait Language: fmt::Debug + Sync {
     /// `sources` holds the file that the user named. A language with includes adds each included
     /// file, unless [`Sources::find`] has it: the sources of a resumed run are complete, and their
     /// files may be gone.
+    ///
+    /// Returns soon after `stop` is raised; what it returns then is not used.
     fn translate(
         &self,
         sources: &mut Sources,
         options: &LanguageOptions,
+        stop: &Stop,
     ) -> Result<Translation, Problems>;
 }
 

@@ -1,5 +1,6 @@
 //! Murphi, by `hadal-murphi`.
 
+use hadal_model::Stop;
 use hadal_murphi::{Dialect, Options};
 use hadal_syntax::Sources;
 
@@ -36,6 +37,7 @@ impl Language for Murphi {
         &self,
         sources: &mut Sources,
         options: &LanguageOptions,
+        stop: &Stop,
     ) -> Result<Translation, Problems> {
         let dialect = match options.dialect.as_deref().map(str::parse) {
             None => Dialect::default(),
@@ -51,7 +53,10 @@ impl Language for Murphi {
             dialect,
             constants: options.constants.clone(),
         };
-        let compiled = hadal_murphi::compile(sources.root(), &options);
+        let compiled = hadal_murphi::compile_until(sources.root(), &options, stop);
+        let Some(compiled) = compiled else {
+            return Err(Problems::default());
+        };
         match compiled.program {
             Some(program) => Ok(Translation {
                 program,

@@ -25,17 +25,24 @@ use crate::analysis::calls::reaches_cover;
 use crate::analysis::guard::{self, Part, Plan};
 use crate::analysis::locals::LocalFacts;
 use crate::call::{Helper, Status, field};
+use crate::size::Extent;
 use crate::unit::{Bag, Item, Parts, Unit, domain_len};
 
-/// Fills `function` with the code of an item; returns the bytes of locals it needs.
+/// Fills `function` with the code of an item, as far as `extent` goes; returns the bytes of locals
+/// it needs.
 pub(crate) fn lower(
     unit: &Unit<'_>,
     item: Item,
+    extent: Extent,
     function: &mut Function,
     builder: &mut FunctionBuilderContext,
     call_conv: CallConv,
     config: TargetFrontendConfig,
 ) -> u64 {
+    if extent == Extent::Nothing {
+        leave_out(item, FunctionBuilder::new(function, builder), config);
+        return 0;
+    }
     let program = unit.program;
     let (frame, params, blocks, condition): (_, &[Param], Vec<&[Stmt]>, _) = match item {
         Item::Function(index) => {
@@ -69,10 +76,28 @@ pub(crate) fn lower(
     );
     match item {
         Item::Function(index) => lower.function(index, config),
-        Item::Rule(index) => lower.rule(index, config),
+        Item::Rule(index) => lower.rule(index, extent, config),
         Item::Start(index) => lower.start_item(index, config),
         Item::Property(index) => lower.property(index, config),
     }
+}
+
+/// Fills a function that leaves all to the interpreter, from the first instance on.
+fn leave_out(item: Item, mut b: FunctionBuilder<'_>, config: TargetFrontendConfig) {
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let status = b.ins().iconst(I64, Status::FAULT);
+    if let Item::Function(_) = item {
+        b.ins().return_(&[status, status]);
+    } else {
+        let (ctx, first) = (b.block_params(entry)[0], b.block_params(entry)[2]);
+        let flags = MemFlagsData::trusted();
+        b.ins().store(flags, first, ctx, field::INSTANCE);
+        b.ins().return_(&[status]);
+    }
+    b.seal_all_blocks();
+    b.finalize(config);
 }
 
 /// The loops over the parameters of an item.
@@ -522,7 +547,7 @@ impl<'a, 'p> Lower<'a, 'p> {
 
     // Rules
 
-    fn rule(mut self, index: usize, config: TargetFrontendConfig) -> u64 {
+    fn rule(mut self, index: usize, extent: Extent, config: TargetFrontendConfig) -> u64 {
         let unit = self.unit;
         let rule = &unit.program.rules[index];
         let first = self.enter();
@@ -539,6 +564,15 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.open_frame();
         let nest = self.nest(&rule.params, first);
         self.open_levels(&nest, &plan, 0);
+        if extent == Extent::Guard {
+            let fault = self.fault;
+            self.jump(fault);
+            self.close_levels(&nest);
+            let status = self.iconst(Status::DONE);
+            self.b.ins().return_(&[status]);
+            self.exits(&nest, None);
+            return self.finish(config);
+        }
 
         let next = Self::next_instance(&nest, rule.params.len());
         let (n, slot, no_room) = self.take_slot();

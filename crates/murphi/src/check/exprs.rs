@@ -20,6 +20,9 @@ use crate::ast::{
 impl Checker<'_> {
     /// What an expression is.
     pub(super) fn expr(&mut self, expr: &Expr) -> Operand {
+        if self.stop.is_raised() {
+            return Operand::Error;
+        }
         match &expr.kind {
             ExprKind::Bool(value) => Operand::truth(*value),
             ExprKind::Int(value) => self.literal(*value, expr.span),

@@ -35,6 +35,7 @@ use hadal_ir::walk::Mention;
 use hadal_ir::{
     Arithmetic, Expr, ExprId, FileId, FunctionId, MapId, Program, Site, SiteId, TypeId,
 };
+use hadal_model::Stop;
 use hadal_syntax::{Diagnostic, Diagnostics, Source, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -43,7 +44,8 @@ use self::scope::Scopes;
 use self::types::{Ty, TypeTable};
 use self::unit::Unit;
 use crate::ast::Item;
-use crate::{Dialect, ast, parse};
+use crate::parser::parse_until;
+use crate::{Dialect, ast};
 
 /// How to read a model.
 #[derive(Debug, Clone, Default)]
@@ -89,18 +91,29 @@ pub struct Compiled {
 /// assert_eq!(compiled.constants, [("N".to_owned(), "7".to_owned())]);
 /// ```
 pub fn compile(source: &Source, options: &Options) -> Compiled {
-    let parsed = parse(source, options.dialect);
-    let mut checker = Checker::new(source, options);
+    compile_until(source, options, &Stop::new()).expect("nobody raises the flag")
+}
+
+/// As [`compile`]; `None` soon after `stop` is raised.
+pub fn compile_until(source: &Source, options: &Options, stop: &Stop) -> Option<Compiled> {
+    let parsed = parse_until(source, options.dialect, stop);
+    if stop.is_raised() {
+        return None;
+    }
+    let mut checker = Checker::new(source, options, stop);
     checker.tree_is_whole = !parsed.diagnostics.iter().any(Diagnostic::is_error);
     checker.diagnostics.extend(parsed.diagnostics);
     checker.model(&parsed.model);
-    checker.finish()
+    // What was checked after the flag was raised is not reported.
+    (!stop.is_raised()).then(|| checker.finish())
 }
 
 /// The state of the walk.
 struct Checker<'a> {
     source: &'a Source,
     dialect: Dialect,
+    /// Once it is raised, the rest of the tree is skipped.
+    stop: &'a Stop,
     sites: FxHashMap<u32, SiteId>,
     program: Program,
     /// How deep each expression of the program is.
@@ -152,7 +165,7 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(source: &'a Source, options: &'a Options) -> Self {
+    fn new(source: &'a Source, options: &'a Options, stop: &'a Stop) -> Self {
         let dialect = options.dialect;
         let mut program = Program::new(source.name());
         let types = TypeTable::new(dialect.type_equivalence(), &mut program.types);
@@ -160,6 +173,7 @@ impl<'a> Checker<'a> {
         Checker {
             source,
             dialect,
+            stop,
             sites: FxHashMap::default(),
             program,
             expr_depths: Vec::new(),

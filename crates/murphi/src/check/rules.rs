@@ -56,6 +56,9 @@ impl Default for Around {
 impl Checker<'_> {
     /// A rule, startstate or property, or something around such.
     pub(super) fn rule(&mut self, rule: &Rule) {
+        if self.stop.is_raised() {
+            return;
+        }
         match &rule.kind {
             RuleKind::Error => {}
             RuleKind::Simple {

@@ -39,6 +39,9 @@ impl Checker<'_> {
 
     fn stmts(&mut self, stmts: &[Stmt], out: &mut Block) {
         for stmt in stmts {
+            if self.stop.is_raised() {
+                return;
+            }
             self.stmt(stmt, out);
         }
     }

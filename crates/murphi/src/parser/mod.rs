@@ -18,6 +18,7 @@ mod stmt;
 
 use std::sync::Arc;
 
+use hadal_model::Stop;
 use hadal_syntax::{Diagnostic, Diagnostics, Source, Span, did_you_mean};
 use rustc_hash::FxHashSet;
 
@@ -51,14 +52,20 @@ impl Parsed {
 /// Parses a source. It never fails: where the text cannot be parsed, the tree has error
 /// nodes and there is a diagnostic.
 pub fn parse(source: &Source, dialect: Dialect) -> Parsed {
+    parse_until(source, dialect, &Stop::new())
+}
+
+/// As [`parse`], but the rest of the text is skipped once `stop` is raised.
+pub(crate) fn parse_until(source: &Source, dialect: Dialect, stop: &Stop) -> Parsed {
     let Lexed {
         tokens,
         diagnostics,
         truncated,
-    } = lex(source, dialect);
+    } = lex(source, dialect, stop);
     let mut parser = Parser {
         source,
         dialect,
+        stop,
         tokens,
         pos: 0,
         diagnostics,
@@ -92,6 +99,7 @@ pub fn parse(source: &Source, dialect: Dialect) -> Parsed {
 struct Parser<'s> {
     source: &'s Source,
     dialect: Dialect,
+    stop: &'s Stop,
     /// Ends in [`TokenKind::Eof`], and `pos` never goes beyond it.
     tokens: Vec<Token>,
     pos: usize,
@@ -188,6 +196,9 @@ impl Parser<'_> {
         let span = self.span();
         if self.pos + 1 < self.tokens.len() {
             self.pos += 1;
+        }
+        if self.stop.is_raised() {
+            self.give_up();
         }
         span
     }

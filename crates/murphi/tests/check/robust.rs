@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use hadal_murphi::{Dialect, fuzz_compile};
+use hadal_model::Stop;
+use hadal_murphi::{Dialect, Options, compile_until, fuzz_compile};
+use hadal_syntax::Source;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -377,4 +379,36 @@ fn types_that_share_their_parts() {
     let (_, compiled) = compile_in(&text, Dialect::Rumur);
     assert!(compiled.program.is_some());
     assert!(!is_quick(&text));
+}
+
+/// Text that takes some seconds to compile.
+fn long_text() -> String {
+    let assignments = "x := (x + 1) % 2; if x = 0 then x := 1; end; ".repeat(100_000);
+    format!("var x: 0..1; startstate x := 0; end; rule {assignments} end;")
+}
+
+#[test]
+fn a_raised_flag_ends_every_stage_soon() {
+    let source = Source::new("long.m", long_text()).expect("it is short enough");
+    let stop = Stop::new();
+    stop.raise();
+    let started = Instant::now();
+    assert!(compile_until(&source, &Options::default(), &stop).is_none());
+    assert!(started.elapsed() < Duration::from_millis(500));
+    // Raised at other moments, so that each stage meets it.
+    for milliseconds in [1, 20, 60, 120, 200, 300, 500] {
+        let stop = Stop::new();
+        let returned = std::thread::scope(|scope| {
+            let compiling = scope.spawn(|| compile_until(&source, &Options::default(), &stop));
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            stop.raise();
+            let raised = Instant::now();
+            let _ = compiling.join().expect("it does not panic");
+            raised.elapsed()
+        });
+        assert!(
+            returned < Duration::from_secs(1),
+            "{milliseconds} ms: {returned:?}"
+        );
+    }
 }

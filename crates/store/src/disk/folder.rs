@@ -21,7 +21,7 @@ use super::manifest::{self, Manifest, Payload};
 use super::medium::{Disk, DiskFile, Medium};
 use super::removal::{PendingRemoval, Remover};
 use super::threads::IoThreads;
-use super::usage::{Statistics, Usage};
+use super::usage::{Refusal, Statistics, Usage};
 use crate::Error;
 
 pub(crate) use open_file::OpenFile;
@@ -331,6 +331,11 @@ impl Folder {
         Ok(allowed.min(free.saturating_sub(inner.reserve_bytes)))
     }
 
+    /// Why a write was last refused; `None` where none was, or the device refused it.
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.inner.usage.refusal()
+    }
+
     /// Whether `bytes` more bytes can be written, as far as is known.
     ///
     /// The device is asked on every write, and deletions only free more; so it is asked again only
@@ -342,7 +347,17 @@ impl Folder {
             .noted_free()
             .saturating_sub(inner.reserve_bytes)
             .min(inner.usage.allowed_bytes());
-        least >= bytes || self.free_bytes().map_or(true, |free| free >= bytes)
+        if least >= bytes || self.free_bytes().map_or(true, |free| free >= bytes) {
+            return true;
+        }
+        inner.usage.note_refusal(match inner.usage.allowed_bytes() {
+            allowed if allowed < bytes => Refusal::Limit,
+            _ => Refusal::Reserve {
+                free_bytes: inner.usage.noted_free(),
+                reserve_bytes: inner.reserve_bytes,
+            },
+        });
+        false
     }
 
     pub(crate) fn search_id(&self) -> u64 {

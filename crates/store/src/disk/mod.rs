@@ -39,5 +39,5 @@ pub use native::NativeDisk;
 pub use parent_code::{decode_parent, encode_parent};
 pub use parent_log::{LogPosition, ParentFinder, ParentLog, Parents};
 pub use reader::BlockFile;
-pub use usage::Statistics;
+pub use usage::{Refusal, Statistics};
 pub use writer::BlockWriter;

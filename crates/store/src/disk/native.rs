@@ -195,7 +195,9 @@ fn takes_direct_io(path: &Path) -> io::Result<bool> {
         Err(error) => match error.kind() {
             io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => Ok(false),
             // A full disk shows itself where something is to be stored.
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Ok(false),
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Ok(false),
             _ => Err(error),
         },
     }

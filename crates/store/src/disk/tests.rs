@@ -549,3 +549,37 @@ fn a_log_takes_little_more_than_a_byte_an_entry() {
     }
     assert!(log.data_bytes() < 1_100_000);
 }
+
+#[test]
+fn a_refusal_names_the_limit_or_the_reserve() {
+    let (_path, folder) = new_folder(FolderOptions {
+        reserve_bytes: 1 << 60,
+        ..SMALL
+    });
+    assert_eq!(folder.refusal(), None);
+    assert!(!folder.has_free(1));
+    let asked = folder.refusal();
+    let mut writer = BlockWriter::create(&folder, KIND).unwrap();
+    let put = writer.put(&payload(1)).and_then(|()| writer.flush());
+    assert!(matches!(put, Err(Error::Full { .. })));
+    for refusal in [asked, folder.refusal()] {
+        let Some(Refusal::Reserve {
+            free_bytes,
+            reserve_bytes,
+        }) = refusal
+        else {
+            panic!("{refusal:?}");
+        };
+        assert!(free_bytes > 0 && free_bytes < reserve_bytes);
+        assert_eq!(reserve_bytes, 1 << 60);
+    }
+
+    let (_path, folder) = new_folder(FolderOptions {
+        limit_bytes: 1000,
+        ..SMALL
+    });
+    let mut writer = BlockWriter::create(&folder, KIND).unwrap();
+    let put = writer.put(&payload(1)).and_then(|()| writer.flush());
+    assert!(matches!(put, Err(Error::Full { .. })));
+    assert_eq!(folder.refusal(), Some(Refusal::Limit));
+}

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::medium::Disk;
@@ -22,8 +23,23 @@ pub struct Statistics {
     pub waited: Duration,
 }
 
+/// Why there was no room for a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The limit of the folder.
+    Limit,
+    /// What the device had free is kept for others.
+    Reserve {
+        /// Bytes that the device had free.
+        free_bytes: u64,
+        /// Bytes that are kept free.
+        reserve_bytes: u64,
+    },
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
+    refusal: Mutex<Option<Refusal>>,
     read_bytes: AtomicU64,
     written_bytes: AtomicU64,
     disk_bytes: AtomicU64,
@@ -59,6 +75,10 @@ impl Usage {
             && let Ok(free) = self.ask_free(disk)
         {
             if free < bytes.saturating_add(reserve_bytes) {
+                self.note_refusal(Refusal::Reserve {
+                    free_bytes: free,
+                    reserve_bytes,
+                });
                 return Err(full);
             }
             self.noted_free.fetch_min(free - bytes, Relaxed);
@@ -72,8 +92,22 @@ impl Usage {
                 self.peak_disk_bytes.fetch_max(before + bytes, Relaxed);
                 Ok(())
             }
-            Err(_) => Err(full),
+            Err(_) => {
+                self.note_refusal(Refusal::Limit);
+                Err(full)
+            }
         }
+    }
+
+    /// Records why there is no room.
+    pub(crate) fn note_refusal(&self, refusal: Refusal) {
+        let mut last = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(refusal);
+    }
+
+    /// Why a write was last refused, unless the device did it.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Free bytes of the device; asks it.

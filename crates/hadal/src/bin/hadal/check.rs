@@ -1,12 +1,11 @@
 //! `hadal check`: checks a model.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use hadal::language::{self, languages};
-use hadal::syntax::{Source, Sources};
-use hadal::{Disk, ModelSource};
+use hadal::{Disk, ModelSource, TextLimit};
 use hadal_literature::Configurable;
 
 use crate::exit::Exit;
@@ -22,9 +21,10 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
     if let (Some(warning), false) = (strategy.warning(), args.run.quiet) {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
-    let source = args.configure(read(args)?);
+    let limits = args.run.load_limits(since);
+    let source = args.configure(limits.watch(|| read(args))??);
     if args.no_search {
-        return run::without_search(&source, &args.run);
+        return run::without_search(&source, &args.run, &limits);
     }
     let disk = match &args.disk {
         Some(path) => Disk::Folder {
@@ -47,21 +47,16 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
 /// The model's text; `-` is standard input, in the first language unless another is named.
 fn read(args: &CheckArgs) -> anyhow::Result<ModelSource> {
     let path = &args.model;
+    let limit = TextLimit::new(args.text_limit, args.run.resources().budget());
     if path.as_os_str() == "-" {
         let language = match &args.language {
             Some(name) => language::language(name)?,
             None => languages()[0],
         };
-        let mut bytes = Vec::new();
-        let read = io::stdin().read_to_end(&mut bytes);
-        read.context("cannot read standard input")?;
-        let source = Source::from_bytes("<stdin>", bytes)?;
-        return Ok(ModelSource::new(Sources::new(source), language));
+        let stdin = io::stdin().lock();
+        return Ok(ModelSource::stream("<stdin>", stdin, language, limit)?);
     }
-    Ok(match &args.language {
-        Some(language) => ModelSource::file_in(path, language)?,
-        None => ModelSource::file(path)?,
-    })
+    Ok(ModelSource::file_of(path, args.language.as_deref(), limit)?)
 }
 
 /// Refuses, before anything is loaded, what a strategy cannot do. A bound on the depth is refused

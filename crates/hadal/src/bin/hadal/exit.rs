@@ -1,10 +1,12 @@
 //! Exit codes: part of the contract with scripts.
 
+use std::io;
 use std::process::ExitCode;
 
-use hadal::{Error, FolderReason};
+use hadal::{Error, FolderReason, LoadStopped};
 use hadal_search::{Error as SearchError, Verdict};
 use hadal_store::Error as StoreError;
+use rustix::io::Errno;
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +55,28 @@ pub(crate) fn of_verdict(verdict: Verdict) -> Exit {
 
 /// The exit of a command that failed with `error`.
 pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
-    error.downcast_ref().map_or(Exit::Usage, of_library_error)
+    if let Some(error) = error.downcast_ref() {
+        return of_library_error(error);
+    }
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref());
+    match causes.any(is_shortage) {
+        true => Exit::Incomplete,
+        false => Exit::Usage,
+    }
 }
 
 /// The exit of a command that failed in the library.
 pub(crate) fn of_library_error(error: &Error) -> Exit {
     match error {
         Error::Internal(_) => Exit::Internal,
+        // Too little memory is an error of the command line, as in any other budget.
+        Error::LoadStopped(LoadStopped::Memory { .. }) => Exit::Usage,
+        Error::LoadStopped(_) | Error::Thread(_) | Error::AddressSpace { .. } => Exit::Incomplete,
+        Error::Read { error, .. }
+        | Error::Folder {
+            reason: FolderReason::Refused(error),
+            ..
+        } if is_shortage(error) => Exit::Incomplete,
         Error::Store { error, .. } => of_store_error(error),
         Error::Folder {
             reason: FolderReason::OtherVersion(error),
@@ -69,6 +86,7 @@ pub(crate) fn of_library_error(error: &Error) -> Exit {
             SearchError::Store(error) | SearchError::LostPath { source: error, .. } => {
                 of_store_error(error)
             }
+            SearchError::Thread(_) => Exit::Incomplete,
             SearchError::BrokenSymmetry { .. } | SearchError::Unrepeatable { .. } => Exit::Internal,
             _ => Exit::Usage,
         },
@@ -76,10 +94,18 @@ pub(crate) fn of_library_error(error: &Error) -> Exit {
     }
 }
 
+/// Whether the system lacks something: memory, threads, open files.
+fn is_shortage(error: &io::Error) -> bool {
+    let shortages = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE];
+    let code = error.raw_os_error();
+    code.is_some_and(|code| shortages.iter().any(|it| it.raw_os_error() == code))
+}
+
 /// The exit of a command that cannot use its folder.
 fn of_store_error(error: &StoreError) -> Exit {
     match error {
-        StoreError::Full { .. } => Exit::Incomplete,
+        StoreError::Full { .. } | StoreError::TooManyFiles { .. } => Exit::Incomplete,
+        StoreError::Io { source, .. } if is_shortage(source) => Exit::Incomplete,
         // Nothing is wrong with the folder; it is not for this program, or not now.
         StoreError::Locked { .. }
         | StoreError::OtherVersion { .. }

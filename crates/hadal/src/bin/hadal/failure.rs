@@ -1,15 +1,34 @@
 //! Failures of the library as messages: what went wrong, and which flag helps.
 
-use hadal::{Error, FolderReason, LoadedModel, NoScratch, describe};
+use std::io::{self, Write};
+
+use hadal::{Error, FolderReason, LoadStopped, LoadedModel, NoScratch, describe, system_limits};
 use hadal_search::Error as SearchError;
+use hadal_store::Error as StoreError;
+
+use crate::exit;
 
 /// What to do about an error, as the end of its message.
 pub(crate) fn hint(error: &anyhow::Error) -> &'static str {
     error.downcast_ref().map_or("", hint_for)
 }
 
+const FEWER_THREADS: &str = "; try fewer with --threads, or allow more with ulimit";
+
+/// Ends the process where loading was stopped and goes on all the same.
+pub(crate) fn exit_at_overrun(cause: LoadStopped) {
+    let error = Error::LoadStopped(cause);
+    let _ = writeln!(io::stderr(), "error: {error}{}", hint_for(&error));
+    std::process::exit(exit::of_library_error(&error).code().into())
+}
+
 fn hint_for(error: &Error) -> &'static str {
     match error {
+        Error::TextTooLong { budget: None, .. } => "; allow more with --text-limit",
+        Error::TextTooLong { .. } | Error::LoadStopped(LoadStopped::Memory { .. }) => {
+            "; give it more with --memory"
+        }
+        Error::AddressSpace { .. } | Error::Thread(_) => FEWER_THREADS,
         Error::UnknownLanguage { .. } => ", or name the language with --language",
         Error::Folder { reason, .. } => match reason {
             FolderReason::NotEmpty => "; use another folder, or --force to use it all the same",
@@ -33,6 +52,7 @@ fn hint_for(error: &Error) -> &'static str {
                 "; please report this with the model; --symmetry off does not depend on it"
             }
             SearchError::Unrepeatable { .. } => "; please report this with the model",
+            SearchError::Thread(_) => FEWER_THREADS,
             _ => "",
         },
         _ => "",
@@ -51,7 +71,13 @@ pub(crate) fn message(error: &Error, loaded: &LoadedModel) -> String {
         if let SearchError::Store(inner) = &**inner {
             let folder = folder.as_ref();
             let folder = folder.map_or(String::new(), |path| format!(" in `{}`", path.display()));
-            return format!("{model}: the search cannot continue{folder}: {inner}");
+            let limit = match (inner, system_limits::open_files()) {
+                (StoreError::TooManyFiles { .. }, Some(limit)) => {
+                    format!("; the system allows {limit} (ulimit -n)")
+                }
+                _ => String::new(),
+            };
+            return format!("{model}: the search cannot continue{folder}: {inner}{limit}");
         }
         if let SearchError::LostPath { violation, source } = &**inner {
             let found = describe::described(violation, loaded.model.shape());

@@ -1,18 +1,21 @@
 //! Every flag, defined once: name, meaning, default. Help, man page and completions come from here.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hadal::language::languages;
-use hadal::{Engine, ModelSource, Named, Resources, SearchOptions, Style, Symmetry, TraceDetail};
+use hadal::{
+    Engine, LoadLimits, ModelSource, Named, Resources, SearchOptions, Style, Symmetry, TraceDetail,
+};
 use hadal_report::units;
 use hadal_search::{Deadlock, StoreKind};
 
 use crate::strategy::StrategyArgs;
+use crate::{failure, signals};
 
 /// An explicit-state model checker for protocols.
 ///
@@ -87,6 +90,11 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = ModelSource::CALL_LIMIT, help_heading = "Model",
           value_parser = clap::value_parser!(u32).range(1..=ModelSource::CALL_LIMIT_MAX as i64))]
     pub(crate) call_limit: u32,
+
+    /// Refuse a longer text, of a file or standard input; at most a quarter of `--memory`
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, default_value = "64M",
+          help_heading = "Model")]
+    pub(crate) text_limit: u64,
 
     /// Load and check the model only
     #[arg(long, conflicts_with = "json", help_heading = "Model")]
@@ -240,6 +248,17 @@ impl RunArgs {
         }
     }
 
+    /// The limits on loading the model of a command that started at `since`.
+    pub(crate) fn load_limits(&self, since: Instant) -> LoadLimits<'static> {
+        LoadLimits {
+            // A budget below the least one is refused with that figure, once the model is loaded.
+            memory: Some(self.resources().budget().max(Resources::LEAST_BUDGET)),
+            deadline: self.time_limit.and_then(|limit| since.checked_add(limit)),
+            stop: Some(&signals::STOP),
+            on_overrun: Some(&failure::exit_at_overrun),
+        }
+    }
+
     /// How progress is shown: with `--quiet` only if it is asked for.
     pub(crate) fn shown_progress(&self) -> ProgressName {
         match self.progress {
@@ -266,6 +285,10 @@ pub(crate) struct ResumeArgs {
 pub(crate) struct ReplayArgs {
     /// A run record written by `hadal check --json`; `-` reads standard input
     pub(crate) record: PathBuf,
+
+    /// Refuse a longer record or model
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, default_value = "64M")]
+    pub(crate) text_limit: u64,
 
     /// The model's file, where it is not where the record says
     #[arg(long, value_name = "FILE")]

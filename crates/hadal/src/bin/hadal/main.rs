@@ -31,22 +31,22 @@ use clap::{CommandFactory, Parser};
 use exit::Exit;
 use flags::{Cli, Command};
 
-/// Stack of the thread that runs the command. Trees and calls are bounded well below it.
+/// Stack of the thread that runs the command, the parsing of flags included: that of the main
+/// thread may be small. Trees and calls are bounded well below it.
 const STACK_BYTES: usize = 64 << 20;
 
 fn main() -> ExitCode {
     let started = Instant::now();
     allocator::tune_allocator();
-    // clap prints its own message and exits with 2 if the command line is wrong.
-    let cli = Cli::parse();
+    hadal::system_limits::raise_open_files();
     let worker = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
-        .spawn(move || run(cli, started));
+        .spawn(move || run(started));
     let result = match worker.map(|worker| worker.join()) {
         Ok(Ok(result)) => result,
         // The panic has printed its message already.
         Ok(Err(_)) => Ok(Exit::Internal),
-        Err(error) => Err(anyhow::Error::new(error).context("cannot start a thread")),
+        Err(error) => Err(hadal::Error::Thread(error).into()),
     };
     match result {
         Ok(exit) => exit.into(),
@@ -66,7 +66,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli, started: Instant) -> anyhow::Result<Exit> {
+fn run(started: Instant) -> anyhow::Result<Exit> {
+    // clap prints its own message and exits with 2 if the command line is wrong.
+    let cli = Cli::parse();
+    signals::survive_large_files()?;
     match cli.command {
         Command::Check(args) => check::run(&args, started),
         Command::Resume(args) => resume::run(&args, started),

@@ -1,7 +1,8 @@
 //! `hadal replay`: shows the counterexamples of a record again, by running the model along them.
 
 use std::fmt::Write as _;
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -20,7 +21,7 @@ use hadal::language::language;
 use hadal::order;
 use hadal::record::{StepRecord, ViolationRecord, object};
 use hadal::trace::{NamedTrace, render_state};
-use hadal::{Engine, Error, ModelSource, Style, Symmetry, TraceDetail};
+use hadal::{Engine, Error, ModelSource, Style, Symmetry, TextLimit, TraceDetail};
 use hadal_report::units::counted;
 
 use crate::exit::Exit;
@@ -39,7 +40,8 @@ struct Record {
 
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
     let style = args.color.style(&io::stdout());
-    let record = read_record(&args.record)?;
+    let limit = TextLimit::new(args.text_limit, u64::MAX);
+    let record = read_record(&args.record, limit)?;
     let with_trace: Vec<_> = record
         .violations
         .iter()
@@ -57,8 +59,8 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
     let path = model_path(args, &record)?;
     // The record may name a file without an extension, or one that is elsewhere by now.
     let mut source = match language(&record.language) {
-        Ok(language) => ModelSource::file_in(&path, language.name())?,
-        Err(_) => ModelSource::file(&path)?,
+        Ok(language) => ModelSource::file_of(&path, Some(language.name()), limit)?,
+        Err(_) => ModelSource::file_of(&path, None, limit)?,
     };
     source.options.dialect = Some(record.dialect.clone());
     let constants = record.constants.iter();
@@ -172,7 +174,8 @@ fn confirm(model: &dyn Model, violation: &ViolationRecord, last: Option<&[u8]>) 
     let (done, is_done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         let stop = &stop;
-        scope.spawn(move || {
+        // Where no thread can be started, the evaluation takes as long as it takes.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
             if is_done.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
                 stop.raise();
             }
@@ -233,17 +236,15 @@ fn is_violated(
     Some(is_faulty || is_stuck)
 }
 
-fn read_record(path: &Path) -> anyhow::Result<Record> {
-    let mut text = String::new();
-    if path.as_os_str() == "-" {
-        io::stdin()
-            .read_to_string(&mut text)
-            .context("cannot read standard input")?;
+fn read_record(path: &Path, limit: TextLimit) -> anyhow::Result<Record> {
+    let text = if path.as_os_str() == "-" {
+        limit.read("<stdin>", io::stdin().lock())?
     } else {
-        text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read `{}`", path.display()))?;
-    }
-    serde_json::from_str(&text)
+        let name = path.display().to_string();
+        let file = File::open(path).with_context(|| format!("cannot read `{name}`"))?;
+        limit.read(&name, file)?
+    };
+    serde_json::from_slice(&text)
         .with_context(|| format!("`{}` is not a run record of hadal", path.display()))
 }
 

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use anyhow::Context;
 use hadal::record::{DiagnosticRecord, RejectedRecord};
-use hadal::{Check, Disk, Error, LoadedModel, ModelSource, SavedRun, SearchOptions, Warning};
+use hadal::{
+    Check, Disk, Error, LoadLimits, LoadedModel, ModelSource, SavedRun, SearchOptions, Warning,
+};
 use hadal_literature::{Budget, Configurable};
 
 use crate::deliver::{RecordFile, deliver, deliver_record};
@@ -35,8 +37,12 @@ pub(crate) enum Start {
 }
 
 /// Loads a model and reports that it is well-formed.
-pub(crate) fn without_search(source: &ModelSource, args: &RunArgs) -> anyhow::Result<Exit> {
-    let loaded = match source.load() {
+pub(crate) fn without_search(
+    source: &ModelSource,
+    args: &RunArgs,
+    limits: &LoadLimits<'_>,
+) -> anyhow::Result<Exit> {
+    let loaded = match source.load_within(limits) {
         Ok(loaded) => loaded,
         Err(error) => return rejected(error, args).map(|_| Exit::Usage),
     };
@@ -68,7 +74,7 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
     let rejection = |diagnostics: Vec<DiagnosticRecord>| {
         RejectedRecord::new(source, &search, threads, diagnostics)
     };
-    let loaded = match source.load() {
+    let loaded = match source.load_within(&args.load_limits(since)) {
         Ok(loaded) => loaded,
         Err(error) => {
             let diagnostics = rejected(error, args)?;
@@ -161,6 +167,12 @@ fn print_warnings(loaded: &LoadedModel, args: &RunArgs) -> anyhow::Result<()> {
         let renderer = args.color.style(&io::stderr()).renderer();
         let text = renderer.render_all(&loaded.source.sources, &loaded.warnings);
         writeln!(io::stderr(), "{}", text.trim_end())?;
+    }
+    if let (Some(which), false) = (summary::interpreted(loaded), args.quiet) {
+        let _ = writeln!(
+            io::stderr(),
+            "warning: too large for native code, so interpreted, which is slower: {which}"
+        );
     }
     Ok(())
 }

@@ -4,10 +4,11 @@
 //! At once means without waiting for the search; scratch folders are still deleted.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_model::Stop;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::exit::Exit;
@@ -31,6 +32,12 @@ pub(crate) fn await_exit() {
 /// Whether the status was requested since the last call.
 pub(crate) fn take_status_request() -> bool {
     STATUS_WANTED.swap(false, Ordering::Relaxed)
+}
+
+/// Lets a write beyond the system's limit on the size of a file fail, instead of ending the process.
+pub(crate) fn survive_large_files() -> std::io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
+    Ok(())
 }
 
 /// Starts to listen.

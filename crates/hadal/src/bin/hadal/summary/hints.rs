@@ -7,6 +7,7 @@ use hadal::trace::quote;
 use hadal_model::Remark;
 use hadal_report::units::{bytes, count, counted};
 use hadal_search::{Deadlock, Reason, Verdict};
+use hadal_store::disk::Refusal;
 
 use super::Summary;
 use crate::failure::remedy;
@@ -43,6 +44,13 @@ impl Summary<'_> {
                 );
             }
         }
+        if let Some(which) = super::interpreted(self.loaded) {
+            let _ = writeln!(
+                out,
+                "\n  {} too large for native code, so interpreted: {which}",
+                style.doubtful("note"),
+            );
+        }
         self.hints(out);
     }
 
@@ -70,7 +78,10 @@ impl Summary<'_> {
         }
         self.shortage(out);
         if reason == Some(Reason::Disk) && self.checked.resumable().is_none() {
-            let hint = "name a folder with more room with --disk; a run there can be resumed";
+            let hint = match self.file_limit() {
+                Some(_) => "allow larger files with ulimit -f",
+                None => "name a folder with more room with --disk; a run there can be resumed",
+            };
             let _ = writeln!(out, "\n  hint: {hint}");
         }
         // A bound is part of the question, so a resumed run would stop where this one did.
@@ -121,7 +132,21 @@ impl Summary<'_> {
         };
         let what = match self.args.disk_limit {
             Some(limit) => format!("the limit of {} is reached", bytes(limit)),
-            None => "disk is full".to_owned(),
+            None => match (self.checked.disk_refusal(), self.file_limit()) {
+                (
+                    Some(Refusal::Reserve {
+                        free_bytes,
+                        reserve_bytes,
+                    }),
+                    _,
+                ) => format!(
+                    "disk is full ({} are free, and the last {} are kept for others)",
+                    bytes(free_bytes),
+                    bytes(reserve_bytes)
+                ),
+                (_, Some(limit)) => format!("a file may have at most {}", bytes(limit)),
+                _ => "disk is full".to_owned(),
+            },
         };
         let _ = writeln!(
             out,

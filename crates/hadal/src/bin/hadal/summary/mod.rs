@@ -11,7 +11,7 @@ use std::fmt::Write;
 use hadal::describe::{after, described};
 use hadal::order::{self, OrderReport};
 use hadal::trace::quote;
-use hadal::{Checked, Counterexample, LoadedModel, Style};
+use hadal::{Checked, Counterexample, LoadedModel, Style, system_limits};
 use hadal_literature::Configurable;
 use hadal_model::{PropertyKind, Shape};
 use hadal_report::units::{bytes, counted};
@@ -143,7 +143,14 @@ impl Summary<'_> {
                     "stopped at the disk limit of {}; nothing is proved",
                     bytes(limit)
                 ),
-                None => "stopped because the disk is full; nothing is proved".to_owned(),
+                None => match self.file_limit() {
+                    Some(limit) => format!(
+                        "stopped because a file has reached the system's limit of {} (ulimit -f); \
+                         nothing is proved",
+                        bytes(limit)
+                    ),
+                    None => "stopped because the disk is full; nothing is proved".to_owned(),
+                },
             },
             Some(Reason::Time) => "stopped at the time limit; nothing is proved".to_owned(),
             Some(Reason::Interrupted) => "interrupted; nothing is proved".to_owned(),
@@ -169,6 +176,14 @@ impl Summary<'_> {
         }
     }
 
+    /// The system's limit on the size of a file, if that is why there was no more room on disk.
+    fn file_limit(&self) -> Option<u64> {
+        match self.checked.disk_refusal() {
+            Some(_) => None,
+            None => system_limits::file_bytes(),
+        }
+    }
+
     /// The cover properties that no state or step reached, as the subject of a sentence.
     fn uncovered(&self) -> String {
         let shape = self.shape();
@@ -180,6 +195,18 @@ impl Summary<'_> {
             [name] => format!("cover {name} was"),
             names => format!("covers {} were", names.join(", ")),
         }
+    }
+}
+
+/// The parts of a model that are interpreted because they are too large for native code.
+pub(crate) fn interpreted(loaded: &LoadedModel) -> Option<String> {
+    const SHOWN: usize = 5;
+    let all = &loaded.interpreted;
+    let shown = all[..all.len().min(SHOWN)].join(", ");
+    match all.len() {
+        0 => None,
+        n if n > SHOWN => Some(format!("{shown} and {} more", n - SHOWN)),
+        _ => Some(shown),
     }
 }
 
@@ -201,6 +228,9 @@ pub(crate) fn without_search(loaded: &LoadedModel, verbose: bool, style: Style) 
     );
     if let Some(symmetry) = &loaded.symmetry {
         let _ = writeln!(out, "  symmetric in {symmetry}");
+    }
+    if let Some(which) = interpreted(loaded) {
+        let _ = writeln!(out, "  interpreted, too large for native code: {which}");
     }
     let describe = |order: &OrderReport| order.describe_ahead(verbose);
     if let Some(order) = loaded.order.as_ref().and_then(describe) {
