@@ -230,3 +230,7 @@ impl Held {
         set + logs + parents + codec + window + candidates + runs + gathered + disk_buffers + graph
     }
 }
+
+#[cfg(test)]
+#[path = "../tests/parts/budget.rs"]
+mod tests;
