@@ -239,3 +239,7 @@ impl Held {
         states + window + candidates + open_ranks + disk_buffers + graph
     }
 }
+
+#[cfg(test)]
+#[path = "../tests/parts/budget.rs"]
+mod tests;

@@ -36,6 +36,9 @@ mod engine;
 mod error;
 mod external;
 mod findings;
+#[cfg(test)]
+#[path = "../tests/parts/fixture.rs"]
+mod fixture;
 mod hashing;
 mod kernel;
 mod keys;

@@ -162,3 +162,7 @@ fn linger() {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+#[path = "../tests/parts/pool.rs"]
+mod tests;

@@ -84,3 +84,7 @@ impl<'a> Tally<'a> {
             .expect("findings that this search has saved are valid");
     }
 }
+
+#[cfg(test)]
+#[path = "../tests/parts/tally.rs"]
+mod tests;

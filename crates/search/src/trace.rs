@@ -112,3 +112,7 @@ pub fn replay(
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
+
+#[cfg(test)]
+#[path = "../tests/parts/trace.rs"]
+mod tests;

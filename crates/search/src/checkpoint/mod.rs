@@ -216,3 +216,7 @@ pub fn read_status(manifest: &Payload) -> Result<RunStatus, Error> {
         layer,
     })
 }
+
+#[cfg(test)]
+#[path = "../../tests/parts/checkpoint.rs"]
+mod tests;

@@ -122,3 +122,7 @@ impl Schedule {
         self.search_folder.folder.commit(PAYLOAD_VERSION, &manifest)
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/parts/schedule.rs"]
+mod tests;

@@ -107,3 +107,7 @@ fn counts(batches: &[&Keys]) -> [usize; N_PARTITIONS] {
     batches.iter().for_each(|keys| keys.add_counts(&mut counts));
     counts
 }
+
+#[cfg(test)]
+#[path = "../../tests/parts/storage.rs"]
+mod tests;

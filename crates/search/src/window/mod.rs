@@ -250,3 +250,7 @@ impl WindowSizes {
         usual * n_sources / task.n_candidates().max(1)
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/parts/window.rs"]
+mod tests;

@@ -1,3 +1,5 @@
+//! The policy of deferral alone: when old runs are skipped, and for how many ranks.
+
 use super::{DeferralPolicy, Hits};
 
 const THIN: u64 = 1000;

@@ -233,3 +233,7 @@ impl External<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/parts/deferral.rs"]
+mod tests;
