@@ -191,6 +191,7 @@ fn what_is_held_is_the_sum_of_all_accounts() {
         gathered: 128,
         disk_buffers: 256,
         graph: 512,
+        open_ranks: 1024,
     };
-    assert_eq!(held.total(), 1023);
+    assert_eq!(held.total(), 2047);
 }

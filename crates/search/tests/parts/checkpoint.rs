@@ -384,10 +384,15 @@ fn sample() -> Checkpoint {
                 tiers: vec![vec![run("run-3", 4, 0)], vec![run("run-4", 1, 1)]],
                 compaction: Some((0, 1)),
             }),
-            open: vec![OpenRank {
+            candidates: Some(NextRank {
                 rank: Rank(13),
                 log: vec![segment("log-5", 1)],
                 n_candidates: 17,
+            }),
+            open: vec![SpillEntry {
+                name: "rank-6".to_owned(),
+                n_blocks: 3,
+                left: 40..150_000,
             }],
         },
         sink: Some(Blob(vec![0x51, 0x4b])),
@@ -463,10 +468,15 @@ impl Random {
                     tiers: random.list(|random| random.list(Self::run)),
                     compaction: random.option(|random| (random.0.random_range(0..9), 2)),
                 }),
-                open: self.list(|random| OpenRank {
+                candidates: self.option(|random| NextRank {
                     rank: Rank(random.number()),
                     log: random.list(Self::segment),
                     n_candidates: random.number(),
+                }),
+                open: self.list(|random| SpillEntry {
+                    name: random.name(),
+                    n_blocks: random.0.random(),
+                    left: random.number()..random.number(),
                 }),
             },
             sink: self.option(|random| Blob(random.bytes())),
