@@ -6,7 +6,7 @@ use hadal_model::{Expander, Flow, Remark, States, Successors};
 use hadal_search::strategy::{Halt, Kernel, Run, Totals};
 use hadal_search::{Duplicates, Error};
 
-use crate::judge::Judge;
+use crate::evaluator::Evaluator;
 
 /// Successors taken at once.
 const BUFFER_LEN: usize = 4096;
@@ -108,9 +108,13 @@ impl<'a> Explorer<'a> {
 }
 
 /// All counts so far.
-pub(crate) fn totals(explorer: &Explorer<'_>, judge: &Judge<'_>, duplicates: Duplicates) -> Totals {
+pub(crate) fn totals(
+    explorer: &Explorer<'_>,
+    evaluator: &Evaluator<'_>,
+    duplicates: Duplicates,
+) -> Totals {
     let mut totals = explorer.totals.clone();
-    totals.add_goals(&judge.totals.goals);
+    totals.add_goals(&evaluator.totals.goals);
     totals.duplicates = duplicates;
     totals
 }
