@@ -92,7 +92,7 @@ impl Record {
             violations: violations.iter().map(ViolationRecord::new).collect(),
             rules: rule_records(shape, outcome),
             properties: property_records(shape, outcome),
-            strategy: search.strategy.clone(),
+            strategy: checked.strategy().name().to_owned(),
             store: search.store.name(),
             engine: origin.engine,
             symmetry: origin.symmetry,
@@ -195,10 +195,11 @@ pub struct RejectedRecord {
 }
 
 impl RejectedRecord {
-    /// The record of `source`, whose check would have had these options.
+    /// The record of `source`, whose check by `strategy` would have had these options.
     pub fn new(
         source: &ModelSource,
         search: &SearchOptions,
+        strategy: &dyn Strategy,
         threads: usize,
         diagnostics: Vec<DiagnosticRecord>,
     ) -> Self {
@@ -213,7 +214,7 @@ impl RejectedRecord {
             reason: None,
             diagnostics,
             violations: Vec::new(),
-            strategy: search.strategy.clone(),
+            strategy: strategy.name().to_owned(),
             store: search.store.name(),
             engine: origin.engine,
             symmetry: origin.symmetry,

@@ -62,14 +62,15 @@ impl Resources {
         }
     }
 
-    /// The budget of the process in bytes.
-    pub(crate) fn budget(&self) -> u64 {
+    /// The budget of the process in bytes: the one that is set, or the default.
+    pub fn budget_bytes(&self) -> u64 {
         self.memory.unwrap_or_else(memory::default_budget)
     }
 
-    /// Refuses a budget in which nothing can be done, once the model is loaded.
+    /// Refuses a budget in which nothing can be done, once the model is loaded. What the process
+    /// held before and has returned does not count: an earlier check may have needed more.
     pub(crate) fn check_budget(budget: u64) -> Result<(), Error> {
-        let least = memory::peak_bytes().max(MIN_BUDGET_BYTES);
+        let least = memory::resident_bytes().max(MIN_BUDGET_BYTES);
         match budget < least {
             true => Err(Error::BudgetTooSmall { budget, least }),
             false => Ok(()),

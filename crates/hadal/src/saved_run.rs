@@ -49,17 +49,19 @@ impl SavedRun {
     /// loaded from texts: bring it again, with [`Check::of`](crate::Check::of).
     pub fn source(&self) -> Result<ModelSource, Error> {
         match self.question()?.model {
-            AskedModel::Text(text) => text.source(),
-            AskedModel::Rust(_) => {
-                let what = "the model of the run is a Rust type, which a folder cannot hold";
-                Err(Error::Invalid(what.to_owned()))
-            }
+            AskedModel::Text(text) => text.source(self.path()),
+            AskedModel::Rust(_) => Err(Error::NoText(self.path().to_owned())),
         }
     }
 
     /// The options that the run was started with.
     pub fn search_options(&self) -> Result<SearchOptions, Error> {
         Ok(self.question()?.search)
+    }
+
+    /// The name of the strategy that it was started with.
+    pub fn strategy(&self) -> Result<String, Error> {
+        Ok(self.question()?.strategy)
     }
 
     /// Reads and checks every block that the run has on disk.
@@ -72,7 +74,7 @@ impl SavedRun {
     }
 
     pub(crate) fn question(&self) -> Result<Question, Error> {
-        Question::from_label(&self.folder.about.label)
+        Question::from_label(&self.folder.about.label, self.path())
     }
 }
 

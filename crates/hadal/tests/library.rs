@@ -3,9 +3,11 @@
 mod common;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use common::{RESULTS, hadal, root};
-use hadal::search::{Auto, EdgesWanted, NewEdges, NewStates, Sink};
+use hadal::model::{Machine, MachineModel, Model, Stop};
+use hadal::search::{Auto, EdgesWanted, NewEdges, NewStates, Sink, Verdict};
 use hadal::{Check, Disk, Engine, Error, LoadedModel, ModelSource, SavedRun, Symmetry};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -124,24 +126,22 @@ fn a_resumed_run_keeps_its_question() {
     let (model, other) = (counters(9), counters(8));
     undelivered(Check::new(&model).disk(&path));
     let open = || SavedRun::open(&path).expect("there is a run");
-    let error = Check::new(&other)
-        .resume(open())
-        .expect_err("another model");
-    assert!(error.to_string().contains("another model"), "{error}");
-    let check = Check::new(&model).resume(open()).expect("the same model");
-    let error = check.bound(3).run().expect_err("another question");
-    assert!(matches!(error, Error::Invalid(_)), "{error}");
+    let resume = |model| Check::new(model).resume(open()).expect("unfinished");
+    let error = resume(&other).run().expect_err("another model");
+    assert!(matches!(error, Error::OtherModel(_)), "{error}");
+    let error = resume(&model).bound(3).run().expect_err("other options");
+    assert!(matches!(error, Error::OtherOptions(_)), "{error}");
     let error = Check::new(&model).disk(&path).run().expect_err("in use");
     assert!(error.to_string().contains("unfinished run"), "{error}");
 }
 
 #[test]
-fn a_model_without_text_is_resumed_by_its_shape() {
+fn a_model_without_text_is_resumed() {
     let (_parent, path) = folder();
     let model = counters(9).model;
     undelivered(Check::of(&*model).disk(&path));
     let run = SavedRun::open(&path).expect("there is a run");
-    assert!(run.source().is_err());
+    assert!(matches!(run.source(), Err(Error::NoText(_))));
     let check = Check::of(&*model).resume(run).expect("the same shape");
     let checked = check.max_errors(1).run().expect("an outcome");
     assert_eq!(checked.outcome.violations[0].depth, 5);
@@ -150,6 +150,95 @@ fn a_model_without_text_is_resumed_by_its_shape() {
         (&record["language"], &record["dialect"]),
         (&"rust".into(), &"".into())
     );
+}
+
+/// Numbers below `n`, all of which are at most `most`.
+struct Below {
+    n: u32,
+    most: u32,
+    /// Whether a step takes a millisecond.
+    is_slow: bool,
+}
+
+fn below(n: u32, most: u32) -> MachineModel<Below> {
+    MachineModel::new(Below {
+        n,
+        most,
+        is_slow: false,
+    })
+}
+
+impl Machine for Below {
+    type State = u32;
+    const RULES: &'static [&'static str] = &["add 1", "double"];
+    const INVARIANTS: &'static [&'static str] = &["low"];
+
+    fn starts(&self) -> impl IntoIterator<Item = u32> {
+        [0]
+    }
+
+    fn fire(&self, rule: usize, x: &u32) -> impl IntoIterator<Item = u32> {
+        if self.is_slow {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        [[x + 1, 2 * x][rule] % self.n]
+    }
+
+    fn holds(&self, _: usize, x: &u32) -> bool {
+        *x <= self.most
+    }
+}
+
+#[test]
+fn a_rust_model_with_another_parameter_is_not_resumed() {
+    let (_parent, path) = folder();
+    let model = below(300_000, 300_000);
+    undelivered(Check::of(&model).identity("a").disk(&path));
+    let resume = |model: &dyn Model, identity: &str| {
+        let run = SavedRun::open(&path).expect("there is a run");
+        let check = Check::of(model).identity(identity);
+        let outcome = check.resume(run).expect("unfinished").run()?.outcome;
+        Ok::<_, Error>((outcome.verdict, outcome.states))
+    };
+    for (other, identity) in [
+        (below(400_000, 300_000), "a"),
+        (below(300_000, 9), "a"),
+        (below(300_000, 300_000), "b"),
+    ] {
+        let error = resume(&other, identity).expect_err("another model");
+        assert!(matches!(error, Error::OtherModel(_)), "{error}");
+    }
+    let again = resume(&below(300_000, 300_000), "a");
+    assert_eq!(again.expect("the same"), (Verdict::Verified, 300_000));
+}
+
+#[test]
+fn a_rust_model_that_is_not_known_yet_is_not_resumed() {
+    let (_parent, path) = folder();
+    undelivered(Check::of(&below(100, 100)).disk(&path));
+    let slow = MachineModel::new(Below {
+        n: 100,
+        most: 100,
+        is_slow: true,
+    });
+    let stop = Stop::new();
+    stop.raise();
+    let run = SavedRun::open(&path).expect("there is a run");
+    let check = Check::of(&slow).stop(&stop).resume(run);
+    let error = check.expect("unfinished").run().expect_err("stopped");
+    assert!(matches!(error, Error::Stopped), "{error}");
+    let (_parent, path) = folder();
+    let checked = Check::of(&slow).stop(&stop).disk(&path).run();
+    assert_eq!(checked.expect("an outcome").resumable(), None);
+}
+
+#[test]
+fn a_rust_model_has_the_name_it_is_given() {
+    let model = below(10, 10);
+    let checked = Check::of(&model).name("below").run().expect("an outcome");
+    let record = serde_json::to_value(checked.record()).expect("it is JSON");
+    common::schema::hold(&record);
+    assert_eq!(record["model"], "below");
 }
 
 /// Counts what it receives.
@@ -204,4 +293,26 @@ fn checks_run_side_by_side() {
         let states = checks.map(|check| check.join().expect("no panic"));
         assert_eq!(states, [9, 41 * 41]);
     });
+}
+
+#[test]
+fn a_prepared_check_keeps_its_observer() {
+    let model = counters(9);
+    let mut n_calls = 0;
+    let mut observer = |_: &hadal::search::Progress| n_calls += 1;
+    let check = Check::new(&model).observer(&mut observer);
+    let prepared = check.prepare().expect("it can start");
+    drop(prepared.run().expect("an outcome"));
+    assert!(n_calls > 0);
+}
+
+/// The most that the process ever held is no reason to refuse a budget.
+#[test]
+fn a_small_check_may_follow_a_large_one() {
+    let large = vec![1u8; 400 << 20];
+    drop(std::hint::black_box(large));
+    let model = counters(9);
+    let checked = Check::new(&model).memory(300 << 20).run();
+    let checked = checked.expect("an outcome");
+    assert!(checked.peak_bytes > 400 << 20);
 }

@@ -60,6 +60,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
 pub(crate) fn of_library_error(error: &Error) -> Exit {
     match error {
         Error::Internal(_) => Exit::Internal,
+        Error::Stopped => Exit::Incomplete,
         Error::Store { error, .. } => of_store_error(error),
         Error::Folder {
             reason: FolderReason::OtherVersion(error),

@@ -210,7 +210,6 @@ impl CheckArgs {
             max_errors: self.max_errors,
             store: self.store,
             seed: self.seed,
-            strategy: self.strategy.name.clone(),
         }
     }
 

@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use anyhow::Context;
 use hadal::record::{DiagnosticRecord, RejectedRecord};
-use hadal::{Check, Disk, Error, LoadedModel, ModelSource, SavedRun, SearchOptions, Warning};
+use hadal::{
+    Check, Disk, Error, LoadedModel, ModelSource, Resources, SavedRun, SearchOptions, Warning,
+    memory,
+};
 use hadal_literature::{Budget, Configurable};
 
 use crate::deliver::{RecordFile, deliver, deliver_record};
@@ -66,7 +69,7 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
     };
     let threads = resources.threads_for(strategy);
     let rejection = |diagnostics: Vec<DiagnosticRecord>| {
-        RejectedRecord::new(source, &search, threads, diagnostics)
+        RejectedRecord::new(source, &search, strategy, threads, diagnostics)
     };
     let loaded = match source.load() {
         Ok(loaded) => loaded,
@@ -78,6 +81,7 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
         }
     };
     print_warnings(&loaded, args)?;
+    refuse_exceeded_budget(&resources)?;
     let check = Check::new(&loaded)
         .search(search.clone())
         .resources(resources)
@@ -99,7 +103,7 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
     let record_file = RecordFile::of(args)?;
 
     let mut display = Display::new(args.shown_progress(), prepared.folder().cloned());
-    let result = prepared.run(&mut display);
+    let result = prepared.run_with(&mut display);
     display.finish();
     let checked = match result {
         Ok(checked) => checked,
@@ -141,6 +145,16 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
     }
     let verdict = checked.outcome.verdict;
     Ok(if_delivered(delivered, exit::of_verdict(verdict)))
+}
+
+/// Refuses a budget that loading the model has exceeded. The library counts what the process holds
+/// now; this process makes one check, so its peak is that of loading.
+fn refuse_exceeded_budget(resources: &Resources) -> Result<(), Error> {
+    let (budget, least) = (resources.budget_bytes(), memory::peak_bytes());
+    match budget < least {
+        true => Err(Error::BudgetTooSmall { budget, least }),
+        false => Ok(()),
+    }
 }
 
 /// Prints why a model is rejected; other errors are passed on.
