@@ -24,11 +24,11 @@ use crate::{Error, LoadedModel, ModelSource, SavedRun, model_digest};
 /// let text = "var x: 0..3; startstate x := 0; end; rule x < 3 ==> x := x + 1; end;";
 /// let model = hadal::ModelSource::text("toy.m", text, "murphi")?.load()?;
 /// let checked = hadal::Check::new(&model)
-///     .deadlock(hadal::search::Deadlock::Off)
+///     .deadlock(hadal::Deadlock::Off)
 ///     .memory(300 << 20)
 ///     .threads(2)
 ///     .run()?;
-/// assert_eq!(checked.outcome.verdict.name(), "verified");
+/// assert_eq!(checked.outcome.verdict, hadal::Verdict::Verified);
 /// assert_eq!(checked.outcome.layers, [1, 1, 1, 1]);
 /// # Ok(()) }
 /// ```
@@ -101,10 +101,15 @@ impl<'a> Check<'a> {
     }
 
     fn of_model(model: CheckedModel<'a>) -> Self {
+        let loaded = model.loaded();
+        let deadlock = loaded.map(|loaded| loaded.source.language.default_deadlock());
         Check {
             model,
             identity: None,
-            search: SearchOptions::default(),
+            search: SearchOptions {
+                deadlock: deadlock.unwrap_or_default(),
+                ..SearchOptions::default()
+            },
             resources: Resources::default(),
             strategy: None,
             disk: Disk::default(),
@@ -153,7 +158,7 @@ impl<'a> Check<'a> {
         self
     }
 
-    /// What counts as a deadlock.
+    /// What counts as a deadlock; by default what the language of the model says.
     pub fn deadlock(mut self, deadlock: Deadlock) -> Self {
         self.search.deadlock = deadlock;
         self
@@ -193,6 +198,13 @@ impl<'a> Check<'a> {
     /// The memory budget of the whole process, in bytes; by default half of what is available.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.resources.memory = Some(bytes);
+        self
+    }
+
+    /// The memory of the data of the search alone, in bytes; by default what the budget of the
+    /// process leaves for it.
+    pub fn data_memory(mut self, bytes: u64) -> Self {
+        self.resources.data_memory = Some(bytes);
         self
     }
 
@@ -284,7 +296,7 @@ impl<'a> Check<'a> {
         };
         let asked = self.asked(is_kept)?;
         let question = Question::new(asked, self.search.clone(), strategy.get().name());
-        let budget = self.resources.budget_bytes();
+        let budget = self.resources.budget();
         Resources::check_budget(budget)?;
         let stack_bytes = self.model.stack_bytes();
         let left = Resources::left_of(budget);

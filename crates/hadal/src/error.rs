@@ -36,6 +36,14 @@ pub enum Error {
         /// Its extension, if it has one.
         extension: Option<String>,
     },
+    /// There is no language of this name.
+    #[error("there is no language `{name}`; there are: {}", known.join(", "))]
+    NoLanguage {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
     /// A text is too long.
     #[error(transparent)]
     Source(#[from] hadal_syntax::SourceError),

@@ -14,7 +14,7 @@ use hadal_syntax::{Source, Sources};
 use serde::{Deserialize, Serialize};
 
 use crate::folder::{MANIFEST, store_error};
-use crate::language::{LanguageOptions, language};
+use crate::language::{Language, LanguageOptions, language_among};
 use crate::{Engine, Error, ModelSource, Symmetry, names};
 
 /// What changes the result of a search.
@@ -91,7 +91,6 @@ pub(crate) struct AskedText {
     symmetry: Symmetry,
     #[serde(with = "names")]
     engine: Engine,
-    loop_limit: Option<u64>,
     call_limit: u32,
     /// The files, the one the user named first.
     files: Vec<AskedFile>,
@@ -170,7 +169,6 @@ impl From<&ModelSource> for AskedModel {
             options: source.options.clone(),
             symmetry: source.symmetry,
             engine: source.engine,
-            loop_limit: source.loop_limit,
             call_limit: source.call_limit,
             files: files.collect(),
         })
@@ -205,8 +203,13 @@ impl AskedModel {
 }
 
 impl AskedText {
-    /// The model as it was given, without any of its files; `path` is the folder of the run.
-    pub(crate) fn source(&self, path: &Path) -> Result<ModelSource, Error> {
+    /// The model as it was given, without any of its files, in a registered language or one of
+    /// `more`; `path` is the folder of the run.
+    pub(crate) fn source(
+        &self,
+        path: &Path,
+        more: &[&'static dyn Language],
+    ) -> Result<ModelSource, Error> {
         let mut files = self.files.iter();
         let mut next = || {
             let file = files.next()?;
@@ -221,9 +224,8 @@ impl AskedText {
             options: self.options.clone(),
             symmetry: self.symmetry,
             engine: self.engine,
-            loop_limit: self.loop_limit,
             call_limit: self.call_limit,
-            ..ModelSource::new(sources, language(&self.language)?)
+            ..ModelSource::new(sources, language_among(more, &self.language)?)
         })
     }
 }
@@ -280,7 +282,9 @@ mod tests {
         let AskedModel::Text(text) = AskedModel::from(&source) else {
             panic!("it is a text");
         };
-        let back = text.source(Path::new("run")).expect("the texts are there");
+        let back = text
+            .source(Path::new("run"), &[])
+            .expect("the texts are there");
         let files = |source: &ModelSource| -> Vec<(String, String)> {
             let files = source.sources.iter();
             files

@@ -220,7 +220,7 @@ impl RejectedRecord {
             symmetry: origin.symmetry,
             threads,
             seed: search.seed,
-            constants: named_values(&source.options.constants),
+            constants: named_values(&source.options.pairs("const")),
         }
     }
 }
@@ -412,6 +412,7 @@ struct SecondsRecord {
 }
 
 /// Pairs as a JSON object of strings.
+#[doc(hidden)]
 pub fn object<'a>(pairs: impl IntoIterator<Item = (&'a String, &'a str)>) -> Map<String, Value> {
     pairs
         .into_iter()

@@ -13,8 +13,7 @@ use crate::{Error, memory};
 pub struct Resources {
     /// Bytes that the whole process may hold; `None` for half of what is available.
     pub memory: Option<u64>,
-    /// Bytes that the data of the search may hold, in place of what `memory` leaves for it; for
-    /// tests and measurements.
+    /// Bytes that the data of the search may hold; `None` for what `memory` leaves for it.
     pub data_memory: Option<u64>,
     /// Bytes that the run may take on disk; `None` for what is free, less a reserve.
     pub disk_limit: Option<u64>,
@@ -42,9 +41,6 @@ pub enum Accounting {
     },
 }
 
-/// The least budget of a process.
-const MIN_BUDGET_BYTES: u64 = 32 << 20;
-
 /// The least that a search is given, beside the loaded model. Less than what the system's own
 /// figure may exceed a budget by.
 const MIN_DATA_BYTES: u64 = 8 << 20;
@@ -53,6 +49,9 @@ const MIN_DATA_BYTES: u64 = 8 << 20;
 const RESERVE_BYTES: u64 = 64 << 20;
 
 impl Resources {
+    /// The least budget of a process.
+    pub const MIN_BUDGET_BYTES: u64 = 32 << 20;
+
     /// Threads that a strategy gets.
     pub fn threads_for(&self, strategy: &dyn Strategy) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -63,14 +62,14 @@ impl Resources {
     }
 
     /// The budget of the process in bytes: the one that is set, or the default.
-    pub fn budget_bytes(&self) -> u64 {
+    pub fn budget(&self) -> u64 {
         self.memory.unwrap_or_else(memory::default_budget)
     }
 
     /// Refuses a budget in which nothing can be done, once the model is loaded. What the process
     /// held before and has returned does not count: an earlier check may have needed more.
     pub(crate) fn check_budget(budget: u64) -> Result<(), Error> {
-        let least = memory::resident_bytes().max(MIN_BUDGET_BYTES);
+        let least = memory::resident_bytes().max(Self::MIN_BUDGET_BYTES);
         match budget < least {
             true => Err(Error::BudgetTooSmall { budget, least }),
             false => Ok(()),

@@ -6,6 +6,7 @@ use std::path::Path;
 use hadal_search::Verified;
 
 use crate::folder::{SavedFolder, store_error};
+use crate::language::Language;
 use crate::question::{AskedModel, Question, SearchOptions};
 use crate::{Error, ModelSource};
 
@@ -48,8 +49,13 @@ impl SavedRun {
     /// The texts of the run's model, all of which the folder holds. Fails for a model that was not
     /// loaded from texts: bring it again, with [`Check::of`](crate::Check::of).
     pub fn source(&self) -> Result<ModelSource, Error> {
+        self.source_in(&[])
+    }
+
+    /// As [`source`](Self::source), where the language may be one of `more` as well.
+    pub fn source_in(&self, more: &[&'static dyn Language]) -> Result<ModelSource, Error> {
         match self.question()?.model {
-            AskedModel::Text(text) => text.source(self.path()),
+            AskedModel::Text(text) => text.source(self.path(), more),
             AskedModel::Rust(_) => Err(Error::NoText(self.path().to_owned())),
         }
     }

@@ -6,9 +6,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use common::{RESULTS, hadal, root};
+use hadal::language::{
+    Language, LanguageOption, LanguageOptions, Murphi, OptionValue, Problems, Translation,
+};
 use hadal::model::{Machine, MachineModel, Model, Stop};
-use hadal::search::{Auto, EdgesWanted, NewEdges, NewStates, Sink, Verdict};
-use hadal::{Check, Disk, Engine, Error, LoadedModel, ModelSource, SavedRun, Symmetry};
+use hadal::search::{Auto, EdgesWanted, NewEdges, NewStates, Sink};
+use hadal::syntax::{Source, Sources};
+use hadal::{
+    Check, Deadlock, Disk, Engine, Error, LoadedModel, ModelSource, SavedRun, Symmetry, Verdict,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -62,7 +68,7 @@ fn diagnostics_are_data() {
     assert!(places.contains(&"bad.m:1:11".to_owned()), "{places:?}");
     assert!(rejection.to_string().contains("bad.m:1:11"), "{rejection}");
     for (source, what) in [
-        (source.clone().dialect("latin"), "no dialect `latin`"),
+        (source.clone().dialect("latin"), "dialect `latin`"),
         (
             source.clone().constant("N", 1).constant("N", 2),
             "set twice",
@@ -315,4 +321,113 @@ fn a_small_check_may_follow_a_large_one() {
     let checked = Check::new(&model).memory(300 << 20).run();
     let checked = checked.expect("an outcome");
     assert!(checked.peak_bytes > 400 << 20);
+}
+
+/// A language from outside: a number, up to which a counter counts.
+#[derive(Debug)]
+struct Count;
+
+impl Language for Count {
+    fn name(&self) -> &'static str {
+        "count"
+    }
+
+    fn title(&self) -> &'static str {
+        "Count"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["count"]
+    }
+
+    fn options(&self) -> &'static [LanguageOption] {
+        &[LanguageOption {
+            name: "by",
+            short: Some('b'),
+            value: OptionValue::Number,
+            is_repeatable: false,
+            help: "The step",
+        }]
+    }
+
+    fn default_deadlock(&self) -> Deadlock {
+        Deadlock::Off
+    }
+
+    fn translate(
+        &self,
+        sources: &mut Sources,
+        options: &LanguageOptions,
+    ) -> Result<Translation, Problems> {
+        let (most, by) = (sources.root().text(), options.get("by").unwrap_or("1"));
+        let text = format!(
+            "var x: 0..{most}; startstate x := 0; end;
+             rule x + {by} <= {most} ==> x := x + {by}; end;"
+        );
+        let source = Source::new(sources.root().name(), text).expect("it is short");
+        Murphi.translate(&mut Sources::new(source), &LanguageOptions::default())
+    }
+}
+
+#[test]
+fn a_language_from_outside_is_loaded_and_resumed() {
+    let (_parent, path) = folder();
+    let text = Source::new("nine.count", "9").expect("it is short");
+    let source = ModelSource::new(Sources::new(text), &Count);
+    let model = source.clone().option("by", 3).load().expect("it is right");
+    // The last state is no deadlock in this language.
+    let outcome = Check::new(&model).run().expect("an outcome").outcome;
+    assert_eq!((outcome.verdict, outcome.states), (Verdict::Verified, 4));
+    undelivered(Check::new(&model).disk(&path));
+
+    let run = SavedRun::open(&path).expect("there is a run");
+    assert!(matches!(run.source(), Err(Error::NoLanguage { .. })));
+    let model = run.source_in(&[&Count]).expect("the text is kept").load();
+    let model = model.expect("it was right before");
+    let check = Check::new(&model).resume(run).expect("unfinished");
+    assert_eq!(check.run().expect("an outcome").outcome.states, 4);
+
+    let unknown = source.clone().dialect("rumur").load();
+    let error = unknown.expect_err("it has no dialects").to_string();
+    assert!(error.contains("Count has no option `dialect`"), "{error}");
+    assert!(source.option("by", "two").load().is_err());
+}
+
+#[test]
+fn the_library_does_not_depend_on_the_program() {
+    let tree = |flags: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO"))
+            .args([
+                "tree",
+                "--offline",
+                "-p",
+                "hadal",
+                "-e",
+                "normal",
+                "--prefix",
+                "none",
+            ])
+            .args(flags)
+            .current_dir(root())
+            .output()
+            .expect("cargo runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("it is text")
+    };
+    let needs = |tree: &str, name: &str| {
+        tree.lines()
+            .any(|line| line.split(' ').next() == Some(name))
+    };
+    let (program, library) = (tree(&[]), tree(&["--no-default-features"]));
+    assert!(needs(&library, "hadal-search"));
+    for name in [
+        "hadal-literature",
+        "plotters",
+        "clap",
+        "indicatif",
+        "signal-hook",
+    ] {
+        assert!(needs(&program, name), "{name}");
+        assert!(!needs(&library, name), "{name}");
+    }
 }

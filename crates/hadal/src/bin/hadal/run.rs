@@ -150,7 +150,8 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
 /// Refuses a budget that loading the model has exceeded. The library counts what the process holds
 /// now; this process makes one check, so its peak is that of loading.
 fn refuse_exceeded_budget(resources: &Resources) -> Result<(), Error> {
-    let (budget, least) = (resources.budget_bytes(), memory::peak_bytes());
+    let budget = resources.budget();
+    let least = memory::peak_bytes().max(Resources::MIN_BUDGET_BYTES);
     match budget < least {
         true => Err(Error::BudgetTooSmall { budget, least }),
         false => Ok(()),
