@@ -728,7 +728,7 @@ mod tests {
 
     /// Splitters of other keys put all in one bucket; when they are partitioned again, none is lost.
     #[test]
-    fn keys_that_lie_behind_all_splitters_are_dealt_out_again() {
+    fn keys_that_lie_behind_all_splitters_are_partitioned_again() {
         let shape = KeyShape {
             version: 0,
             n_bits: 72,

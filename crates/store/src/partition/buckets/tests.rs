@@ -61,7 +61,7 @@ fn partition(bench: &Bench, n_keys: usize, n_buckets: usize, n_spills: usize) ->
     partitioned
 }
 
-/// All keys with their ordinals, row after row, of which `most` are put in order at once.
+/// All keys with their ordinals, row after row, of which `most` are sorted at once.
 fn sorted(bench: &Bench, buckets: &Buckets<'_>, most: u64) -> Result<Vec<(u64, u64)>, Error> {
     let mut found = Vec::new();
     for row in buckets.rows(3) {
@@ -103,7 +103,7 @@ fn keys_come_back_in_order_however_many_are_put_in_order_at_once() {
     }
 }
 
-/// So many parts of a bucket as it would need are too many.
+/// It would need more parts than there may be.
 #[test]
 fn a_bucket_may_be_far_too_large() {
     let bench = Bench::new();
