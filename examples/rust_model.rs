@@ -2,7 +2,7 @@
 //! `counters.rs` implements the interface below it, for models that need every bit of speed.
 
 use hadal::model::{Machine, MachineModel};
-use hadal::{Check, Error, Resources};
+use hadal::{Check, Error, Verdict};
 
 /// A number below the one in here.
 struct Below(u32);
@@ -21,14 +21,10 @@ impl Machine for Below {
 }
 
 fn main() -> Result<(), Error> {
-    let resources = Resources {
-        data_memory: Some(1 << 20),
-        ..Resources::default()
-    };
     let model = MachineModel::new(Below(300_000));
-    let outcome = Check::of(&model).resources(resources).run()?.outcome;
+    let outcome = Check::of(&model).data_memory(1 << 20).run()?.outcome;
     println!("{} states, {:?}", outcome.states, outcome.disk);
-    assert_eq!(outcome.verdict.name(), "verified");
+    assert_eq!(outcome.verdict, Verdict::Verified);
     assert_eq!((outcome.states, outcome.transitions), (300_000, 600_000));
     assert!(outcome.disk.written_bytes > 0);
     Ok(())

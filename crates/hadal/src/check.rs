@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use hadal_model::{Model, Stop};
-use hadal_search::{Auto, Deadlock, Observer, Ranked, Silent, Sink, StoreKind, Strategy};
+use hadal_search::{Auto, Deadlock, Observer, Ranked, Sink, StoreKind, Strategy};
 
 use crate::checked::Checked;
 use crate::folder::{self, Disk};
@@ -13,7 +13,7 @@ use crate::loaded_model::stack_bytes;
 use crate::prepared_check::{ChosenStrategy, PreparedCheck};
 use crate::question::{AskedModel, Question, SearchOptions};
 use crate::resources::{Resources, space_for_data};
-use crate::{Error, LoadedModel, ModelSource, SavedRun};
+use crate::{Error, LoadedModel, ModelSource, SavedRun, model_digest};
 
 /// A check of a model: what is asked, with which resources, and who watches.
 ///
@@ -24,16 +24,17 @@ use crate::{Error, LoadedModel, ModelSource, SavedRun};
 /// let text = "var x: 0..3; startstate x := 0; end; rule x < 3 ==> x := x + 1; end;";
 /// let model = hadal::ModelSource::text("toy.m", text, "murphi")?.load()?;
 /// let checked = hadal::Check::new(&model)
-///     .deadlock(hadal::search::Deadlock::Off)
+///     .deadlock(hadal::Deadlock::Off)
 ///     .memory(300 << 20)
 ///     .threads(2)
 ///     .run()?;
-/// assert_eq!(checked.outcome.verdict.name(), "verified");
+/// assert_eq!(checked.outcome.verdict, hadal::Verdict::Verified);
 /// assert_eq!(checked.outcome.layers, [1, 1, 1, 1]);
 /// # Ok(()) }
 /// ```
 pub struct Check<'a> {
     model: CheckedModel<'a>,
+    identity: Option<String>,
     search: SearchOptions,
     resources: Resources,
     strategy: Option<&'a dyn Strategy>,
@@ -51,32 +52,28 @@ pub(crate) enum CheckedModel<'a> {
     /// From texts.
     Loaded(&'a LoadedModel),
     /// A type of the caller.
-    Rust(&'a dyn Model),
+    Rust { model: &'a dyn Model, name: &'a str },
 }
 
 impl<'a> CheckedModel<'a> {
     pub(crate) fn model(self) -> &'a dyn Model {
         match self {
             CheckedModel::Loaded(loaded) => &*loaded.model,
-            CheckedModel::Rust(model) => model,
+            CheckedModel::Rust { model, .. } => model,
         }
     }
 
     pub(crate) fn loaded(self) -> Option<&'a LoadedModel> {
         match self {
             CheckedModel::Loaded(loaded) => Some(loaded),
-            CheckedModel::Rust(_) => None,
+            CheckedModel::Rust { .. } => None,
         }
     }
 
     pub(crate) fn name(self) -> &'a str {
-        self.loaded().map_or("model", |loaded| loaded.source.name())
-    }
-
-    fn asked(self) -> AskedModel {
         match self {
-            CheckedModel::Loaded(loaded) => AskedModel::from(&loaded.source),
-            CheckedModel::Rust(model) => AskedModel::from(model),
+            CheckedModel::Loaded(loaded) => loaded.source.name(),
+            CheckedModel::Rust { name, .. } => name,
         }
     }
 
@@ -97,13 +94,22 @@ impl<'a> Check<'a> {
 
     /// A check of any model, for example a Rust type of yours.
     pub fn of(model: &'a dyn Model) -> Self {
-        Self::of_model(CheckedModel::Rust(model))
+        Self::of_model(CheckedModel::Rust {
+            model,
+            name: "model",
+        })
     }
 
     fn of_model(model: CheckedModel<'a>) -> Self {
+        let loaded = model.loaded();
+        let deadlock = loaded.map(|loaded| loaded.source.language.default_deadlock());
         Check {
             model,
-            search: SearchOptions::default(),
+            identity: None,
+            search: SearchOptions {
+                deadlock: deadlock.unwrap_or_default(),
+                ..SearchOptions::default()
+            },
             resources: Resources::default(),
             strategy: None,
             disk: Disk::default(),
@@ -115,31 +121,44 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// The name of a model that has no texts, for messages and the record; by default `model`. One
+    /// with texts keeps the name of its file.
+    pub fn name(mut self, of_model: &'a str) -> Self {
+        if let CheckedModel::Rust { name, .. } = &mut self.model {
+            *name = of_model;
+        }
+        self
+    }
+
+    /// What makes a model that has no texts different from others of its type, for example its
+    /// parameters as text. A run is [resumed](Check::resume) only with the identity it was started
+    /// with.
+    ///
+    /// Without one, a model is recognised by its rules, its properties, its first thousand states
+    /// and a thousand others. Models that agree on these are taken for one.
+    pub fn identity(mut self, identity: impl Into<String>) -> Self {
+        self.identity = Some(identity.into());
+        self
+    }
+
     /// Continues a saved run of the same model, with the options it was started with; see
-    /// [`SavedRun`].
+    /// [`SavedRun`]. Another model is refused as [`Error::OtherModel`] before the search starts.
     pub fn resume(mut self, run: SavedRun) -> Result<Self, Error> {
         if run.is_finished() {
             return Err(Error::Finished(run.path().to_owned()));
         }
-        let question = run.question()?;
-        if question.model != self.model.asked() {
-            let path = run.path().display();
-            let what = format!("the run in `{path}` is of another model");
-            return Err(Error::Invalid(what));
-        }
-        self.search = question.search;
+        self.search = run.search_options()?;
         self.saved = Some(run);
         Ok(self)
     }
 
-    /// What changes the result, all at once. The strategy's name is replaced by that of the
-    /// [strategy](Check::strategy).
+    /// What changes the result, all at once.
     pub fn search(mut self, options: SearchOptions) -> Self {
         self.search = options;
         self
     }
 
-    /// What counts as a deadlock.
+    /// What counts as a deadlock; by default what the language of the model says.
     pub fn deadlock(mut self, deadlock: Deadlock) -> Self {
         self.search.deadlock = deadlock;
         self
@@ -179,6 +198,13 @@ impl<'a> Check<'a> {
     /// The memory budget of the whole process, in bytes; by default half of what is available.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.resources.memory = Some(bytes);
+        self
+    }
+
+    /// The memory of the data of the search alone, in bytes; by default what the budget of the
+    /// process leaves for it.
+    pub fn data_memory(mut self, bytes: u64) -> Self {
+        self.resources.data_memory = Some(bytes);
         self
     }
 
@@ -244,11 +270,8 @@ impl<'a> Check<'a> {
     }
 
     /// Searches, and names the traces of what was found.
-    pub fn run(mut self) -> Result<Checked<'a>, Error> {
-        match self.observer.take() {
-            Some(observer) => self.prepare()?.run(observer),
-            None => self.prepare()?.run(&mut Silent),
-        }
+    pub fn run(self) -> Result<Checked<'a>, Error> {
+        self.prepare()?.run()
     }
 
     /// Fixes the budgets and takes the folder. What a user should know before a long search is then
@@ -266,8 +289,13 @@ impl<'a> Check<'a> {
             }
             (None, None) => ChosenStrategy::Given(&Auto),
         };
-        self.search.strategy = strategy.get().name().to_owned();
-        let question = Question::new(self.model.asked(), self.search.clone());
+        let is_kept = match &self.disk {
+            _ if self.saved.is_some() => true,
+            Disk::Folder { .. } => strategy.get().is_resumable(),
+            Disk::None | Disk::Scratch => false,
+        };
+        let asked = self.asked(is_kept)?;
+        let question = Question::new(asked, self.search.clone(), strategy.get().name());
         let budget = self.resources.budget();
         Resources::check_budget(budget)?;
         let stack_bytes = self.model.stack_bytes();
@@ -288,6 +316,7 @@ impl<'a> Check<'a> {
             options,
             resources: self.resources,
             stop: self.stop,
+            observer: self.observer,
             since,
             folder: None,
             manifest: None,
@@ -295,6 +324,25 @@ impl<'a> Check<'a> {
         };
         prepared.take_folder(self.saved, &self.disk, folder_options)?;
         Ok(prepared)
+    }
+
+    /// The model as a question has it; recognisable if the run `is_kept`, unless it is stopped
+    /// before the model is known.
+    fn asked(&mut self, is_kept: bool) -> Result<AskedModel, Error> {
+        let model = match self.model {
+            CheckedModel::Loaded(loaded) => return Ok(AskedModel::from(&loaded.source)),
+            CheckedModel::Rust { model, .. } => model,
+        };
+        let digest = match is_kept {
+            true => model_digest::digest(model, self.model.stack_bytes(), self.stop),
+            false => Ok(None),
+        };
+        let digest = digest.map_err(|error| Error::Search {
+            model: self.model.name().to_owned(),
+            folder: None,
+            error: Box::new(error),
+        })?;
+        Ok(AskedModel::rust(model, self.identity.take(), digest))
     }
 }
 

@@ -30,7 +30,8 @@ pub struct Checked<'a> {
     pub first_state_seconds: Option<f64>,
     /// Seconds in all.
     pub total_seconds: f64,
-    /// The most memory that the process held, in bytes, as the operating system counts it.
+    /// The most memory that the process held since it started, in bytes, as the operating system
+    /// counts it: not only for this check.
     pub peak_bytes: u64,
     pub(crate) prepared: PreparedCheck<'a>,
 }
@@ -72,8 +73,8 @@ impl<'a> Checked<'a> {
     }
 
     /// Ends a run in a folder that is kept: deletes its files and notes that it is finished. To be
-    /// called once the result is delivered; does nothing for a run that stopped early or has no
-    /// such folder.
+    /// called once the result is delivered: until then a later run finds the result again. Does
+    /// nothing for a run that stopped early or has no such folder.
     pub fn finish(&self) -> Result<(), Error> {
         let folder = self.prepared.folder.as_ref();
         let kept = folder.and_then(|folder| Some((folder, folder.kept.as_ref()?)));

@@ -37,6 +37,14 @@ pub enum Error {
         /// Its extension, if it has one.
         extension: Option<String>,
     },
+    /// There is no language of this name.
+    #[error("there is no language `{name}`; there are: {}", known.join(", "))]
+    NoLanguage {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
     /// A text is too long.
     #[error(transparent)]
     Source(#[from] hadal_syntax::SourceError),
@@ -102,6 +110,18 @@ pub enum Error {
     /// A run that is finished cannot be resumed.
     #[error("the run in `{}` is finished; there is nothing to resume", .0.display())]
     Finished(PathBuf),
+    /// The run is of another model.
+    #[error("the run in `{}` is of another model", .0.display())]
+    OtherModel(PathBuf),
+    /// A run is resumed with other options, or another strategy, than it was started with.
+    #[error("the run in `{}` keeps the options it was started with", .0.display())]
+    OtherOptions(PathBuf),
+    /// The model of a run is a Rust type, which a folder cannot hold.
+    #[error("the run in `{}` is of a Rust type, which a folder cannot hold", .0.display())]
+    NoText(PathBuf),
+    /// A stop was requested before the search began.
+    #[error("stopped before the search began")]
+    Stopped,
     /// A run was started by another version.
     #[error(
         "the run was started by hadal {started}, and can only be resumed by it; this is {this}"

@@ -9,15 +9,15 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use hadal_search::RunStatus;
 use hadal_store::Error as StoreError;
 use hadal_store::disk::{Folder, FolderOptions, Medium, NativeDisk, Payload};
 
-use crate::Error;
 use crate::error::FolderReason;
+use crate::scratch_folder::delete;
+use crate::{Error, ScratchFolder};
 
 /// Where states go when memory is full.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(crate) struct RunFolder {
     /// Its path, if this process created it and it is not a scratch folder.
     created: Option<PathBuf>,
     /// Deletes it when dropped, if it is not kept.
-    _scratch: Option<Scratch>,
+    _scratch: Option<ScratchFolder>,
 }
 
 impl RunFolder {
@@ -95,18 +95,14 @@ pub(crate) fn folder_options(memory_bytes: u64, disk_limit: Option<u64>) -> Fold
     }
 }
 
-/// A fresh folder for states of `state_len` bytes under TMPDIR, else /var/tmp, which is often on a
-/// disk where /tmp is not.
+/// A fresh folder for states of `state_len` bytes, at the default place.
 pub(crate) fn scratch(state_len: usize, options: FolderOptions) -> Result<RunFolder, NoScratch> {
     let fits = hadal_store::check_state_len(state_len);
     fits.map_err(|error| NoScratch::TooWide(error.to_string()))?;
-    let parent = match std::env::var_os("TMPDIR") {
-        Some(path) if !path.is_empty() => PathBuf::from(path),
-        _ => PathBuf::from("/var/tmp"),
-    };
+    let parent = ScratchFolder::default_parent();
     let refused = |why: String| NoScratch::Refused(parent.clone(), why);
-    let scratch = Scratch::new(&parent).map_err(|error| refused(error.to_string()))?;
-    let disk = NativeDisk::open(&scratch.path).map_err(|error| refused(error.to_string()))?;
+    let scratch = ScratchFolder::new(&parent).map_err(|error| refused(error.to_string()))?;
+    let disk = NativeDisk::open(scratch.path()).map_err(|error| refused(error.to_string()))?;
     let opened = Folder::open(Arc::new(disk), options);
     let (folder, _) = opened.map_err(|error| refused(error.to_string()))?;
     if folder.medium() == Medium::Memory {
@@ -120,8 +116,9 @@ pub(crate) fn scratch(state_len: usize, options: FolderOptions) -> Result<RunFol
     })
 }
 
-/// The folder at `path`, for a new run. It is refused if it holds anything or lies in memory,
-/// unless `force` is set; one with an unfinished run is refused in any case.
+/// The folder at `path`, for a new run. It is refused if it holds a run or other files, or lies in
+/// memory. With `force` only an unfinished run of this version is: a finished run, and one of
+/// another version, are deleted, and other files are left as they are.
 pub(crate) fn given(path: &Path, force: bool, options: FolderOptions) -> Result<RunFolder, Error> {
     let is_new = !path.exists();
     let taken = take(path, force, options);
@@ -286,7 +283,7 @@ fn open(path: &Path) -> Result<Arc<NativeDisk>, Error> {
     }
 }
 
-const MANIFEST: &str = "MANIFEST";
+pub(crate) const MANIFEST: &str = "MANIFEST";
 
 /// Whether a folder holds anything that no run has made.
 fn has_others(path: &Path) -> io::Result<bool> {
@@ -300,53 +297,4 @@ fn has_others(path: &Path) -> io::Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// A folder that is deleted when this is dropped.
-struct Scratch {
-    path: PathBuf,
-}
-
-/// The scratch folders of this process, for whoever ends it without unwinding.
-static SCRATCH: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-impl Scratch {
-    fn new(parent: &Path) -> io::Result<Self> {
-        let mut all = SCRATCH.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = tempfile::Builder::new()
-            .prefix("hadal-")
-            .tempdir_in(parent)?;
-        let path = made.keep();
-        all.push(path.clone());
-        Ok(Scratch { path })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let mut all = SCRATCH.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(position) = all.iter().position(|path| *path == self.path) {
-            delete(&all.swap_remove(position));
-        }
-    }
-}
-
-/// Deletes the scratch folders of all checks of this process, for a program that is about to exit
-/// without waiting for them.
-pub fn delete_scratch_folders() {
-    let mut all = SCRATCH.lock().unwrap_or_else(PoisonError::into_inner);
-    all.drain(..).for_each(|path| delete(&path));
-}
-
-fn delete(path: &Path) {
-    // A search that is still running may create one more file, or have too many open.
-    for _ in 0..100 {
-        match fs::remove_dir_all(path) {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            _ => break,
-        }
-    }
 }

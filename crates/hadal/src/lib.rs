@@ -15,7 +15,7 @@
 //! "#;
 //! let model = hadal::ModelSource::text("counter.m", text, "murphi")?.load()?;
 //! let checked = hadal::Check::new(&model).run()?;
-//! assert_eq!(checked.outcome.verdict.name(), "violated");
+//! assert_eq!(checked.outcome.verdict, hadal::Verdict::Violated);
 //! let found = &checked.violations()[0];
 //! assert_eq!(found.message(), "invariant \"small\" is false");
 //! assert_eq!(found.trace.unwrap().steps.len(), 3);
@@ -44,12 +44,43 @@
 //!
 //! # Languages
 //!
-//! Languages are registered in one table, [`language::languages`]; Murphi is the one there is.
+//! Languages are registered in one table, [`language::languages`]; Murphi is the one there is. One
+//! of your own translates texts to a program of [`ir`] and is passed to [`ModelSource::new`].
 //!
 //! # A Rust type as a model
 //!
-//! Anything that implements [`model::Model`] can be checked, with [`Check::of`]: no text, no
-//! language. `examples/rust_model.rs` is a small one, `examples/counters.rs` explains each part.
+//! A [`Machine`](model::Machine) is a transition system as a Rust type: startstates, rules and
+//! invariants over states that are plain values. [`MachineModel`](model::MachineModel) makes a model
+//! of it, which [`Check::of`] takes:
+//!
+//! ```
+//! use hadal::model::{Machine, MachineModel};
+//!
+//! /// A number below the one in here.
+//! struct Below(u32);
+//!
+//! impl Machine for Below {
+//!     type State = u32;
+//!     const RULES: &'static [&'static str] = &["add 1", "double"];
+//!
+//!     fn starts(&self) -> impl IntoIterator<Item = u32> {
+//!         [0]
+//!     }
+//!
+//!     fn fire(&self, rule: usize, x: &u32) -> impl IntoIterator<Item = u32> {
+//!         [[x + 1, 2 * x][rule] % self.0]
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), hadal::Error> {
+//! let model = MachineModel::new(Below(1000));
+//! let outcome = hadal::Check::of(&model).name("below").run()?.outcome;
+//! assert_eq!((outcome.verdict, outcome.states), (hadal::Verdict::Verified, 1000));
+//! # Ok(()) }
+//! ```
+//!
+//! Anything else that implements [`model::Model`] can be checked as well; `examples/counters.rs`
+//! explains each part of that interface.
 //!
 //! # What is asked, and with what
 //!
@@ -71,7 +102,8 @@
 //! When memory is full, states go to a scratch folder ([`Disk::Scratch`]), which is deleted at the
 //! end, or to a folder that you name ([`Check::disk`]). The latter is checkpointed every few
 //! seconds, with the texts of the model, so that a [`SavedRun`] can be resumed after a crash, a
-//! full disk or a time limit. Once you have delivered the result, [`Checked::finish`] empties it.
+//! full disk or a time limit, by the same model: a Rust type is recognised by a sample of its states
+//! and its [identity](Check::identity). Once you have delivered the result, [`Checked::finish`] empties it.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -98,7 +130,8 @@
 //!
 //! ```
 //! # fn main() -> Result<(), hadal::Error> {
-//! use hadal::search::{NewStates, Sink};
+//! use hadal::Sink;
+//! use hadal::search::NewStates;
 //!
 //! struct States(Vec<Vec<u8>>);
 //!
@@ -126,17 +159,18 @@
 //!
 //! [`Checked::outcome`] has verdict and counts, [`Checked::violations`] the counterexamples in the
 //! model's own names, and [`Checked::record`] everything, as the JSON that `hadal check --json`
-//! writes (docs/reference/run-record.md). A verdict is one of four: `verified` (every reachable
-//! state was visited), `violated`, `rejected` (the model is not as symmetric as it declares), and
-//! `incomplete`, with the reason.
+//! writes (docs/reference/run-record.md). A [`Verdict`] is one of four: `Verified` (every reachable
+//! state was visited), `Violated`, `Rejected` (the model is not as symmetric as it declares), and
+//! `Incomplete`, with the reason.
 //!
 //! # Strategies
 //!
-//! [`search::Auto`] is the default; any other [`search::Strategy`] is a value that
+//! [`search::Auto`] is the default; any other [`Strategy`] is a value that
 //! [`Check::strategy`] takes, for example [`search::Ranked`] in the order of costs.
 
 mod check;
 mod checked;
+#[doc(hidden)]
 pub mod describe;
 mod error;
 mod folder;
@@ -144,6 +178,7 @@ pub mod language;
 mod load_limits;
 mod loaded_model;
 pub mod memory;
+mod model_digest;
 mod model_source;
 mod names;
 pub mod order;
@@ -152,20 +187,24 @@ mod question;
 pub mod record;
 mod resources;
 mod saved_run;
+mod scratch_folder;
 mod style;
 pub mod system_limits;
 pub mod trace;
 mod trace_detail;
 
+pub use hadal_ir as ir;
 pub use hadal_model as model;
 pub use hadal_search as search;
 pub use hadal_store as store;
 pub use hadal_syntax as syntax;
 
+pub use hadal_search::{Deadlock, Observer, Outcome, Sink, Strategy, Verdict};
+
 pub use check::Check;
 pub use checked::{Checked, Counterexample};
 pub use error::{Error, FolderReason, Rejection};
-pub use folder::{Disk, NoScratch, delete_scratch_folders};
+pub use folder::{Disk, NoScratch};
 pub use load_limits::{LoadLimits, LoadStopped};
 pub use loaded_model::{LoadedModel, stack_bytes};
 pub use model_source::{Engine, ModelSource, Symmetry, TextLimit};
@@ -174,5 +213,6 @@ pub use prepared_check::{PreparedCheck, Warning};
 pub use question::SearchOptions;
 pub use resources::{Accounting, Resources};
 pub use saved_run::SavedRun;
+pub use scratch_folder::ScratchFolder;
 pub use style::Style;
 pub use trace_detail::TraceDetail;

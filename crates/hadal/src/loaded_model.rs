@@ -10,7 +10,7 @@ use hadal_symmetry::Symmetric;
 use hadal_symmetry::order::Order;
 use hadal_syntax::Diagnostic;
 
-use crate::language::{Problems, check_options};
+use crate::language::Problems;
 use crate::load_limits::Loading;
 use crate::order::{self, OrderReport};
 use crate::{Engine, Error, ModelSource, Rejection, Symmetry};
@@ -52,7 +52,7 @@ impl fmt::Debug for LoadedModel {
 impl LoadedModel {
     pub(crate) fn new(mut source: ModelSource, loading: &Loading) -> Result<Self, Error> {
         let started = Instant::now();
-        check_options(source.language, &source.options)?;
+        source.options.check(source.language)?;
         let translated =
             source
                 .language
@@ -78,10 +78,7 @@ impl LoadedModel {
         let load_seconds = started.elapsed().as_secs_f64();
 
         let started = Instant::now();
-        let limits = limits(
-            source.loop_limit.or(translation.loop_limit),
-            source.call_limit,
-        );
+        let limits = limits(translation.loop_limit, source.call_limit);
         let reduces = reduces && program.types.scalarsets.iter().any(|set| set.size > 1);
         let kept = reduces.then(|| program.clone());
         loading.check()?;
@@ -163,7 +160,8 @@ fn limits(loop_limit: Option<u64>, call_limit: u32) -> Limits {
     }
 }
 
-/// Stack of a thread that expands states of a model with this limit on recursion.
+/// Stack of a thread that expands states of a model with this limit on recursion. For the program.
+#[doc(hidden)]
 pub fn stack_bytes(call_limit: u32) -> usize {
     limits(None, call_limit).stack_bytes + STACK_RESERVE_BYTES
 }

@@ -27,14 +27,12 @@ pub struct ModelSource {
     pub sources: Sources,
     /// The language.
     pub language: &'static dyn Language,
-    /// How the language reads the texts.
+    /// The options of the language.
     pub options: LanguageOptions,
     /// Whether states are reduced.
     pub symmetry: Symmetry,
     /// What makes the successors.
     pub engine: Engine,
-    /// Iterations of one loop before it is a violation; `None` follows from the language.
-    pub loop_limit: Option<u64>,
     /// Depth of recursion before it is a violation.
     pub call_limit: u32,
 }
@@ -134,7 +132,6 @@ impl ModelSource {
             options: LanguageOptions::default(),
             symmetry: Symmetry::default(),
             engine: Engine::default(),
-            loop_limit: None,
             call_limit: Self::CALL_LIMIT,
         }
     }
@@ -144,17 +141,21 @@ impl ModelSource {
         self.sources.root().name()
     }
 
-    /// Sets the dialect, by name.
-    pub fn dialect(mut self, name: impl Into<String>) -> Self {
-        self.options.dialect = Some(name.into());
+    /// Sets an [option](Language::options) of the language. The methods below do so for some that
+    /// are common.
+    pub fn option(mut self, name: impl Into<String>, value: impl fmt::Display) -> Self {
+        self.options.push(name, value);
         self
     }
 
+    /// Sets the dialect, by name.
+    pub fn dialect(self, name: impl Into<String>) -> Self {
+        self.option("dialect", name.into())
+    }
+
     /// Overrides a constant of the model.
-    pub fn constant(mut self, name: impl Into<String>, value: impl fmt::Display) -> Self {
-        let constant = (name.into(), value.to_string());
-        self.options.constants.push(constant);
-        self
+    pub fn constant(self, name: impl fmt::Display, value: impl fmt::Display) -> Self {
+        self.option("const", format_args!("{name}={value}"))
     }
 
     /// Sets whether states are reduced.
@@ -170,9 +171,8 @@ impl ModelSource {
     }
 
     /// Sets how many iterations one loop may have before it is a violation.
-    pub fn loop_limit(mut self, iterations: u64) -> Self {
-        self.loop_limit = Some(iterations);
-        self
+    pub fn loop_limit(self, iterations: u64) -> Self {
+        self.option("loop-limit", iterations)
     }
 
     /// Sets how deep recursion may be before it is a violation, at most

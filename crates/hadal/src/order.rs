@@ -17,6 +17,7 @@ use hadal_syntax::{Diagnostic, FileId, Label, Sources, Span};
 use hadal_report::units::{count, counted};
 
 /// Why a model is rejected, where `at` is the place of the loop.
+#[doc(hidden)]
 pub fn headline(at: &str) -> String {
     match at {
         "" => "the result of a loop depends on the order of its iterations".to_owned(),
@@ -25,15 +26,17 @@ pub fn headline(at: &str) -> String {
 }
 
 /// The same, at the step of a trace that meets it.
+#[doc(hidden)]
 pub const AT_STEP: &str = "the result depends on the order of the iterations";
 
 /// What to do about it.
+#[doc(hidden)]
 pub const HELP: &str = "the elements of a scalarset have no order, so the model must not \
     depend on one: let a ruleset choose the element, with the loop's condition in its guard, so \
     that every choice is explored; or keep a set (an array of boolean) in place of one element. \
     Without symmetry reduction the loop runs in one fixed order, and nothing else is checked";
 
-/// Checked loops are named where there are at most this many; all of them with `-v`.
+/// Checked loops are named in one line where there are at most this many.
 const NAMED_MAX: usize = 2;
 
 /// How the loops and quantifiers of a model were found to be independent of the order.
@@ -64,6 +67,7 @@ impl CheckedLoopReport {
 }
 
 /// How much of the state space a search covered.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// Every reachable state was visited.
@@ -106,6 +110,7 @@ impl OrderReport {
     }
 
     /// What a search established, in one line; `None` where there is no loop.
+    #[doc(hidden)]
     pub fn describe(&self, extent: Extent) -> Option<String> {
         let n_states = self.checked.iter().map(CheckedLoopReport::n_states);
         let mut reached = format!("in {}", counted(n_states.sum(), "state"));

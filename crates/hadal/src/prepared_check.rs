@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use hadal_model::Stop;
 use hadal_report::units;
-use hadal_search::{Observer, Options, Outcome, Progress, Ranked, SearchFolder, Strategy};
+use hadal_search::{Observer, Options, Outcome, Progress, Ranked, SearchFolder, Silent, Strategy};
 use hadal_store::disk::{Folder, FolderOptions, Payload};
 
 use crate::check::CheckedModel;
@@ -24,6 +24,7 @@ pub struct PreparedCheck<'a> {
     pub(crate) options: Options,
     pub(crate) resources: Resources,
     pub(crate) stop: &'a Stop,
+    pub(crate) observer: Option<&'a mut dyn Observer>,
     pub(crate) since: Instant,
     pub(crate) folder: Option<RunFolder>,
     /// The manifest of the run to resume.
@@ -71,15 +72,23 @@ impl<'a> PreparedCheck<'a> {
         options: FolderOptions,
     ) -> Result<(), Error> {
         if let Some(saved) = saved {
-            if saved.question()? != self.question {
-                let what = "a resumed run keeps the options it was started with";
-                return Err(Error::Invalid(what.to_owned()));
+            let started = saved.question()?;
+            let path = || saved.path().to_owned();
+            if !self.question.model.is_recognisable() {
+                return Err(Error::Stopped);
+            }
+            if started.model != self.question.model {
+                return Err(Error::OtherModel(path()));
+            }
+            if started != self.question {
+                return Err(Error::OtherOptions(path()));
             }
             let (folder, manifest) = saved.folder.resume(options)?;
             (self.folder, self.manifest) = (Some(folder), Some(manifest));
             return Ok(());
         }
-        let is_resumable = self.strategy.get().is_resumable();
+        let is_resumable =
+            self.strategy.get().is_resumable() && self.question.model.is_recognisable();
         match disk {
             Disk::None => {}
             Disk::Scratch => match folder::scratch(self.model.model().shape().state_len, options) {
@@ -109,8 +118,18 @@ impl<'a> PreparedCheck<'a> {
         self.folder.as_ref().map(|folder| &folder.folder)
     }
 
-    /// Searches, and names the traces of what was found.
-    pub fn run(mut self, observer: &mut dyn Observer) -> Result<Checked<'a>, Error> {
+    /// Searches, and names the traces of what was found. Progress goes to the
+    /// [observer](crate::Check::observer) of the check.
+    pub fn run(mut self) -> Result<Checked<'a>, Error> {
+        match self.observer.take() {
+            Some(observer) => self.run_with(observer),
+            None => self.run_with(&mut Silent),
+        }
+    }
+
+    /// Does what [`run`](Self::run) does, with another observer, which need not live as long as the
+    /// result.
+    pub fn run_with(mut self, observer: &mut dyn Observer) -> Result<Checked<'a>, Error> {
         let before_search = self.since.elapsed().as_secs_f64();
         let mut watch = FirstExpansion {
             observer,

@@ -5,12 +5,16 @@
 //! resumes the same one wherever the model's files are by then. The label is JSON and begins with a
 //! version, which is read before anything else.
 
+use std::path::Path;
+
 use hadal_model::{Model, Shape};
 use hadal_search::{Deadlock, StoreKind};
+use hadal_store::Error as StoreError;
 use hadal_syntax::{Source, Sources};
 use serde::{Deserialize, Serialize};
 
-use crate::language::{LanguageOptions, language};
+use crate::folder::{MANIFEST, store_error};
+use crate::language::{Language, LanguageOptions, language_among};
 use crate::{Engine, Error, ModelSource, Symmetry, names};
 
 /// What changes the result of a search.
@@ -28,8 +32,6 @@ pub struct SearchOptions {
     pub store: StoreKind,
     /// Chooses the hash function, and whatever else a strategy chooses at random.
     pub seed: u64,
-    /// The name of the strategy.
-    pub strategy: String,
 }
 
 impl Default for SearchOptions {
@@ -40,13 +42,13 @@ impl Default for SearchOptions {
             max_errors: 1,
             store: StoreKind::default(),
             seed: 0,
-            strategy: "auto".to_owned(),
         }
     }
 }
 
-/// Version of the label. Version 1 had no version field and one text.
-const LABEL_VERSION: u32 = 2;
+/// Version of the label. Version 1 had no version field and one text, version 2 no digest of a model
+/// without texts.
+const LABEL_VERSION: u32 = 3;
 
 /// The version of this program. Another one may lay out states differently.
 const HADAL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -58,6 +60,8 @@ pub(crate) struct Question {
     hadal: String,
     pub(crate) model: AskedModel,
     pub(crate) search: SearchOptions,
+    /// The name of the strategy.
+    pub(crate) strategy: String,
 }
 
 /// The fields that the label of any version has.
@@ -75,7 +79,7 @@ pub(crate) enum AskedModel {
     /// Texts of a language, which suffice to load it again.
     Text(AskedText),
     /// A type of the caller, who must bring it again.
-    Rust(AskedShape),
+    Rust(AskedRust),
 }
 
 /// The texts of a model and how they were loaded.
@@ -87,7 +91,6 @@ pub(crate) struct AskedText {
     symmetry: Symmetry,
     #[serde(with = "names")]
     engine: Engine,
-    loop_limit: Option<u64>,
     call_limit: u32,
     /// The files, the one the user named first.
     files: Vec<AskedFile>,
@@ -102,19 +105,24 @@ struct AskedFile {
 
 /// What distinguishes a model without a text from others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct AskedShape {
+pub(crate) struct AskedRust {
     state_bits: usize,
     rules: Vec<String>,
     properties: Vec<String>,
+    /// What the caller calls it.
+    identity: Option<String>,
+    /// Of its state graph; `None` where the run cannot be resumed.
+    digest: Option<u64>,
 }
 
 impl Question {
-    pub(crate) fn new(model: AskedModel, search: SearchOptions) -> Self {
+    pub(crate) fn new(model: AskedModel, search: SearchOptions, strategy: &str) -> Self {
         Question {
             version: LABEL_VERSION,
             hadal: HADAL_VERSION.to_owned(),
             model,
             search,
+            strategy: strategy.to_owned(),
         }
     }
 
@@ -123,14 +131,10 @@ impl Question {
         serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))
     }
 
-    /// The reverse of [`Question::to_label`].
-    pub(crate) fn from_label(label: &[u8]) -> Result<Self, Error> {
-        let unclear = |error| {
-            Error::Internal(format!(
-                "the folder does not hold a readable question: {error}"
-            ))
-        };
-        let header: Header = serde_json::from_slice(label).map_err(unclear)?;
+    /// The reverse of [`Question::to_label`], for the folder at `path`.
+    pub(crate) fn from_label(label: &[u8], path: &Path) -> Result<Self, Error> {
+        let unreadable = |error: serde_json::Error| damaged(path, error.to_string());
+        let header: Header = serde_json::from_slice(label).map_err(unreadable)?;
         let version = header.version.unwrap_or(1);
         if header.hadal != HADAL_VERSION || version != LABEL_VERSION {
             return Err(Error::OtherVersion {
@@ -138,8 +142,20 @@ impl Question {
                 this: format!("{HADAL_VERSION}, label {LABEL_VERSION}"),
             });
         }
-        serde_json::from_slice(label).map_err(unclear)
+        serde_json::from_slice(label).map_err(unreadable)
     }
+}
+
+/// The label of the folder at `path` is not one.
+fn damaged(path: &Path, what: String) -> Error {
+    store_error(
+        path,
+        StoreError::Damaged {
+            file: MANIFEST.to_owned(),
+            offset: 0,
+            what: format!("its label cannot be read: {what}"),
+        },
+    )
 }
 
 impl From<&ModelSource> for AskedModel {
@@ -153,38 +169,53 @@ impl From<&ModelSource> for AskedModel {
             options: source.options.clone(),
             symmetry: source.symmetry,
             engine: source.engine,
-            loop_limit: source.loop_limit,
             call_limit: source.call_limit,
             files: files.collect(),
         })
     }
 }
 
-impl From<&dyn Model> for AskedModel {
-    fn from(model: &dyn Model) -> Self {
+impl AskedModel {
+    /// A model without a text.
+    pub(crate) fn rust(model: &dyn Model, identity: Option<String>, digest: Option<u64>) -> Self {
         let Shape {
             state_bits,
             rules,
             properties,
             ..
         } = model.shape();
-        AskedModel::Rust(AskedShape {
+        AskedModel::Rust(AskedRust {
             state_bits: *state_bits,
             rules: rules.iter().map(|rule| rule.name.clone()).collect(),
             properties: properties.iter().map(|it| it.name.clone()).collect(),
+            identity,
+            digest,
         })
+    }
+
+    /// Whether it can be recognised when a run is resumed.
+    pub(crate) fn is_recognisable(&self) -> bool {
+        match self {
+            AskedModel::Text(_) => true,
+            AskedModel::Rust(model) => model.digest.is_some(),
+        }
     }
 }
 
 impl AskedText {
-    /// The model as it was given, without any of its files.
-    pub(crate) fn source(&self) -> Result<ModelSource, Error> {
+    /// The model as it was given, without any of its files, in a registered language or one of
+    /// `more`; `path` is the folder of the run.
+    pub(crate) fn source(
+        &self,
+        path: &Path,
+        more: &[&'static dyn Language],
+    ) -> Result<ModelSource, Error> {
         let mut files = self.files.iter();
         let mut next = || {
             let file = files.next()?;
             Some(Source::new(file.name.as_str(), file.text.as_str()))
         };
-        let no_file = || Error::Internal("the question of the folder has no text".to_owned());
+        let no_file = || damaged(path, "it has no text".to_owned());
         let mut sources = Sources::new(next().ok_or_else(no_file)??);
         while let Some(file) = next() {
             sources.add(file?)?;
@@ -193,9 +224,8 @@ impl AskedText {
             options: self.options.clone(),
             symmetry: self.symmetry,
             engine: self.engine,
-            loop_limit: self.loop_limit,
             call_limit: self.call_limit,
-            ..ModelSource::new(sources, language(&self.language)?)
+            ..ModelSource::new(sources, language_among(more, &self.language)?)
         })
     }
 }
@@ -222,24 +252,23 @@ mod tests {
             source().call_limit(7),
         ];
         asked.extend(sources.map(|source| (source, SearchOptions::default())));
-        let searches: [fn(&mut SearchOptions); 6] = [
+        let searches: [fn(&mut SearchOptions); 5] = [
             |it| it.deadlock = Deadlock::Stuck,
             |it| it.bound = Some(3),
             |it| it.max_errors = 3,
             |it| it.store = StoreKind::Hash64,
             |it| it.seed = 9,
-            |it| it.strategy = "ram".to_owned(),
         ];
         for change in searches {
             let (source, mut search) = default();
             change(&mut search);
             asked.push((source, search));
         }
-        let first = Question::new((&source()).into(), SearchOptions::default());
+        let first = Question::new((&source()).into(), SearchOptions::default(), "auto");
         for (number, (source, search)) in asked.into_iter().enumerate() {
-            let question = Question::new((&source).into(), search);
+            let question = Question::new((&source).into(), search, "auto");
             let label = question.to_label().expect("it becomes text");
-            let back = Question::from_label(&label).expect("it is a label");
+            let back = Question::from_label(&label, Path::new("run")).expect("it is a label");
             assert_eq!(back, question);
             assert_eq!(back == first, number == 0, "{number}");
         }
@@ -253,7 +282,9 @@ mod tests {
         let AskedModel::Text(text) = AskedModel::from(&source) else {
             panic!("it is a text");
         };
-        let back = text.source().expect("the texts are there");
+        let back = text
+            .source(Path::new("run"), &[])
+            .expect("the texts are there");
         let files = |source: &ModelSource| -> Vec<(String, String)> {
             let files = source.sources.iter();
             files
@@ -266,7 +297,13 @@ mod tests {
 
     #[test]
     fn another_version_s_question_is_refused_and_nonsense_is_damage() {
-        let error = |label: &str| Question::from_label(label.as_bytes()).expect_err("refused");
+        let error = |label: &str| {
+            Question::from_label(label.as_bytes(), Path::new("run")).expect_err("refused")
+        };
+        let is_damage = |error: &Error| {
+            let damaged = |error: &StoreError| matches!(error, StoreError::Damaged { .. });
+            matches!(error, Error::Store { error, .. } if damaged(error))
+        };
         let other = error(r#"{"hadal": "99.0.0", "oracle": "delphi"}"#);
         assert!(matches!(other, Error::OtherVersion { .. }));
         let message = other.to_string();
@@ -275,8 +312,8 @@ mod tests {
         assert!(matches!(older, Error::OtherVersion { .. }), "{older}");
         let newer = error(r#"{"version": 99, "hadal": "0.1.0"}"#);
         assert!(newer.to_string().contains("label 99"), "{newer}");
-        assert!(matches!(error(""), Error::Internal(_)));
+        assert!(is_damage(&error("")));
         let truncated = format!(r#"{{"version": {LABEL_VERSION}, "hadal": "{HADAL_VERSION}"}}"#);
-        assert!(matches!(error(&truncated), Error::Internal(_)));
+        assert!(is_damage(&error(&truncated)));
     }
 }

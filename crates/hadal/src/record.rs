@@ -95,7 +95,7 @@ impl Record {
             violations: violations.iter().map(ViolationRecord::new).collect(),
             rules: rule_records(shape, outcome),
             properties: property_records(shape, outcome),
-            strategy: search.strategy.clone(),
+            strategy: checked.strategy().name().to_owned(),
             store: search.store.name(),
             engine: origin.engine,
             interpreted: loaded.map_or_else(Vec::new, |loaded| loaded.interpreted.clone()),
@@ -199,10 +199,11 @@ pub struct RejectedRecord {
 }
 
 impl RejectedRecord {
-    /// The record of `source`, whose check would have had these options.
+    /// The record of `source`, whose check by `strategy` would have had these options.
     pub fn new(
         source: &ModelSource,
         search: &SearchOptions,
+        strategy: &dyn Strategy,
         threads: usize,
         diagnostics: Vec<DiagnosticRecord>,
     ) -> Self {
@@ -217,13 +218,13 @@ impl RejectedRecord {
             reason: None,
             diagnostics,
             violations: Vec::new(),
-            strategy: search.strategy.clone(),
+            strategy: strategy.name().to_owned(),
             store: search.store.name(),
             engine: origin.engine,
             symmetry: origin.symmetry,
             threads,
             seed: search.seed,
-            constants: named_values(&source.options.constants),
+            constants: named_values(&source.options.pairs("const")),
         }
     }
 }
@@ -415,6 +416,7 @@ struct SecondsRecord {
 }
 
 /// Pairs as a JSON object of strings.
+#[doc(hidden)]
 pub fn object<'a>(pairs: impl IntoIterator<Item = (&'a String, &'a str)>) -> Map<String, Value> {
     pairs
         .into_iter()

@@ -13,8 +13,7 @@ use crate::{Error, memory, system_limits};
 pub struct Resources {
     /// Bytes that the whole process may hold; `None` for half of what is available.
     pub memory: Option<u64>,
-    /// Bytes that the data of the search may hold, in place of what `memory` leaves for it; for
-    /// tests and measurements.
+    /// Bytes that the data of the search may hold; `None` for what `memory` leaves for it.
     pub data_memory: Option<u64>,
     /// Bytes that the run may take on disk; `None` for what is free, less a reserve.
     pub disk_limit: Option<u64>,
@@ -99,14 +98,15 @@ impl Resources {
         }
     }
 
-    /// The budget of the process in bytes.
+    /// The budget of the process in bytes: the one that is set, or the default.
     pub fn budget(&self) -> u64 {
         self.memory.unwrap_or_else(memory::default_budget)
     }
 
-    /// Refuses a budget in which nothing can be done, once the model is loaded.
+    /// Refuses a budget in which nothing can be done, once the model is loaded. What the process
+    /// held before and has returned does not count: an earlier check may have needed more.
     pub(crate) fn check_budget(budget: u64) -> Result<(), Error> {
-        let least = memory::peak_bytes().max(Self::LEAST_BUDGET);
+        let least = memory::resident_bytes().max(Self::LEAST_BUDGET);
         match budget < least {
             true => Err(Error::BudgetTooSmall { budget, least }),
             false => Ok(()),

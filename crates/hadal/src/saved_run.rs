@@ -6,6 +6,7 @@ use std::path::Path;
 use hadal_search::Verified;
 
 use crate::folder::{SavedFolder, store_error};
+use crate::language::Language;
 use crate::question::{AskedModel, Question, SearchOptions};
 use crate::{Error, ModelSource};
 
@@ -48,18 +49,25 @@ impl SavedRun {
     /// The texts of the run's model, all of which the folder holds. Fails for a model that was not
     /// loaded from texts: bring it again, with [`Check::of`](crate::Check::of).
     pub fn source(&self) -> Result<ModelSource, Error> {
+        self.source_in(&[])
+    }
+
+    /// As [`source`](Self::source), where the language may be one of `more` as well.
+    pub fn source_in(&self, more: &[&'static dyn Language]) -> Result<ModelSource, Error> {
         match self.question()?.model {
-            AskedModel::Text(text) => text.source(),
-            AskedModel::Rust(_) => {
-                let what = "the model of the run is a Rust type, which a folder cannot hold";
-                Err(Error::Invalid(what.to_owned()))
-            }
+            AskedModel::Text(text) => text.source(self.path(), more),
+            AskedModel::Rust(_) => Err(Error::NoText(self.path().to_owned())),
         }
     }
 
     /// The options that the run was started with.
     pub fn search_options(&self) -> Result<SearchOptions, Error> {
         Ok(self.question()?.search)
+    }
+
+    /// The name of the strategy that it was started with.
+    pub fn strategy(&self) -> Result<String, Error> {
+        Ok(self.question()?.strategy)
     }
 
     /// Reads and checks every block that the run has on disk.
@@ -72,7 +80,7 @@ impl SavedRun {
     }
 
     pub(crate) fn question(&self) -> Result<Question, Error> {
-        Question::from_label(&self.folder.about.label)
+        Question::from_label(&self.folder.about.label, self.path())
     }
 }
 

@@ -100,6 +100,7 @@ impl NamedTrace {
 }
 
 /// What fires, with its parameters: `rule "enter"  p = Proc_1`.
+#[doc(hidden)]
 pub fn headline(kind: &str, name: &str, parameters: &[(String, String)], style: Style) -> String {
     let mut head = match name
         .strip_prefix(kind)
@@ -121,6 +122,7 @@ const ALIKE: usize = 6;
 
 /// The leaves of a state that hold a value, and how many do not. Where all parts of an array have
 /// the same value, one line stands for them: `sealed[*][*] = false`.
+#[doc(hidden)]
 pub fn render_state(out: &mut String, indent: &str, state: &[(String, String)], style: Style) {
     let mut shapes: BTreeMap<String, (usize, Option<&str>)> = BTreeMap::new();
     for (name, value) in pairs(state) {
@@ -233,6 +235,7 @@ fn pairs(state: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// A name in quotation marks.
+#[doc(hidden)]
 pub fn quote(name: &str) -> String {
     format!("\"{name}\"")
 }

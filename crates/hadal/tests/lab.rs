@@ -2,7 +2,11 @@
 
 mod common;
 
-use common::{Run, hadal};
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use common::{Run, hadal, root};
 use expect_test::{Expect, expect};
 use serde_json::Value;
 
@@ -425,4 +429,32 @@ fn runs_are_announced() {
         "{}",
         run.stderr
     );
+}
+
+#[test]
+fn two_interrupts_leave_no_folder() {
+    let parent = tempfile::tempdir_in(root().join("target")).expect("a folder can be made");
+    let n_entries = || fs::read_dir(parent.path()).expect("it is there").count();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .args(["lab", "locality", "models/peterson.m:N=6", "--disk"])
+        .arg(parent.path())
+        .args(["--progress", "plain"])
+        .current_dir(root())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    // A line of progress: the search is under way.
+    let stderr = child.stderr.as_mut().expect("standard error is piped");
+    assert!(stderr.read_exact(&mut [0; 20]).is_ok());
+    assert_eq!(n_entries(), 1);
+    let pid = child.id().to_string();
+    // In one go, so that the first has no time to end the run.
+    let both = format!("kill -INT {pid}; kill -TERM {pid}");
+    let sent = Command::new("sh").args(["-c", &both]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+    let run: Run = child.wait_with_output().expect("it ends").into();
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("stopped at once"), "{}", run.stderr);
+    assert_eq!(n_entries(), 0);
 }

@@ -64,7 +64,8 @@ fn every_strategy_writes_a_record() {
 #[test]
 fn every_store_dialect_engine_and_symmetry_writes_a_record() {
     for field in ["store", "dialect", "engine", "symmetry"] {
-        for value in allowed(field) {
+        // A Rust type has the empty dialect.
+        for value in allowed(field).into_iter().filter(|it| !it.is_empty()) {
             let found = record(COUNTERS, &[&format!("--{field}"), &value]);
             assert_eq!(found[field], value.as_str());
             assert_eq!(found["verdict"], "verified", "{field} {value}");

@@ -15,10 +15,10 @@ use hadal_search::{Duplicates, Error, Outcome, Reason, Seconds, Stats, Value};
 use hadal_store::Parent;
 
 use crate::distinct;
+use crate::evaluator::Evaluator;
 use crate::explorer::{self, Explorer};
 use crate::figures::Visits;
 use crate::io_figures;
-use crate::judge::Judge;
 use crate::parent_index::{ExploredStates, NO_PARENT, ParentIndex};
 use crate::queue::Queue;
 use crate::record_dir::RecordDir;
@@ -63,7 +63,7 @@ pub(crate) struct Intake<'a> {
     run: &'a Run<'a>,
     pub(crate) signatures: Signatures,
     pub(crate) queue: Queue,
-    pub(crate) judge: Judge<'a>,
+    pub(crate) evaluator: Evaluator<'a>,
     pub(crate) parents: ParentIndex,
     /// Keys of all admitted states, for counting the different ones.
     ledger: Option<Records>,
@@ -74,11 +74,11 @@ pub(crate) struct Intake<'a> {
 
 impl Intake<'_> {
     /// Stops the search if its flag is raised.
-    pub(crate) fn go_on(&self) -> Result<(), Halt> {
-        self.run.go_on()
+    pub(crate) fn check_stop(&self) -> Result<(), Halt> {
+        self.run.check_stop()
     }
 
-    /// Admits a new state: it is judged, and expanded when its turn comes.
+    /// Admits a new state: its properties are evaluated, and expanded when its turn comes.
     pub(crate) fn admit(&mut self, state: &[u8], parent: Parent) -> Result<(), Halt> {
         self.queue.push(state)?;
         self.parents.push(parent)?;
@@ -86,7 +86,7 @@ impl Intake<'_> {
             ledger.push(self.signatures.key(state))?;
         }
         self.n_admitted += 1;
-        self.judge.add(state, self.depth)
+        self.evaluator.add(state, self.depth)
     }
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn search<M: Memory>(run: &Run<'_>, plan: Plan, memory: M) -> Result<
     let intake = Intake {
         run,
         queue: Queue::new(&plan.queue_dir, run.shape.state_len, plan.segment_bytes),
-        judge: Judge::new(run),
+        evaluator: Evaluator::new(run),
         parents: ParentIndex::new(uncounted)?,
         signatures,
         ledger,
@@ -173,7 +173,7 @@ struct Breadth<'a, M> {
     /// Duplicates among startstates, which do not count.
     known_starts: (u64, u64),
     peak_bytes: u64,
-    /// Time spent on offers and ends of layers, without I/O and judging.
+    /// Time spent on offers and ends of layers, without I/O and the evaluation of properties.
     offering: f64,
     /// Time spent on counting different states before the end; it is part of that of the search.
     counting: f64,
@@ -192,9 +192,9 @@ impl<M: Memory> Breadth<'_, M> {
             Err(Halt::Failed(error)) => return Err(error),
             Err(Halt::Enough) => unreachable!("a layer is ended before the search is"),
             Err(Halt::Stop(reason)) => {
-                // What was found of the layer after the last one counts too, and is judged.
+                // What was found of the layer after the last one counts too, and its properties are evaluated.
                 let depth = self.layers.len() as u32;
-                if let Err(Halt::Failed(error)) = self.intake.judge.settle(depth) {
+                if let Err(Halt::Failed(error)) = self.intake.evaluator.evaluate_pending(depth) {
                     return Err(error);
                 }
                 let n_found = self.intake.n_admitted - self.layers.iter().sum::<u64>();
@@ -216,11 +216,11 @@ impl<M: Memory> Breadth<'_, M> {
             let n_frontier = self.intake.n_admitted - first;
             self.layers.push(n_frontier);
             self.intake.depth = depth + 1;
-            self.intake.judge.findings.begin_rank();
+            self.intake.evaluator.findings.begin_rank();
             self.run.begin_rank(depth, n_frontier);
             let is_cut = self.run.options.bound == Some(depth) && n_frontier > 0;
             if !is_cut {
-                let expanded = match self.intake.judge.findings.limit() {
+                let expanded = match self.intake.evaluator.findings.limit() {
                     Some(limit) => self.expand(depth, first..limit, false),
                     None => self.expand(depth, first..first + n_frontier, true),
                 };
@@ -229,8 +229,8 @@ impl<M: Memory> Breadth<'_, M> {
                     Err(halt) => return Err(halt),
                 }
             }
-            self.intake.judge.findings.end_rank();
-            if self.intake.judge.findings.is_full() {
+            self.intake.evaluator.findings.end_rank();
+            if self.intake.evaluator.findings.is_full() {
                 return Ok(End::Violated(before));
             }
             if is_cut {
@@ -274,7 +274,7 @@ impl<M: Memory> Breadth<'_, M> {
         let run = self.run;
         let sort_bytes = distinct::sort_bytes(run);
         let distinct = match &mut self.intake.ledger {
-            Some(ledger) => distinct::count(ledger, n, sort_bytes, &|| run.go_on())?,
+            Some(ledger) => distinct::count(ledger, n, sort_bytes, &|| run.check_stop())?,
             None => n,
         };
         self.counting += since.elapsed().as_secs_f64();
@@ -289,7 +289,7 @@ impl<M: Memory> Breadth<'_, M> {
         self.end_layer(0)?;
         self.known_starts = self.memory.duplicates();
         let n_states = self.intake.n_admitted;
-        self.intake.judge.add_starts(&self.explorer, n_states)
+        self.intake.evaluator.add_starts(&self.explorer, n_states)
     }
 
     /// Expands the states with these ordinals, which are next in the queue, and finds the next
@@ -338,12 +338,12 @@ impl<M: Memory> Breadth<'_, M> {
         // Also where the memory has no room for what they led to.
         for (ordinal, source) in (first..).zip(self.explorer.successors().sources()) {
             self.intake
-                .judge
+                .evaluator
                 .findings
                 .add_source(ordinal, depth, source);
         }
         offered?;
-        match self.intake.judge.findings.is_full() {
+        match self.intake.evaluator.findings.is_full() {
             true => Err(Halt::Enough),
             false => Ok(()),
         }
@@ -391,7 +391,7 @@ impl<M: Memory> Breadth<'_, M> {
             let index = successors.index(at);
             memory.offer(successors.state(at), Parent { ordinal, index }, intake)?;
         }
-        intake.judge.settle(intake.depth)?;
+        intake.evaluator.evaluate_pending(intake.depth)?;
         if sources.is_some() {
             self.n_known += successors.len() as i64 - (intake.n_admitted - n_before) as i64;
         }
@@ -405,7 +405,7 @@ impl<M: Memory> Breadth<'_, M> {
         let (since, before) = (Instant::now(), pauses(&self.intake, &self.plan));
         let n_before = self.intake.n_admitted;
         self.memory.end_layer(depth, &mut self.intake)?;
-        self.intake.judge.settle(self.intake.depth)?;
+        self.intake.evaluator.evaluate_pending(self.intake.depth)?;
         if depth > 0 {
             self.n_known -= (self.intake.n_admitted - n_before) as i64;
         }
@@ -433,7 +433,7 @@ impl<M: Memory> Breadth<'_, M> {
             layer,
             disk,
         };
-        explorer::totals(&self.explorer, &self.intake.judge, duplicates)
+        explorer::totals(&self.explorer, &self.intake.evaluator, duplicates)
     }
 
     fn report(mut self, end: End) -> Result<Outcome, Error> {
@@ -475,7 +475,7 @@ impl<M: Memory> Breadth<'_, M> {
         if let Some(detecting) = detecting {
             stats.push("seconds_detection", Value::Seconds(detecting));
         }
-        stats.push("seconds_judging", Value::Seconds(intake.judge.seconds));
+        stats.push("seconds_judging", Value::Seconds(intake.evaluator.seconds));
         let io_wait = io_figures::io_seconds(&self.plan.dir, &self.plan.queue_dir);
         io_figures::push_io(&self.plan.dir, io_wait, &mut stats);
         if self.plan.forgets != Forgets::Never {
@@ -484,7 +484,7 @@ impl<M: Memory> Breadth<'_, M> {
         let ended = Ended {
             end,
             totals,
-            findings: intake.judge.findings,
+            findings: intake.evaluator.findings,
             states: distinct.unwrap_or(admitted),
             states_exact: !forgot,
             depth,
@@ -500,7 +500,7 @@ impl<M: Memory> Breadth<'_, M> {
                 search: seconds,
                 expand: explorer.seconds,
                 insert: inserting,
-                check: intake.judge.seconds,
+                check: intake.evaluator.seconds,
                 io_wait,
                 ..Seconds::default()
             },
@@ -512,5 +512,5 @@ impl<M: Memory> Breadth<'_, M> {
 
 /// Time that is not the memory's own.
 fn pauses(intake: &Intake<'_>, plan: &Plan) -> f64 {
-    io_figures::io_seconds(&plan.dir, &plan.queue_dir) + intake.judge.seconds
+    io_figures::io_seconds(&plan.dir, &plan.queue_dir) + intake.evaluator.seconds
 }

@@ -66,7 +66,7 @@ impl Strategy for Cache {
         };
         let segment_bytes = queue::segment_bytes(run);
         let table_bytes = run.options.memory_bytes - 2 * segment_bytes;
-        let dir = RecordDir::new(run);
+        let dir = RecordDir::new(run)?;
         let memory = Forgetting {
             table: CacheTable::new(key_len, table_bytes, chain_len, run.options.seed),
             collision_stop: self.collision_stop,

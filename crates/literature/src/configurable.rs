@@ -2,7 +2,7 @@
 //!
 //! Everything a program needs to offer a strategy comes from its value: the name, the flags, their
 //! help, the lines of the summary, hints. A new strategy is a file of this crate and a line in
-//! [`all`](crate::all).
+//! [`papers`](crate::papers).
 
 use std::fmt;
 
@@ -51,12 +51,30 @@ pub trait Configurable: Strategy + fmt::Debug + Send {
     }
 
     /// What to do after a search that stopped for this reason.
-    fn hint(&self, reason: Reason) -> Option<String> {
-        usual_hint(self.name(), reason)
+    fn hint(&self, reason: Reason) -> Option<Hint> {
+        usual_hint(reason)
     }
 
     /// A copy.
     fn boxed_clone(&self) -> Box<dyn Configurable>;
+}
+
+/// What to do after a search that stopped early. A program puts it in words, with its own flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hint {
+    /// Search with [`Auto`], which continues on disk, or with more memory.
+    DiskOrMoreMemory,
+    /// Search with more memory, or with [`Auto`], which visits every state.
+    MoreMemoryOrAuto,
+    /// Search with [`Auto`].
+    UseAuto,
+    /// Use a folder with more room.
+    MoreDisk,
+    /// Increase the parameter `layers`, or set it to `auto`, or search with [`Auto`].
+    MoreLayers,
+    /// Reset the parameter `bounded`, so that the search ends.
+    Unbounded,
 }
 
 /// A line of the summary: a label and a text.
@@ -149,24 +167,15 @@ pub(crate) fn yes_or_no(is_so: bool) -> String {
     if is_so { "yes" } else { "no" }.to_owned()
 }
 
-/// What to do about most strategies.
-pub(crate) fn usual_hint(strategy: &str, reason: Reason) -> Option<String> {
-    let leave_out = leave_out(strategy);
+/// The hint of most strategies.
+pub(crate) fn usual_hint(reason: Reason) -> Option<Hint> {
     match reason {
-        Reason::Memory => Some(format!(
-            "{leave_out} to go on on disk, or give it more with --memory"
-        )),
-        Reason::Collisions => Some(format!(
-            "give it more with --memory, or {leave_out} to visit every state"
-        )),
-        Reason::Liveness | Reason::Revisits => Some(leave_out),
-        Reason::Disk => Some("name a folder with more room with --disk".to_owned()),
+        Reason::Memory => Some(Hint::DiskOrMoreMemory),
+        Reason::Collisions => Some(Hint::MoreMemoryOrAuto),
+        Reason::Liveness | Reason::Revisits => Some(Hint::UseAuto),
+        Reason::Disk => Some(Hint::MoreDisk),
         _ => None,
     }
-}
-
-pub(crate) fn leave_out(strategy: &str) -> String {
-    format!("leave out --strategy {strategy}")
 }
 
 impl Configurable for Auto {
@@ -178,7 +187,7 @@ impl Configurable for Auto {
         Budget::AllData
     }
 
-    fn hint(&self, _: Reason) -> Option<String> {
+    fn hint(&self, _: Reason) -> Option<Hint> {
         None
     }
 

@@ -105,7 +105,7 @@ pub(crate) fn search(
     // Two queues on disk, with two ends each.
     let segment_bytes = queue::segment_bytes(run) / 2;
     let table_bytes = run.options.memory_bytes - 4 * segment_bytes;
-    let dir = RecordDir::new(run);
+    let dir = RecordDir::new(run)?;
     let plan = Plan {
         queue_dir: dir.clone(),
         uncounted: dir.beside(),
@@ -161,8 +161,9 @@ impl<T: KeyTable, R: ReadPolicy> Delayed<T, R> {
     /// Tells old from new among the candidates.
     fn check(&mut self, intake: &mut Intake<'_>) -> Result<(), Halt> {
         let since = Instant::now();
-        let pauses =
-            |this: &Self, intake: &Intake<'_>| this.dir.io().as_secs_f64() + intake.judge.seconds;
+        let pauses = |this: &Self, intake: &Intake<'_>| {
+            this.dir.io().as_secs_f64() + intake.evaluator.seconds
+        };
         let before = pauses(self, intake);
         self.old.clear();
         self.old.resize(self.table.places().div_ceil(64), 0);
@@ -187,7 +188,7 @@ impl<T: KeyTable, R: ReadPolicy> Delayed<T, R> {
         let mut n_old = 0;
         for range in ranges {
             self.disk.for_each(range, &mut |key| {
-                intake.go_on()?;
+                intake.check_stop()?;
                 if let Some(place) = table.find(key) {
                     let (word, bit) = (&mut old[place / 64], 1 << (place % 64));
                     n_old += u64::from(*word & bit == 0);
@@ -201,7 +202,7 @@ impl<T: KeyTable, R: ReadPolicy> Delayed<T, R> {
 
     fn admit_new(&mut self, intake: &mut Intake<'_>) -> Result<(), Halt> {
         loop {
-            intake.go_on()?;
+            intake.check_stop()?;
             self.record.clear();
             if !self.unchecked.pop_onto(&mut self.record)? {
                 return Ok(());

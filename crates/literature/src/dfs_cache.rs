@@ -25,9 +25,9 @@ use crate::configurable::{
     Budget, Configurable, Flag, Line, ParameterError, parse_bool, parse_number,
 };
 use crate::distinct;
+use crate::evaluator::Evaluator;
 use crate::explorer::{self, Explorer};
 use crate::figures::{Figures, Visits, push_revisits};
-use crate::judge::Judge;
 use crate::parent_index::{ExploredStates, NO_PARENT, ParentIndex};
 use crate::record_dir::RecordDir;
 use crate::records::Records;
@@ -95,12 +95,12 @@ impl Strategy for DfsCache {
         let entry_bytes = signatures.key_len() as u64 + ENTRY_BYTES;
         let budget_bytes = run.options.memory_bytes;
         let n_states = self.states.unwrap_or(budget_bytes / entry_bytes);
-        let uncounted = RecordDir::new(run);
+        let uncounted = RecordDir::new(run)?;
         let ledger = uncounted.records(signatures.key_len())?;
         let mut search = Search {
             parameters: self,
             explorer: Explorer::new(run),
-            judge: Judge::new(run),
+            evaluator: Evaluator::new(run),
             parents: ParentIndex::new(&uncounted)?,
             ledger,
             caches: Cascade::new(&self.caches, n_states, run.options.seed),
@@ -182,7 +182,7 @@ struct Search<'a> {
     run: &'a Run<'a>,
     parameters: &'a DfsCache,
     explorer: Explorer<'a>,
-    judge: Judge<'a>,
+    evaluator: Evaluator<'a>,
     parents: ParentIndex,
     /// Keys of all states visited, for counting the different ones.
     ledger: Records,
@@ -218,9 +218,9 @@ struct Frame {
 impl Search<'_> {
     fn search(&mut self) -> Result<(), Halt> {
         let starts = self.expand(NO_PARENT, Vec::new(), None)?;
-        self.judge.add_starts(&self.explorer, 0)?;
+        self.evaluator.add_starts(&self.explorer, 0)?;
         self.stack.push(starts);
-        self.judge.accept()?;
+        self.evaluator.accept()?;
         while let Some(frame) = self.stack.last_mut() {
             let at = frame.n_done;
             let Some(&index) = frame.indices.get(at) else {
@@ -261,15 +261,15 @@ impl Search<'_> {
         self.n_visited += 1;
         self.parents.push(parent)?;
         self.ledger.push(&key)?;
-        self.judge.add(&state, 0)?;
-        self.judge.settle(0)?;
-        self.judge.findings.begin_rank();
+        self.evaluator.add(&state, 0)?;
+        self.evaluator.evaluate_pending(0)?;
+        self.evaluator.findings.begin_rank();
         self.caches.insert(key.clone());
         state.resize(state.len() + PAD_BYTES, 0);
         let frame = self.expand(ordinal, key.clone(), Some(&state))?;
         let source = &self.explorer.successors().sources()[0];
-        self.judge.findings.add_source(ordinal, 0, source);
-        self.judge.accept()?;
+        self.evaluator.findings.add_source(ordinal, 0, source);
+        self.evaluator.accept()?;
         self.on_stack.insert(key);
         self.stack.push(frame);
         self.max_stack = self.max_stack.max(self.stack.len());
@@ -301,7 +301,7 @@ impl Search<'_> {
         let since = Instant::now();
         let run = self.run;
         let sort_bytes = distinct::sort_bytes(run);
-        let distinct = distinct::count(&mut self.ledger, n, sort_bytes, &|| run.go_on())?;
+        let distinct = distinct::count(&mut self.ledger, n, sort_bytes, &|| run.check_stop())?;
         self.counting += since.elapsed().as_secs_f64();
         let n_new = distinct - self.last_count;
         self.last_count = distinct;
@@ -337,7 +337,7 @@ impl Search<'_> {
             memory: self.n_known + self.n_cycles,
             ..Duplicates::default()
         };
-        explorer::totals(&self.explorer, &self.judge, duplicates)
+        explorer::totals(&self.explorer, &self.evaluator, duplicates)
     }
 
     fn report(mut self, end: End, n_states: u64) -> Result<Outcome, Error> {
@@ -370,14 +370,14 @@ impl Search<'_> {
             .push_omission(self.n_visited, depth, &mut stats);
         stats.push("shortest_trace", Value::Count(0));
         stats.push("seconds_generation", Value::Seconds(self.explorer.seconds));
-        stats.push("seconds_judging", Value::Seconds(self.judge.seconds));
-        let others = seconds - self.explorer.seconds - self.judge.seconds - self.counting;
+        stats.push("seconds_judging", Value::Seconds(self.evaluator.seconds));
+        let others = seconds - self.explorer.seconds - self.evaluator.seconds - self.counting;
         stats.push("seconds_insertion", Value::Seconds(others.max(0.0)));
         stats.push("seconds_counting", Value::Seconds(self.counting));
         let ended = Ended {
             end,
             totals,
-            findings: self.judge.findings,
+            findings: self.evaluator.findings,
             states: distinct.unwrap_or(self.n_visited),
             states_exact: !forgot,
             depth,
@@ -393,7 +393,7 @@ impl Search<'_> {
                 search: seconds,
                 expand: self.explorer.seconds,
                 insert: others.max(0.0),
-                check: self.judge.seconds,
+                check: self.evaluator.seconds,
                 ..Seconds::default()
             },
         };

@@ -29,11 +29,11 @@ pub(crate) fn count_at_end(
         return Ok(None);
     }
     let since = Instant::now();
-    let go_on = || match since.elapsed() > GRACE {
-        true => run.go_on(),
+    let check_stop = || match since.elapsed() > GRACE {
+        true => run.check_stop(),
         false => Ok(()),
     };
-    match count(ledger, n, sort_bytes(run), &go_on) {
+    match count(ledger, n, sort_bytes(run), &check_stop) {
         Ok(distinct) => Ok(Some(distinct)),
         // Also where what is left of the disk does not suffice for sorting.
         Err(Halt::Stop(_) | Halt::Enough) => Ok(None),
@@ -47,20 +47,20 @@ pub(crate) fn sort_bytes(run: &Run<'_>) -> u64 {
 }
 
 /// Whether to continue; asked in every loop that may take long.
-pub(crate) type GoOn<'a> = &'a dyn Fn() -> Result<(), Halt>;
+pub(crate) type StopCheck<'a> = &'a dyn Fn() -> Result<(), Halt>;
 
 /// How many different records there are among the first `n`. Takes about `budget_bytes` of memory.
 pub(crate) fn count(
     records: &mut Records,
     n: u64,
     budget_bytes: u64,
-    go_on: GoOn<'_>,
+    check_stop: StopCheck<'_>,
 ) -> Result<u64, Halt> {
     let dir = records.dir().beside();
-    let mut runs = sort_pieces(records, n, budget_bytes, &dir, go_on)?;
+    let mut runs = sort_pieces(records, n, budget_bytes, &dir, check_stop)?;
     let (mut distinct, mut last) = (0, None::<Vec<u8>>);
     merge(&mut runs, &mut |record| {
-        go_on()?;
+        check_stop()?;
         if last.as_deref() != Some(record) {
             distinct += 1;
             last = Some(record.to_vec());
@@ -83,14 +83,14 @@ pub(crate) fn sort_pieces(
     n: u64,
     budget_bytes: u64,
     dir: &RecordDir,
-    go_on: GoOn<'_>,
+    check_stop: StopCheck<'_>,
 ) -> Result<Vec<Records>, Halt> {
     let record_len = records.record_len();
     let piece = (budget_bytes / (record_len as u64 + 8)).clamp(2, MOST_SORTED);
     // With each run, how often it was merged.
     let (mut runs, mut at): (Vec<(u32, Records)>, _) = (Vec::new(), 0);
     while at < n {
-        go_on()?;
+        check_stop()?;
         let end = n.min(at + piece);
         let mut bytes = Vec::with_capacity((end - at) as usize * record_len);
         records.for_each(at..end, &mut |record| {
@@ -108,17 +108,17 @@ pub(crate) fn sort_pieces(
         }
         run.finish()?;
         runs.push((0, run));
-        merge_last(&mut runs, dir, go_on)?;
+        merge_last(&mut runs, dir, check_stop)?;
         at = end;
     }
     Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
-/// Makes one run of the last ones while there are enough that were merged equally often.
+/// Merges the last runs while there are enough that were merged equally often.
 fn merge_last(
     runs: &mut Vec<(u32, Records)>,
     dir: &RecordDir,
-    go_on: GoOn<'_>,
+    check_stop: StopCheck<'_>,
 ) -> Result<(), Halt> {
     while let Some(first) = runs.len().checked_sub(FAN_IN)
         && let level = runs[first].0
@@ -127,7 +127,7 @@ fn merge_last(
         let mut last: Vec<Records> = runs.drain(first..).map(|(_, run)| run).collect();
         let mut longer = dir.records(last[0].record_len())?;
         merge(&mut last, &mut |record| -> Result<(), Halt> {
-            go_on()?;
+            check_stop()?;
             Ok(longer.push(record)?)
         })?;
         longer.finish()?;

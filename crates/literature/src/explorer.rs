@@ -6,7 +6,7 @@ use hadal_model::{Expander, Flow, Remark, States, Successors};
 use hadal_search::strategy::{Halt, Kernel, Run, Totals};
 use hadal_search::{Duplicates, Error};
 
-use crate::judge::Judge;
+use crate::evaluator::Evaluator;
 
 /// Successors taken at once.
 const BUFFER_LEN: usize = 4096;
@@ -52,7 +52,7 @@ impl<'a> Explorer<'a> {
         if self.kernel.flow == Flow::Stopped {
             return Err(Halt::Stop(self.run.stop_reason()));
         }
-        self.run.go_on()?;
+        self.run.check_stop()?;
         self.kernel.canonicalise(&mut *self.expander, block);
         self.take_remarks()?;
         if !self.kernel.is_full() {
@@ -108,9 +108,13 @@ impl<'a> Explorer<'a> {
 }
 
 /// All counts so far.
-pub(crate) fn totals(explorer: &Explorer<'_>, judge: &Judge<'_>, duplicates: Duplicates) -> Totals {
+pub(crate) fn totals(
+    explorer: &Explorer<'_>,
+    evaluator: &Evaluator<'_>,
+    duplicates: Duplicates,
+) -> Totals {
     let mut totals = explorer.totals.clone();
-    totals.add_goals(&judge.totals.goals);
+    totals.add_goals(&evaluator.totals.goals);
     totals.duplicates = duplicates;
     totals
 }

@@ -33,7 +33,7 @@ use hadal_store::{Parent, hash_state};
 
 use crate::breadth_first::{self, Forgets, Intake, Memory, Plan};
 use crate::configurable::{
-    Configurable, Flag, Line, ParameterError, leave_out, parse_bool, usual_hint, yes_or_no,
+    Configurable, Flag, Hint, Line, ParameterError, parse_bool, usual_hint, yes_or_no,
 };
 use crate::distinct::{merge, sort_pieces};
 use crate::figures::{Figures, MAY_REVISIT, MAY_STOP, Visits, push_revisits};
@@ -134,7 +134,7 @@ impl Strategy for Layered {
         let sort_bytes = if self.cache { rest / 4 } else { rest };
         let state_len = run.shape.state_len;
         let stored_len = if signatures.is_exact() { 0 } else { state_len };
-        let dir = RecordDir::new(run);
+        let dir = RecordDir::new(run)?;
         let mut memory = LayerWindow {
             layers: self.layers,
             table: (self.cache).then(|| AgedTable::new(key_len, rest - sort_bytes)),
@@ -231,14 +231,10 @@ impl Configurable for Layered {
         figures.lines(lines)
     }
 
-    fn hint(&self, reason: Reason) -> Option<String> {
+    fn hint(&self, reason: Reason) -> Option<Hint> {
         match (reason, self.layers) {
-            (Reason::Revisits, Layers::Fixed(_)) => Some(format!(
-                "look at more layers with --layers, or at as many as it takes with --layers auto, \
-                 or {}",
-                leave_out(self.name())
-            )),
-            _ => usual_hint(self.name(), reason),
+            (Reason::Revisits, Layers::Fixed(_)) => Some(Hint::MoreLayers),
+            _ => usual_hint(reason),
         }
     }
 
@@ -349,7 +345,7 @@ impl LayerWindow {
             n,
             sort_bytes,
             &self.dir,
-            &|| intake.go_on(),
+            &|| intake.check_stop(),
         )?;
         let skip = window.start.saturating_sub(self.first_kept) as usize;
         let mut files: Vec<(u32, &mut Records, Cursor)> = window
@@ -408,7 +404,7 @@ fn contains(
     intake: &Intake<'_>,
 ) -> Result<bool, Halt> {
     loop {
-        intake.go_on()?;
+        intake.check_stop()?;
         match cursor.peek(records)? {
             Some(found) if found < key => cursor.advance(),
             found => return Ok(found == Some(key)),
@@ -462,8 +458,9 @@ impl Memory for LayerWindow {
 
     fn end_layer(&mut self, depth: u32, intake: &mut Intake<'_>) -> Result<(), Halt> {
         let since = Instant::now();
-        let pauses =
-            |this: &Self, intake: &Intake<'_>| this.dir.io().as_secs_f64() + intake.judge.seconds;
+        let pauses = |this: &Self, intake: &Intake<'_>| {
+            this.dir.io().as_secs_f64() + intake.evaluator.seconds
+        };
         let before = pauses(self, intake);
         if self.table.is_none() {
             self.complete_from = depth;

@@ -2,8 +2,8 @@
 //! laboratory that measures them.
 //!
 //! Each strategy is a value that implements [`Strategy`](hadal_search::Strategy) and
-//! [`Configurable`], in a file of its own. It owns what it remembers and the order in which it goes
-//! on; successors, verdicts, counts, queues, files and traces are shared. All of them use one
+//! [`Configurable`], in a file of its own. It owns what it remembers and the order in which it
+//! expands states; successors, verdicts, counts, queues, files and traces are shared. All of them use one
 //! thread, and `Options::memory_bytes` is what their table and queue may take: the papers' M(p).
 //! Buffers of the disk layer, and what exists only for traces and counts, come on top.
 //!
@@ -23,10 +23,10 @@ mod configurable;
 mod delayed;
 mod dfs_cache;
 mod distinct;
+mod evaluator;
 mod explorer;
 mod figures;
 mod io_figures;
-mod judge;
 pub mod lab;
 mod layered;
 mod local;
@@ -44,7 +44,7 @@ mod tables;
 
 pub use cache::Cache;
 pub use cache_spec::{CacheSpec, Policy, Sampling, SnapshotSetup, SpecError, StateCacheSpec};
-pub use configurable::{Budget, Configurable, Flag, Line, ParameterError};
+pub use configurable::{Budget, Configurable, Flag, Hint, Line, ParameterError};
 pub use delayed::TableKind;
 pub use dfs_cache::DfsCache;
 pub use layered::{Layered, Layers};

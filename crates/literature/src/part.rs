@@ -8,7 +8,7 @@
 //! search ends when all queues are empty.
 //!
 //! Figure 2 of the paper loads the file again for every state, and its inner loops are garbled:
-//! meant is to drain the queue in memory, fill it from its part on disk, and go on until both are
+//! meant is to drain the queue in memory, fill it from its part on disk, and continue until both are
 //! empty. A successor of the part in memory that is in the table falls into the `else` of line 23
 //! and would be queued again and again; it is dropped. Sizes of queues count what is on disk, and
 //! the search is over when all of them are zero, not one.
@@ -26,10 +26,10 @@ use hadal_search::{Duplicates, Error, Outcome, Reason, Seconds, Stats, Strategy,
 use hadal_store::{Parent, hash_state};
 
 use crate::configurable::{Configurable, Line, ParameterError, parse_number};
+use crate::evaluator::Evaluator;
 use crate::explorer::{self, Explorer};
 use crate::figures::Figures;
 use crate::io_figures;
-use crate::judge::Judge;
 use crate::parent_index::{
     ExploredStates, NO_PARENT, PARENT_BYTES, ParentIndex, decode_parent, encode_parent,
 };
@@ -70,10 +70,10 @@ impl Strategy for Part {
         let signatures = Signatures::new(run);
         let key_len = signatures.key_len();
         let budget_bytes = run.options.memory_bytes;
-        let dir = RecordDir::new(run);
+        let dir = RecordDir::new(run)?;
         let mut search = Search {
             explorer: Explorer::new(run),
-            judge: Judge::new(run),
+            evaluator: Evaluator::new(run),
             parents: ParentIndex::new(&dir.beside())?,
             table: ChainedTable::new(key_len, budget_bytes - budget_bytes / QUEUE_SHARE),
             signatures,
@@ -95,7 +95,7 @@ impl Strategy for Part {
             Ok(()) => End::Exhausted,
             Err(Halt::Enough) => End::Violated(search.found()),
             Err(Halt::Stop(reason)) => {
-                search.judge.settle(0).or_else(only_errors)?;
+                search.evaluator.evaluate_pending(0).or_else(only_errors)?;
                 End::Stopped(reason)
             }
             Err(Halt::Failed(error)) => return Err(error),
@@ -157,7 +157,7 @@ const MOST_BITS: u32 = 63;
 struct Search<'a> {
     run: &'a Run<'a>,
     explorer: Explorer<'a>,
-    judge: Judge<'a>,
+    evaluator: Evaluator<'a>,
     parents: ParentIndex,
     signatures: Signatures,
     /// States of the part in memory.
@@ -266,8 +266,8 @@ impl Search<'_> {
         while self.explorer.fill(None)? {
             self.distribute(None, &[])?;
         }
-        self.judge.add_starts(&self.explorer, 0)?;
-        self.judge.accept()?;
+        self.evaluator.add_starts(&self.explorer, 0)?;
+        self.evaluator.accept()?;
         loop {
             let longest = (0..self.parts.len()).max_by_key(|&part| self.parts[part].queue.len());
             let longest = longest.filter(|&part| !self.parts[part].queue.is_empty());
@@ -293,7 +293,7 @@ impl Search<'_> {
         visited.for_each(0..n, &mut |key| {
             // It was as large as this when it was last in memory.
             table.insert(key);
-            run.go_on()
+            run.check_stop()
         })?;
         let io = (self.dir.io() - io).as_secs_f64();
         self.seconds.inserting += since.elapsed().as_secs_f64() - io;
@@ -309,10 +309,10 @@ impl Search<'_> {
             depths.clear();
             let first = self.n_states;
             let stopped = self.take_new(part, &mut block, &mut depths);
-            self.judge.settle(0)?;
-            self.judge.findings.begin_rank();
+            self.evaluator.evaluate_pending(0)?;
+            self.evaluator.findings.begin_rank();
             if depths.is_empty() || stopped.is_err() {
-                self.judge.findings.end_rank();
+                self.evaluator.findings.end_rank();
                 return stopped;
             }
             block.resize(block.len() + PAD_BYTES, 0);
@@ -327,11 +327,11 @@ impl Search<'_> {
             }
             if self.explorer.is_done() {
                 for (ordinal, source) in (first..).zip(self.explorer.successors().sources()) {
-                    self.judge.findings.add_source(ordinal, 0, source);
+                    self.evaluator.findings.add_source(ordinal, 0, source);
                 }
             }
             filled?;
-            self.judge.accept()?;
+            self.evaluator.accept()?;
             let queue_bytes = |part: &Partition| part.queue.total_bytes();
             let queued = self.parts.iter().map(queue_bytes).sum();
             self.max_queue_bytes = self.max_queue_bytes.max(queued);
@@ -355,7 +355,7 @@ impl Search<'_> {
         let mut batch = Vec::new();
         while depths.is_empty() {
             // There may be nothing but known states in a long queue.
-            self.run.go_on()?;
+            self.run.check_stop()?;
             batch.clear();
             let (since, io) = (Instant::now(), self.dir.io());
             let mut n = 0;
@@ -410,7 +410,7 @@ impl Search<'_> {
             self.depth = self.depth.max(depth);
             self.parents.push(decode_parent(rest))?;
             self.n_states += 1;
-            self.judge.add(state, 0)?;
+            self.evaluator.add(state, 0)?;
             block.extend_from_slice(state);
             depths.push(depth);
             return Ok(());
@@ -469,7 +469,7 @@ impl Search<'_> {
             memory: self.n_known,
             ..Duplicates::default()
         };
-        explorer::totals(&self.explorer, &self.judge, duplicates)
+        explorer::totals(&self.explorer, &self.evaluator, duplicates)
     }
 
     fn report(self, end: End) -> Result<Outcome, Error> {
@@ -488,13 +488,13 @@ impl Search<'_> {
         stats.push("seconds_queue", Value::Seconds(self.seconds.queueing));
         let partitioning = self.seconds.partitioning;
         stats.push("seconds_partitioning", Value::Seconds(partitioning));
-        stats.push("seconds_judging", Value::Seconds(self.judge.seconds));
+        stats.push("seconds_judging", Value::Seconds(self.evaluator.seconds));
         let io_wait = self.dir.io().as_secs_f64();
         io_figures::push_io(&self.dir, io_wait, &mut stats);
         let ended = Ended {
             end,
             totals,
-            findings: self.judge.findings,
+            findings: self.evaluator.findings,
             states: self.n_states,
             states_exact: true,
             depth: self.depth,
@@ -510,7 +510,7 @@ impl Search<'_> {
                 search: self.run.seconds(),
                 expand: self.explorer.seconds,
                 insert: self.seconds.inserting,
-                check: self.judge.seconds,
+                check: self.evaluator.seconds,
                 io_wait,
                 ..Seconds::default()
             },

@@ -8,10 +8,18 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use hadal_search::strategy::Run;
-use hadal_store::Error;
 use hadal_store::disk::Folder;
+use hadal_store::{BLOCK_BYTES, Error};
 
+use crate::parent_index::PARENT_BYTES;
 use crate::records::Records;
+
+/// Bytes of the longest state whose records fit a block: beside it stand at most a signature and a
+/// parent.
+pub(crate) const MAX_STATE_LEN: usize = BLOCK_BYTES - SIGNATURE_BYTES - PARENT_BYTES;
+
+/// Bytes of the longest signature.
+const SIGNATURE_BYTES: usize = 16;
 
 /// Where records go.
 #[derive(Clone, Default)]
@@ -36,9 +44,17 @@ impl RecordDir {
         Self::default()
     }
 
-    /// In the folder of the search, if it has one.
-    pub(crate) fn new(run: &Run<'_>) -> Self {
-        RecordDir::within(run.folder().cloned())
+    /// In the folder of the search, if it has one. States must fit it: a record is a state with what
+    /// a strategy notes beside it, and lies in one block. In memory there is no limit.
+    pub(crate) fn new(run: &Run<'_>) -> Result<Self, Error> {
+        let (folder, state_len) = (run.folder().cloned(), run.shape.state_len);
+        match folder.is_some() && state_len > MAX_STATE_LEN {
+            true => Err(Error::TooWide {
+                state_len,
+                limit: MAX_STATE_LEN,
+            }),
+            false => Ok(RecordDir::within(folder)),
+        }
     }
 
     pub(crate) fn within(folder: Option<Folder>) -> Self {

@@ -70,7 +70,8 @@ impl Records {
         Records {
             record_len,
             stride,
-            per_block: BLOCK_BYTES / stride,
+            // A record that is wider than a block has one of its own, in memory; none goes to disk.
+            per_block: (BLOCK_BYTES / stride).max(1),
             blocks: Blocks::Memory(Vec::new()),
             is_finished: false,
             partial: Vec::new(),

@@ -34,7 +34,7 @@ use hadal_store::Parent;
 use crate::breadth_first::{self, Forgets, Intake, Memory, Plan};
 use crate::cache_spec::{CacheSpec, Policy, Sampling, SnapshotSetup};
 use crate::configurable::{
-    Budget, Configurable, Flag, Line, ParameterError, parse_bool, usual_hint, yes_or_no,
+    Budget, Configurable, Flag, Hint, Line, ParameterError, parse_bool, usual_hint, yes_or_no,
 };
 use crate::figures::{Figures, MAY_REVISIT, Visits, push_revisits};
 use crate::record_dir::RecordDir;
@@ -122,7 +122,7 @@ impl Strategy for Snapshots {
         let plan = Plan {
             queue_dir: RecordDir::in_memory(),
             dir: RecordDir::in_memory(),
-            uncounted: RecordDir::new(run),
+            uncounted: RecordDir::new(run)?,
             segment_bytes: 1 << 16,
             forgets: match self.bounded {
                 true => Forgets::ForEver,
@@ -204,12 +204,10 @@ impl Configurable for Snapshots {
         ])
     }
 
-    fn hint(&self, reason: Reason) -> Option<String> {
+    fn hint(&self, reason: Reason) -> Option<Hint> {
         match reason {
-            Reason::Revisits if self.bounded => {
-                Some("leave out --bounded, so that it ends".to_owned())
-            }
-            _ => usual_hint(self.name(), reason),
+            Reason::Revisits if self.bounded => Some(Hint::Unbounded),
+            _ => usual_hint(reason),
         }
     }
 

@@ -38,6 +38,11 @@ pub trait Machine: Sync {
         let _ = (invariant, state);
         true
     }
+
+    /// The parts of a state by name, for counterexamples; a step shows those that it changes.
+    fn describe(&self, state: &Self::State) -> Vec<(String, String)> {
+        vec![("state".to_owned(), format!("{state:?}"))]
+    }
 }
 
 /// A value of fixed length in bytes. Two values are the same state if and only if their bytes are
@@ -99,8 +104,7 @@ impl<M: Machine> Model for MachineModel<M> {
     }
 
     fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
-        let value = format!("{:?}", M::State::read(state));
-        vec![("state".to_owned(), value)]
+        self.machine.describe(&M::State::read(state))
     }
 
     fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {

@@ -3,7 +3,7 @@
 //! A [`Strategy`] is a value that owns its parameters. [`check`] starts it on a thread of its own
 //! and gives it a [`Run`], the context of one search. The strategy makes successors and evaluates
 //! properties with the expansion kernel ([`Kernel`], [`Verdicts`]), collects violations in
-//! [`Findings`] and counts in [`Totals`], and asks [`Run::go_on`] in every loop that may take long.
+//! [`Findings`] and counts in [`Totals`], and asks [`Run::check_stop`] in every loop that may take long.
 //! It ends with [`Run::conclude`], which decides what can be decided only then, finds the path to
 //! each violation, and makes the [`Outcome`]. Verdicts, limits and progress are written once, for
 //! all strategies.
@@ -52,7 +52,8 @@ pub trait Strategy: Sync {
         false
     }
 
-    /// Whether a later run can resume it from its folder.
+    /// Whether a later run can resume it from its folder. Only the strategies of this crate write
+    /// checkpoints, so only they return true.
     fn is_resumable(&self) -> bool {
         false
     }
@@ -93,7 +94,7 @@ impl<'r> Run<'r> {
     }
 
     /// Stops the search if the flag is raised. To be asked in every loop that may take long.
-    pub fn go_on(&self) -> Result<(), Halt> {
+    pub fn check_stop(&self) -> Result<(), Halt> {
         match self.stop().is_raised() {
             true => Err(Halt::Stop(self.stop_reason())),
             false => Ok(()),

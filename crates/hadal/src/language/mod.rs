@@ -2,22 +2,26 @@
 //!
 //! A [`Language`] turns texts into a checked program of the intermediate representation; all else
 //! (symmetry, native code, search, traces) is the same for every language. To add one, implement
-//! the trait in a file of this folder and add a line to [`languages`]: the extension of a file, the
-//! command line and the run record follow from it.
+//! the trait in a file of this folder and add a line to [`languages`]: the extensions of files, the
+//! flags of the command line with their help, the default meaning of a deadlock and the run record
+//! follow from it. A language from outside needs no line: [`ModelSource::new`](crate::ModelSource)
+//! and [`SavedRun::source_in`](crate::SavedRun::source_in) take it.
 
 mod murphi;
+mod options;
 
 use std::fmt;
 use std::path::Path;
 
 use hadal_ir::Program;
 use hadal_model::Stop;
+use hadal_search::Deadlock;
 use hadal_syntax::{Diagnostic, Sources};
-use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
 pub use murphi::Murphi;
+pub use options::{LanguageOption, LanguageOptions, OptionValue};
 
 /// A language of models.
 pub trait Language: fmt::Debug + Sync {
@@ -30,8 +34,15 @@ pub trait Language: fmt::Debug + Sync {
     /// Extensions of its files, without the dot.
     fn extensions(&self) -> &'static [&'static str];
 
-    /// Its dialects, each with a line of help; the first one is the default.
-    fn dialects(&self) -> &'static [(&'static str, &'static str)];
+    /// The options that it takes. One that is called `dialect` is shown in the run record.
+    fn options(&self) -> &'static [LanguageOption] {
+        &[]
+    }
+
+    /// What counts as a deadlock unless the user says otherwise.
+    fn default_deadlock(&self) -> Deadlock {
+        Deadlock::default()
+    }
 
     /// Translates the texts to a program.
     ///
@@ -53,13 +64,9 @@ pub fn languages() -> &'static [&'static dyn Language] {
     &[&Murphi]
 }
 
-/// How a language reads a text. What these mean is known to the language alone.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LanguageOptions {
-    /// The dialect, if not the default.
-    pub dialect: Option<String>,
-    /// Constants to override, each with its value as written.
-    pub constants: Vec<(String, String)>,
+/// The language of a text that has no file name.
+pub fn default_language() -> &'static dyn Language {
+    &Murphi
 }
 
 /// A program and what the language reports about it.
@@ -74,8 +81,7 @@ pub struct Translation {
     pub symmetry_breaks: Vec<Diagnostic>,
     /// The global constants with their final values, in source order.
     pub constants: Vec<(String, String)>,
-    /// Iterations of one loop before it is a violation, unless the user sets another limit; `None`
-    /// for no limit.
+    /// Iterations of one loop before it is a violation; `None` for no limit.
     pub loop_limit: Option<u64>,
 }
 
@@ -90,11 +96,19 @@ pub struct Problems {
 
 /// The language of this name.
 pub fn language(name: &str) -> Result<&'static dyn Language, Error> {
-    let known = languages().iter().find(|language| language.name() == name);
-    known.copied().ok_or_else(|| {
-        let names: Vec<&str> = languages().iter().map(|language| language.name()).collect();
-        let names = names.join(", ");
-        Error::Invalid(format!("there is no language `{name}`; there are: {names}"))
+    language_among(&[], name)
+}
+
+/// The language of this name, among `more` and those of the table.
+pub(crate) fn language_among(
+    more: &[&'static dyn Language],
+    name: &str,
+) -> Result<&'static dyn Language, Error> {
+    let all = || more.iter().chain(languages()).copied();
+    let found = all().find(|language| language.name() == name);
+    found.ok_or_else(|| Error::NoLanguage {
+        name: name.to_owned(),
+        known: all().map(|language| language.name()).collect(),
     })
 }
 
@@ -113,34 +127,12 @@ pub fn language_of(path: &Path) -> Result<&'static dyn Language, Error> {
 
 /// The name of the dialect that the options choose; empty for a language without dialects.
 pub(crate) fn dialect_name(language: &dyn Language, options: &LanguageOptions) -> String {
-    let default = language.dialects().first().map_or("", |(name, _)| name);
-    options.dialect.as_deref().unwrap_or(default).to_owned()
-}
-
-/// Refuses options that make no sense in the language.
-pub(crate) fn check_options(
-    language: &dyn Language,
-    options: &LanguageOptions,
-) -> Result<(), Error> {
-    if let Some(dialect) = &options.dialect {
-        let mut names = language.dialects().iter().map(|(name, _)| *name);
-        if !names.any(|name| name == dialect) {
-            let title = language.title();
-            return Err(Error::Invalid(format!(
-                "{title} has no dialect `{dialect}`"
-            )));
-        }
-    }
-    let constants = &options.constants;
-    for (position, (name, _)) in constants.iter().enumerate() {
-        if constants[..position]
-            .iter()
-            .any(|(earlier, _)| earlier == name)
-        {
-            return Err(Error::Invalid(format!("constant `{name}` is set twice")));
-        }
-    }
-    Ok(())
+    let declared = language.options().iter().find(|it| it.name == "dialect");
+    let default = match declared.map(|option| option.value) {
+        Some(OptionValue::OneOf([(name, _), ..])) => name,
+        _ => "",
+    };
+    options.get("dialect").unwrap_or(default).to_owned()
 }
 
 #[cfg(test)]
@@ -173,19 +165,5 @@ mod tests {
         }
         assert!(language_of(Path::new("a")).is_err());
         assert!(super::language("").is_err());
-    }
-
-    #[test]
-    fn options_that_make_no_sense_are_refused() {
-        let options = |dialect: &str, constants: &[&str]| LanguageOptions {
-            dialect: Some(dialect.to_owned()),
-            constants: constants
-                .iter()
-                .map(|name| (name.to_string(), "1".to_owned()))
-                .collect(),
-        };
-        assert!(check_options(&Murphi, &options("rumur", &["N", "M"])).is_ok());
-        assert!(check_options(&Murphi, &options("latin", &[])).is_err());
-        assert!(check_options(&Murphi, &options("hadal", &["N", "N"])).is_err());
     }
 }

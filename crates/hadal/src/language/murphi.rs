@@ -4,11 +4,40 @@ use hadal_model::Stop;
 use hadal_murphi::{Dialect, Options};
 use hadal_syntax::Sources;
 
-use super::{Language, LanguageOptions, Problems, Translation};
+use super::{Language, LanguageOption, LanguageOptions, OptionValue, Problems, Translation};
 
 /// Murphi, in three dialects.
 #[derive(Clone, Copy, Debug)]
 pub struct Murphi;
+
+const DIALECT: LanguageOption = LanguageOption {
+    name: "dialect",
+    short: None,
+    value: OptionValue::OneOf(&[
+        (Dialect::Hadal.name(), "The recommended meaning"),
+        (Dialect::Cmurphi.name(), "As CMurphi 5.4.9"),
+        (Dialect::Rumur.name(), "As rumur"),
+    ]),
+    is_repeatable: false,
+    help: "Whose meaning a Murphi text is given where tools disagree [default: hadal]",
+};
+
+const CONST: LanguageOption = LanguageOption {
+    name: "const",
+    short: None,
+    value: OptionValue::Pair,
+    is_repeatable: true,
+    help: "Override a constant of the model; may be repeated",
+};
+
+const LOOP_LIMIT: LanguageOption = LanguageOption {
+    name: "loop-limit",
+    short: None,
+    value: OptionValue::Number,
+    is_repeatable: false,
+    help: "Iterations of one `while` loop before it is a violation [default: by dialect: 1000000, \
+           cmurphi 1000, rumur none]",
+};
 
 impl Language for Murphi {
     fn name(&self) -> &'static str {
@@ -23,14 +52,8 @@ impl Language for Murphi {
         &["m"]
     }
 
-    fn dialects(&self) -> &'static [(&'static str, &'static str)] {
-        const {
-            &[
-                (Dialect::Hadal.name(), "The recommended meaning"),
-                (Dialect::Cmurphi.name(), "As CMurphi 5.4.9"),
-                (Dialect::Rumur.name(), "As rumur"),
-            ]
-        }
+    fn options(&self) -> &'static [LanguageOption] {
+        &[DIALECT, CONST, LOOP_LIMIT]
     }
 
     fn translate(
@@ -39,19 +62,25 @@ impl Language for Murphi {
         options: &LanguageOptions,
         stop: &Stop,
     ) -> Result<Translation, Problems> {
-        let dialect = match options.dialect.as_deref().map(str::parse) {
+        let invalid = |what: String| Problems {
+            messages: vec![what],
+            ..Problems::default()
+        };
+        let dialect = match options.get(DIALECT.name).map(str::parse) {
             None => Dialect::default(),
-            Some(Ok(dialect)) => dialect,
-            Some(Err(unknown)) => {
-                return Err(Problems {
-                    messages: vec![unknown.to_string()],
-                    ..Problems::default()
-                });
+            Some(dialect) => dialect
+                .map_err(|unknown: hadal_murphi::UnknownDialect| invalid(unknown.to_string()))?,
+        };
+        let loop_limit = match options.get(LOOP_LIMIT.name).map(str::parse) {
+            None => dialect.while_limit(),
+            Some(limit) => {
+                let limit = limit.map_err(|_| invalid("a loop limit is a number".to_owned()))?;
+                Some(limit)
             }
         };
         let options = Options {
             dialect,
-            constants: options.constants.clone(),
+            constants: options.pairs(CONST.name),
         };
         let compiled = hadal_murphi::compile_until(sources.root(), &options, stop);
         let Some(compiled) = compiled else {
@@ -63,7 +92,7 @@ impl Language for Murphi {
                 warnings: compiled.diagnostics,
                 symmetry_breaks: compiled.symmetry_breaks,
                 constants: compiled.constants,
-                loop_limit: dialect.while_limit(),
+                loop_limit,
             }),
             None => Err(Problems {
                 diagnostics: compiled.diagnostics,

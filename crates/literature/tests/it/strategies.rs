@@ -9,10 +9,11 @@ use hadal_literature::{
 };
 use hadal_model::{Goal, GoalKind, Stop};
 use hadal_search::{
-    Deadlock, Options, Outcome, SearchFolder, Silent, StoreKind, Strategy, Value, check,
+    Deadlock, Error, Options, Outcome, SearchFolder, Silent, StoreKind, Strategy, Value, check,
 };
+use hadal_store::Error as StoreError;
 use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
-use hadal_testkit::graph::{Edge, Graph, Interrupt, random_graph};
+use hadal_testkit::graph::{Edge, Filling, Graph, Interrupt, random_graph};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -747,4 +748,41 @@ fn a_folder_changes_nothing() {
     }
     drop(folder);
     std::fs::remove_dir_all(&path).expect("it was made");
+}
+
+/// States wider than a block stay in memory; a folder is refused before the search.
+#[test]
+fn states_wider_than_a_block_are_searched_in_memory_only() {
+    let n = 200;
+    let node = |at: u32| [2 * at + 1, 3 * at + 2, at / 2].map(|to| Edge::to(to % n, 0));
+    let mut graph = Graph::new(80_000, &[0], (0..n).map(|at| node(at).to_vec()).collect());
+    graph.filling = Filling::Random;
+    let path = tempfile::tempdir().expect("a folder");
+    let disk = NativeDisk::open(path.path()).expect("a folder can be used");
+    let opened = Folder::open(Arc::new(disk), FolderOptions::default());
+    let (folder, _) = opened.expect("it can be used");
+    let options = with_budget(100 << 20);
+    let expected = expect(&graph, &options);
+    for strategy in papers() {
+        let outcome = run(&graph, &*strategy, &options);
+        assert_eq!(outcome.states, expected.states, "{strategy:?}");
+        let search_folder = SearchFolder {
+            folder: folder.clone(),
+            resumable: false,
+            label: Vec::new(),
+        };
+        let stop = Stop::new();
+        let folder = Some(search_folder);
+        let refused = check(&graph, &*strategy, &options, folder, &stop, &mut Silent);
+        if strategy.uses_disk() {
+            let is_too_wide = matches!(
+                refused,
+                Err(Error::Store(StoreError::TooWide {
+                    state_len: 80_000,
+                    ..
+                }))
+            );
+            assert!(is_too_wide, "{}: {refused:?}", strategy.name());
+        }
+    }
 }

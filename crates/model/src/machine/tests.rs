@@ -90,6 +90,33 @@ fn every_successor_is_described_by_its_rule() {
 }
 
 #[test]
+fn a_state_is_described_as_the_machine_says() {
+    struct Named;
+    impl Machine for Named {
+        type State = u8;
+        const RULES: &'static [&'static str] = &[];
+
+        fn starts(&self) -> impl IntoIterator<Item = u8> {
+            [7]
+        }
+
+        fn fire(&self, _: usize, _: &u8) -> impl IntoIterator<Item = u8> {
+            []
+        }
+
+        fn describe(&self, state: &u8) -> Vec<(String, String)> {
+            vec![("low".to_owned(), (state % 4).to_string())]
+        }
+    }
+    let described = |model: &dyn Model, state| model.describe_state(state);
+    let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let named = MachineModel::new(Named);
+    assert_eq!(described(&named, &[7]), pair("low", "3"));
+    let debug = MachineModel::new(Pair);
+    assert_eq!(described(&debug, &BLOCK[..3]), pair("state", "(3, [1])"));
+}
+
+#[test]
 fn false_invariants_are_reported_in_order() {
     let (model, stop) = (MachineModel::new(Pair), Stop::new());
     let mut failures = Vec::new();

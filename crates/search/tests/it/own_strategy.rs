@@ -141,7 +141,7 @@ impl PlainSearch<'_> {
         let block = state.as_ref().map(|state| States::new(state, state_len, 1));
         self.kernel.begin(1);
         while self.kernel.is_full() {
-            self.run.go_on()?;
+            self.run.check_stop()?;
             self.kernel.expand(&mut *self.expander, block);
             self.kernel.canonicalise(&mut *self.expander, block);
             for at in 0..self.kernel.successors.len() {

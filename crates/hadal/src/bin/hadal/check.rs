@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use hadal::language::{self, languages};
+use hadal::language;
 use hadal::{Disk, ModelSource, TextLimit};
 use hadal_literature::Configurable;
 
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
     };
     run::run(Job {
         source: &source,
-        search: args.search_options(),
+        search: args.search_options(&source),
         strategy,
         args: &args.run,
         start: Start::Anew(disk),
@@ -44,14 +44,14 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
     })
 }
 
-/// The model's text; `-` is standard input, in the first language unless another is named.
+/// The model's text; `-` is standard input, in the default language unless another is named.
 fn read(args: &CheckArgs) -> anyhow::Result<ModelSource> {
     let path = &args.model;
     let limit = TextLimit::new(args.text_limit, args.run.resources().budget());
     if path.as_os_str() == "-" {
         let language = match &args.language {
             Some(name) => language::language(name)?,
-            None => languages()[0],
+            None => language::default_language(),
         };
         let stdin = io::stdin().lock();
         return Ok(ModelSource::stream("<stdin>", stdin, language, limit)?);

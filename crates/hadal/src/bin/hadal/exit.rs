@@ -69,6 +69,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
 pub(crate) fn of_library_error(error: &Error) -> Exit {
     match error {
         Error::Internal(_) => Exit::Internal,
+        Error::Stopped => Exit::Incomplete,
         // Too little memory is an error of the command line, as in any other budget.
         Error::LoadStopped(LoadStopped::Memory { .. }) => Exit::Usage,
         Error::LoadStopped(_) | Error::Thread(_) | Error::AddressSpace { .. } => Exit::Incomplete,

@@ -14,6 +14,7 @@ use hadal::{
 use hadal_report::units;
 use hadal_search::{Deadlock, StoreKind};
 
+use crate::language::LanguageArgs;
 use crate::strategy::StrategyArgs;
 use crate::{failure, signals};
 
@@ -72,19 +73,9 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_parser = language(), help_heading = "Model")]
     pub(crate) language: Option<String>,
 
-    /// Whose meaning a Murphi text is given where tools disagree [default: hadal]
-    #[arg(long, value_parser = dialect(), help_heading = "Model")]
-    pub(crate) dialect: Option<String>,
-
-    /// Override a constant of the model; may be repeated
-    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_constant,
-          help_heading = "Model")]
-    pub(crate) constants: Vec<(String, String)>,
-
-    /// Iterations of one `while` loop before it is a violation [default: by dialect: 1000000,
-    /// cmurphi 1000, rumur none]
-    #[arg(long, value_name = "N", help_heading = "Model")]
-    pub(crate) loop_limit: Option<u64>,
+    /// Options of the model's language
+    #[command(flatten)]
+    pub(crate) language_options: LanguageArgs,
 
     /// Depth of recursion before it is a violation
     #[arg(long, value_name = "N", default_value_t = ModelSource::CALL_LIMIT, help_heading = "Model",
@@ -100,10 +91,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, conflicts_with = "json", help_heading = "Model")]
     pub(crate) no_search: bool,
 
-    /// What counts as a deadlock: no way to another state, no enabled rule, or nothing
-    #[arg(long, value_parser = choice::<Deadlock>(), default_value = "stuttering",
+    // Its help names the defaults of the languages.
+    #[arg(long, value_parser = choice::<Deadlock>(), help = deadlock_help(),
           help_heading = "Search")]
-    pub(crate) deadlock: Deadlock,
+    pub(crate) deadlock: Option<Deadlock>,
 
     /// Scalarset reduction: visit one state of each class of interchangeable ones
     #[arg(long, value_parser = choice::<Symmetry>(), default_value = "full",
@@ -210,25 +201,23 @@ pub(crate) struct RunArgs {
 }
 
 impl CheckArgs {
-    /// What changes the result of the search.
-    pub(crate) fn search_options(&self) -> SearchOptions {
+    /// What changes the result of the search of a model from `source`.
+    pub(crate) fn search_options(&self, source: &ModelSource) -> SearchOptions {
+        let default = || source.language.default_deadlock();
         SearchOptions {
-            deadlock: self.deadlock,
+            deadlock: self.deadlock.unwrap_or_else(default),
             bound: self.bound,
             max_errors: self.max_errors,
             store: self.store,
             seed: self.seed,
-            strategy: self.strategy.name.clone(),
         }
     }
 
     /// How the model is loaded from its `source`.
     pub(crate) fn configure(&self, mut source: ModelSource) -> ModelSource {
-        source.options.dialect = self.dialect.clone();
-        source.options.constants = self.constants.clone();
+        source.options = self.language_options.options.clone();
         source.symmetry = self.symmetry;
         source.engine = self.engine;
-        source.loop_limit = self.loop_limit;
         source.call_limit = self.call_limit;
         source
     }
@@ -303,16 +292,6 @@ pub(crate) struct ReplayArgs {
     pub(crate) color: ColorName,
 }
 
-/// `NAME=VALUE`.
-pub(crate) fn parse_constant(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
-            Ok((name.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("expected NAME=VALUE, for example N=4".to_owned()),
-    }
-}
-
 /// A value that a flag names: its help, beside the name that the library gives it.
 pub(crate) trait Choice: Named + Send + Sync {
     /// What it means, for help texts.
@@ -331,12 +310,17 @@ fn language() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(languages().iter().map(|language| language.name()))
 }
 
-/// Parses the name of a dialect of any language.
-pub(crate) fn dialect() -> impl TypedValueParser<Value = String> {
-    let dialects = languages().iter().flat_map(|language| language.dialects());
-    let possible =
-        |(name, help): &(&'static str, &'static str)| PossibleValue::new(name).help(help);
-    PossibleValuesParser::new(dialects.map(possible))
+/// What `--deadlock` means, and its default by language.
+fn deadlock_help() -> String {
+    let defaults = languages().iter().map(|language| {
+        let default = language.default_deadlock().name();
+        format!("{default} for {}", language.title())
+    });
+    let defaults = defaults.collect::<Vec<_>>().join(", ");
+    format!(
+        "What counts as a deadlock: no way to another state, no enabled rule, or nothing \
+         [default: {defaults}]"
+    )
 }
 
 macro_rules! choices {
@@ -422,16 +406,5 @@ mod tests {
     #[test]
     fn the_definitions_are_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn constants_need_a_name_and_a_value() {
-        assert_eq!(
-            parse_constant("N = 4"),
-            Ok(("N".to_owned(), "4".to_owned()))
-        );
-        for bad in ["N", "=4", "N=", ""] {
-            assert!(parse_constant(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -14,6 +14,7 @@ mod exit;
 mod failure;
 mod flags;
 mod lab;
+mod language;
 mod progress;
 mod replay;
 mod resume;

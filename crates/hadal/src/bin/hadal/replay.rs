@@ -62,15 +62,23 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
         Ok(language) => ModelSource::file_of(&path, Some(language.name()), limit)?,
         Err(_) => ModelSource::file_of(&path, None, limit)?,
     };
-    source.options.dialect = Some(record.dialect.clone());
-    let constants = record.constants.iter();
-    source.options.constants = constants
-        .map(|(name, value)| (name.clone(), text(value)))
-        .collect();
+    if !record.dialect.is_empty() {
+        source = source.dialect(&record.dialect);
+    }
+    for (name, value) in &record.constants {
+        source = source.constant(name, text(value));
+    }
     // A run is a run of the model itself, whatever was reduced to find it; every step of the record
     // ended, whatever the limits of that run were; and the interpreter defines the meaning.
     source.symmetry = Symmetry::Off;
-    source.loop_limit = Some(u64::MAX);
+    if source
+        .language
+        .options()
+        .iter()
+        .any(|it| it.name == "loop-limit")
+    {
+        source = source.loop_limit(u64::MAX);
+    }
     source.call_limit = ModelSource::CALL_LIMIT_MAX;
     source.engine = Engine::Interpreter;
     let loaded = match source.load() {

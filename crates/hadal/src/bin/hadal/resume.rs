@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ResumeArgs, since: Instant) -> anyhow::Result<Exit> {
         return Err(Error::Finished(args.folder.clone()).into());
     }
     let search = saved.search_options()?;
-    let strategy = strategy::from_name(&search.strategy)?;
+    let strategy = strategy::from_name(&saved.strategy()?)?;
     run::run(Job {
         source: &saved.source()?,
         search,

@@ -6,7 +6,8 @@ use std::time::Instant;
 use anyhow::Context;
 use hadal::record::{DiagnosticRecord, RejectedRecord};
 use hadal::{
-    Check, Disk, Error, LoadLimits, LoadedModel, ModelSource, SavedRun, SearchOptions, Warning,
+    Check, Disk, Error, LoadLimits, LoadedModel, ModelSource, Resources, SavedRun, SearchOptions,
+    Warning, memory,
 };
 use hadal_literature::{Budget, Configurable};
 
@@ -72,7 +73,7 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
     };
     let threads = resources.threads_for(strategy);
     let rejection = |diagnostics: Vec<DiagnosticRecord>| {
-        RejectedRecord::new(source, &search, threads, diagnostics)
+        RejectedRecord::new(source, &search, strategy, threads, diagnostics)
     };
     let loaded = match source.load_within(&args.load_limits(since)) {
         Ok(loaded) => loaded,
@@ -84,6 +85,7 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
         }
     };
     print_warnings(&loaded, args)?;
+    refuse_exceeded_budget(&resources)?;
     let check = Check::new(&loaded)
         .search(search.clone())
         .resources(resources)
@@ -105,7 +107,7 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
     let record_file = RecordFile::of(args)?;
 
     let mut display = Display::new(args.shown_progress(), prepared.folder().cloned());
-    let result = prepared.run(&mut display);
+    let result = prepared.run_with(&mut display);
     display.finish();
     let checked = match result {
         Ok(checked) => checked,
@@ -147,6 +149,17 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
     }
     let verdict = checked.outcome.verdict;
     Ok(if_delivered(delivered, exit::of_verdict(verdict)))
+}
+
+/// Refuses a budget that loading the model has exceeded. The library counts what the process holds
+/// now; this process makes one check, so its peak is that of loading.
+fn refuse_exceeded_budget(resources: &Resources) -> Result<(), Error> {
+    let budget = resources.budget();
+    let least = memory::peak_bytes().max(Resources::LEAST_BUDGET);
+    match budget < least {
+        true => Err(Error::BudgetTooSmall { budget, least }),
+        false => Ok(()),
+    }
 }
 
 /// Prints why a model is rejected; other errors are passed on.

@@ -55,7 +55,7 @@ pub(crate) fn listen() -> std::io::Result<()> {
                     SIGUSR1 => STATUS_WANTED.store(true, Ordering::Relaxed),
                     _ if STOP.is_raised() => {
                         LEAVING.store(true, Ordering::SeqCst);
-                        hadal::delete_scratch_folders();
+                        hadal::ScratchFolder::delete_all();
                         let message = "stopped at once; nothing is proved; a folder given with \
                                        --disk holds the last checkpoint";
                         let _ = writeln!(std::io::stderr(), "{message}");

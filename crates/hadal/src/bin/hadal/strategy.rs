@@ -4,8 +4,8 @@
 use anyhow::bail;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use hadal_literature::{Configurable, Flag};
-use hadal_search::Outcome;
+use hadal_literature::{Configurable, Flag, Hint};
+use hadal_search::{Outcome, Reason};
 
 /// The strategy that was typed, and the flags that are for some strategies only.
 #[derive(Clone, Debug)]
@@ -142,6 +142,26 @@ impl clap::FromArgMatches for StrategyArgs {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// What to do after a search that stopped early.
+pub(crate) fn hint(strategy: &dyn Configurable, reason: Reason) -> Option<String> {
+    let leave_out = format!("leave out --strategy {}", strategy.name());
+    Some(match strategy.hint(reason)? {
+        Hint::DiskOrMoreMemory => {
+            format!("{leave_out} to continue on disk, or give it more with --memory")
+        }
+        Hint::MoreMemoryOrAuto => {
+            format!("give it more with --memory, or {leave_out} to visit every state")
+        }
+        Hint::MoreDisk => "name a folder with more room with --disk".to_owned(),
+        Hint::MoreLayers => format!(
+            "look at more layers with --layers, or at as many as it takes with --layers auto, \
+             or {leave_out}"
+        ),
+        Hint::Unbounded => "leave out --bounded, so that it ends".to_owned(),
+        _ => leave_out,
+    })
 }
 
 /// Whether a counterexample is the shortest.

@@ -11,7 +11,8 @@ use hadal_report::{Format, units};
 use hadal_search::{Deadlock, StoreKind};
 
 use super::lists::{parse_fraction, split_list};
-use crate::flags::{ProgressName, choice, dialect, parse_constant};
+use crate::flags::{ProgressName, choice};
+use crate::language::LanguageArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct LabArgs {
@@ -93,14 +94,9 @@ pub(crate) struct Common {
     #[arg(required = true, value_name = "MODEL")]
     pub(crate) models: Vec<PathBuf>,
 
-    /// Override a constant of all models; may be repeated
-    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_constant,
-          help_heading = "Model")]
-    pub(crate) constants: Vec<(String, String)>,
-
-    /// Whose meaning a Murphi text is given where tools disagree [default: hadal]
-    #[arg(long, value_parser = dialect(), help_heading = "Model")]
-    pub(crate) dialect: Option<String>,
+    /// Options of the language of all models
+    #[command(flatten)]
+    pub(crate) language_options: LanguageArgs,
 
     /// Scalarset reduction
     #[arg(long, value_parser = choice::<Symmetry>(), default_value = "full",

@@ -7,14 +7,13 @@ mod args;
 mod lists;
 mod models;
 mod origin;
-mod scratch;
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use hadal::{Error, describe, order};
+use hadal::{Error, ScratchFolder, describe, order};
 use hadal_literature::lab::{
     Conditions, Monitor, Report, Rig, Subject, caches, layers, locality, memory, profile,
 };
@@ -30,7 +29,6 @@ use crate::flags::ProgressName;
 use crate::progress::Display;
 use crate::signals;
 use args::{Common, LabTable};
-use scratch::Scratch;
 
 pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Exit> {
     match &args.table {
@@ -85,7 +83,7 @@ fn in_rig(
     measure: impl FnOnce(&mut Rig<'_>, &[Subject]) -> (Report, String),
 ) -> anyhow::Result<Exit> {
     signals::listen().context("cannot listen to signals")?;
-    let folder = Scratch::new(common.disk.as_deref())?;
+    let folder = scratch_folder(common.disk.as_deref())?;
     let subjects = match models::load(common) {
         Ok(Some(subjects)) => subjects,
         Ok(None) => return Ok(Exit::Usage),
@@ -103,7 +101,7 @@ fn in_rig(
     let conditions = Conditions {
         options: options(common),
         repeat: common.repeat,
-        folder: folder.path.clone(),
+        folder: folder.path().to_owned(),
     };
     let mut announcer = Announcer {
         progress: common.progress,
@@ -126,6 +124,13 @@ fn in_rig(
         true => Exit::Incomplete,
         false => Exit::Verified,
     })
+}
+
+/// The folder of all runs, in `parent` if that is named.
+fn scratch_folder(parent: Option<&Path>) -> anyhow::Result<ScratchFolder> {
+    let parent = parent.map_or_else(ScratchFolder::default_parent, Path::to_owned);
+    let made = fs::create_dir_all(&parent).and_then(|()| ScratchFolder::new(&parent));
+    made.with_context(|| format!("cannot make a folder in `{}`", parent.display()))
 }
 
 /// The options of all runs: all tables compare searches by one thread.

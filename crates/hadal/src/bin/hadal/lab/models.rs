@@ -3,23 +3,28 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use hadal::language::OptionValue;
 use hadal::{Error, ModelSource};
 use hadal_literature::lab::Subject;
 
 use super::args::Common;
 use crate::flags::ColorName;
 
+/// The option that constants behind a model set.
+const CONST: &str = "const";
+
 /// All models, loaded before the first is measured, so that a bad one costs nothing. `None` where
 /// one is rejected; its diagnostics are printed.
 pub(crate) fn load(common: &Common) -> anyhow::Result<Option<Vec<Subject>>> {
     let mut subjects = Vec::new();
     for path in &common.models {
-        let (path, mut constants) = with_constants(path)?;
-        let name = name_of(&path, &constants);
-        constants.extend(common.constants.iter().cloned());
+        let (path, constants) = with_constants(path)?;
         let mut source = ModelSource::file(&path)?;
-        source.options.dialect = common.dialect.clone();
-        source.options.constants = constants;
+        source.options = common.language_options.options.clone();
+        for constant in &constants {
+            source = source.option(CONST, constant);
+        }
+        let name = name_of(&path, &constants);
         let source = source.symmetry(common.symmetry).engine(common.engine);
         let style = ColorName::Auto.style(&io::stderr());
         match source.load() {
@@ -43,15 +48,15 @@ pub(crate) fn load(common: &Common) -> anyhow::Result<Option<Vec<Subject>>> {
 }
 
 /// `model.m:N=4,M=2` is a file and constants.
-fn with_constants(argument: &Path) -> anyhow::Result<(PathBuf, Vec<(String, String)>)> {
+fn with_constants(argument: &Path) -> anyhow::Result<(PathBuf, Vec<String>)> {
     let text = argument.to_string_lossy();
     match text.rsplit_once(':') {
         Some((path, constants)) if constants.contains('=') && !argument.exists() => {
-            let constants: Result<Vec<_>, String> = constants
-                .split(',')
-                .map(crate::flags::parse_constant)
-                .collect();
-            let constants = constants.map_err(|what| anyhow::anyhow!("in `{text}`: {what}"))?;
+            let constants: Vec<String> = constants.split(',').map(str::to_owned).collect();
+            for constant in &constants {
+                let checked = OptionValue::Pair.check(constant);
+                checked.map_err(|what| anyhow::anyhow!("in `{text}`: {what}"))?;
+            }
             Ok((PathBuf::from(path), constants))
         }
         _ => Ok((argument.to_owned(), Vec::new())),
@@ -59,11 +64,11 @@ fn with_constants(argument: &Path) -> anyhow::Result<(PathBuf, Vec<(String, Stri
 }
 
 /// The name of a model in tables: its file's, and the constants that make it another.
-fn name_of(path: &Path, constants: &[(String, String)]) -> String {
+fn name_of(path: &Path, constants: &[String]) -> String {
     let stem = path.file_stem().unwrap_or(path.as_os_str());
     let mut name = stem.to_string_lossy().into_owned();
-    for (constant, value) in constants {
-        name += &format!(" {constant}={value}");
+    for constant in constants {
+        name += &format!(" {constant}");
     }
     name
 }

@@ -11,6 +11,7 @@ use hadal_store::disk::Refusal;
 
 use super::Summary;
 use crate::failure::remedy;
+use crate::strategy;
 
 impl Summary<'_> {
     pub(super) fn remarks(&self, out: &mut String, style: Style) {
@@ -62,7 +63,7 @@ impl Summary<'_> {
                 (Reason::Memory, Some(why)) if self.strategy.uses_disk() => {
                     Some(format!("{why}; {}", remedy(why)))
                 }
-                _ => self.strategy.hint(reason),
+                _ => strategy::hint(self.strategy, reason),
             };
             if let Some(hint) = hint {
                 let _ = writeln!(out, "\n  hint: {hint}");

@@ -129,7 +129,7 @@ fn report_of(model: &str, flags: &[&str]) -> Reported {
         primary: false,
     });
     let check = Check::new(&loaded)
-        .search(args.search_options())
+        .search(args.search_options(&source))
         .resources(args.run.resources())
         .disk_use(Disk::None);
     let checked = check.run().expect("the search has an outcome");

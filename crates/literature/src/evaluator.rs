@@ -1,5 +1,5 @@
-//! Evaluates properties on new states. It has an expander of its own, so that states can be judged
-//! while successors of others are looked up.
+//! Evaluates properties on new states. It has an expander of its own, so that it can do so while
+//! successors of other states are looked up.
 
 use std::time::Instant;
 
@@ -10,46 +10,47 @@ use hadal_search::strategy::{Findings, Halt, Run, Totals, Verdicts};
 use crate::explorer::Explorer;
 
 /// Evaluates properties on new states.
-pub(crate) struct Judge<'a> {
+pub(crate) struct Evaluator<'a> {
     run: &'a Run<'a>,
     expander: Box<dyn Expander + 'a>,
     verdicts: Verdicts,
     pub(crate) findings: Findings<'a>,
     /// How many states reach each goal; those that come again count again.
     pub(crate) totals: Totals,
-    /// States that were not judged yet, and the ordinal of the first.
-    fresh: Vec<u8>,
-    n_fresh: usize,
-    n_judged: u64,
+    /// States that wait, and their number.
+    pending: Vec<u8>,
+    n_pending: usize,
+    /// States evaluated, which is the ordinal of the first that waits.
+    n_evaluated: u64,
     pub(crate) seconds: f64,
 }
 
-/// States judged at once.
-const FRESH_LEN: usize = 1024;
+/// States evaluated at once.
+const PENDING_LEN: usize = 1024;
 
-impl<'a> Judge<'a> {
+impl<'a> Evaluator<'a> {
     pub(crate) fn new(run: &'a Run<'a>) -> Self {
         let options = run.options;
-        Judge {
+        Evaluator {
             expander: run.model.expander(run.stop()),
             verdicts: Verdicts::new(run.shape),
             findings: Findings::new(run.shape, options.deadlock, options.max_errors),
             totals: Totals::new(run.shape),
-            fresh: Vec::new(),
-            n_fresh: 0,
-            n_judged: 0,
+            pending: Vec::new(),
+            n_pending: 0,
+            n_evaluated: 0,
             seconds: 0.0,
             run,
         }
     }
 
-    /// Takes the state with the next ordinal, found at `depth`; it is judged before one of another
-    /// depth comes, if [`settle`](Self::settle) is called in between.
+    /// Takes the state with the next ordinal, found at `depth`. Before one of another depth comes,
+    /// [`evaluate_pending`](Self::evaluate_pending) must be called.
     pub(crate) fn add(&mut self, state: &[u8], depth: u32) -> Result<(), Halt> {
-        self.fresh.extend_from_slice(state);
-        self.n_fresh += 1;
-        match self.n_fresh {
-            FRESH_LEN => self.settle(depth),
+        self.pending.extend_from_slice(state);
+        self.n_pending += 1;
+        match self.n_pending {
+            PENDING_LEN => self.evaluate_pending(depth),
             _ => Ok(()),
         }
     }
@@ -81,27 +82,27 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges all states that were added.
-    pub(crate) fn settle(&mut self, depth: u32) -> Result<(), Halt> {
-        if self.n_fresh == 0 {
+    /// Evaluates all states that wait.
+    pub(crate) fn evaluate_pending(&mut self, depth: u32) -> Result<(), Halt> {
+        if self.n_pending == 0 {
             return Ok(());
         }
         let since = Instant::now();
-        self.fresh.resize(self.fresh.len() + PAD_BYTES, 0);
+        self.pending.resize(self.pending.len() + PAD_BYTES, 0);
         let shape = self.run.shape;
-        let block = States::new(&self.fresh, shape.state_len, self.n_fresh);
+        let block = States::new(&self.pending, shape.state_len, self.n_pending);
         let flow = self.verdicts.find(&mut *self.expander, shape, block);
         if flow == Flow::Stopped {
             return Err(Halt::Stop(self.run.stop_reason()));
         }
         self.totals.add_goals(&self.verdicts.goals);
         for failure in &self.verdicts.failures {
-            let ordinal = self.n_judged + u64::from(failure.state);
+            let ordinal = self.n_evaluated + u64::from(failure.state);
             self.findings.add_failure(ordinal, depth, failure);
         }
-        self.n_judged += self.n_fresh as u64;
-        self.fresh.clear();
-        self.n_fresh = 0;
+        self.n_evaluated += self.n_pending as u64;
+        self.pending.clear();
+        self.n_pending = 0;
         self.seconds += since.elapsed().as_secs_f64();
         Ok(())
     }
