@@ -315,6 +315,18 @@ impl Program {
         &self.exprs[id.index()].0
     }
 
+    /// Whether an expression may yield undefined, by its form.
+    pub fn may_yield_undefined(&self, id: ExprId) -> bool {
+        match self.expr(id) {
+            Expr::Undefined | Expr::Read(_) | Expr::Call { .. } => true,
+            Expr::Remap { value, .. } => self.may_yield_undefined(*value),
+            Expr::Cond(_, yes, no) => {
+                self.may_yield_undefined(*yes) || self.may_yield_undefined(*no)
+            }
+            _ => false,
+        }
+    }
+
     /// Where an expression comes from.
     pub fn expr_site(&self, id: ExprId) -> SiteId {
         self.exprs[id.index()].1

@@ -72,6 +72,12 @@ impl Dialect {
         !matches!(self, Dialect::Rumur)
     }
 
+    /// An undefined element of a scalarset is a value to `=`, `!=`, `switch` and `? :`: equal to
+    /// itself and to no element, instead of being a fault.
+    pub const fn compares_undefined_elements(self) -> bool {
+        matches!(self, Dialect::Cmurphi)
+    }
+
     /// `for i := 5 to 3` without a step counts down instead of running zero times.
     pub const fn loops_count_down(self) -> bool {
         matches!(self, Dialect::Rumur)

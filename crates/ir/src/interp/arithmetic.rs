@@ -11,10 +11,10 @@ pub(super) struct Failed {
     pub(super) message: String,
 }
 
-/// Applies an operation to two integers or truth values.
+/// Applies an operation to two integers or truth values; only `Same` may get an undefined one.
 pub(super) fn binary(arithmetic: Arithmetic, op: BinaryOp, a: i64, b: i64) -> Result<i64, Failed> {
     let exact = match op {
-        BinaryOp::Eq => return Ok(i64::from(a == b)),
+        BinaryOp::Eq | BinaryOp::Same => return Ok(i64::from(a == b)),
         BinaryOp::Ne => return Ok(i64::from(a != b)),
         BinaryOp::Lt => return Ok(i64::from(a < b)),
         BinaryOp::Le => return Ok(i64::from(a <= b)),

@@ -169,6 +169,7 @@ impl<'a> Faults<'a> {
                         .may_be_undefined(unit.program, self.item, place)
             }
             Expr::Remap { value, .. } => self.may_be_undefined(*value),
+            Expr::Cond(_, yes, no) => self.may_be_undefined(*yes) || self.may_be_undefined(*no),
             Expr::Undefined | Expr::Call { .. } => true,
             _ => false,
         }
@@ -178,6 +179,7 @@ impl<'a> Faults<'a> {
         match op {
             BinaryOp::Eq
             | BinaryOp::Ne
+            | BinaryOp::Same
             | BinaryOp::Lt
             | BinaryOp::Le
             | BinaryOp::Gt

@@ -55,6 +55,7 @@ impl Lower<'_, '_> {
             BinaryOp::Shl | BinaryOp::Shr => self.shift(op, a, b),
             BinaryOp::Eq
             | BinaryOp::Ne
+            | BinaryOp::Same
             | BinaryOp::Lt
             | BinaryOp::Le
             | BinaryOp::Gt

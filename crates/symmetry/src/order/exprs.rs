@@ -277,7 +277,7 @@ impl<'p> Walk<'p> {
         let a = self.value(a);
         let b = self.value(b);
         match op {
-            BinaryOp::Eq | BinaryOp::Ne => {
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Same => {
                 if !a.label.agrees(&b.label) || a.label.has_slots() || b.label.has_slots() {
                     self.breaks(
                         site,
