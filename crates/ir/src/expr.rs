@@ -84,7 +84,8 @@ pub enum Expr {
 /// An operation on one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOp {
-    /// Integer to integer.
+    /// Integer to integer. Wraps around where integers are
+    /// [unsigned](crate::Arithmetic::is_unsigned).
     Neg,
     /// Truth value to truth value.
     Not,

@@ -271,6 +271,14 @@ pub struct Arithmetic {
     pub wraps: bool,
 }
 
+impl Arithmetic {
+    /// Whether these are unsigned integers of some number of bits: negation then wraps around,
+    /// as in C, although all other operations fault.
+    pub fn is_unsigned(self) -> bool {
+        self.min == 0 && !self.wraps && (self.max as u64 + 1).is_power_of_two()
+    }
+}
+
 impl Default for Arithmetic {
     /// 64 bits, checked; the least 64-bit integer is kept out of use.
     fn default() -> Self {

@@ -93,6 +93,22 @@ impl Dialect {
         matches!(self, Dialect::Cmurphi)
     }
 
+    /// Integers are as wide as the numbers of the text ask for, and unsigned if it names no
+    /// negative one; other constants are computed when the model runs.
+    pub const fn sizes_integers_by_text(self) -> bool {
+        matches!(self, Dialect::Rumur)
+    }
+
+    /// A function may return a number outside the range of its result.
+    pub const fn returns_unchecked(self) -> bool {
+        matches!(self, Dialect::Rumur)
+    }
+
+    /// A constant expression may have calls in a product with 0.
+    pub const fn multiplies_calls_away(self) -> bool {
+        matches!(self, Dialect::Rumur)
+    }
+
     /// How two types are compared.
     pub const fn type_equivalence(self) -> TypeEquivalence {
         match self {

@@ -47,6 +47,7 @@ pub(super) fn binary(arithmetic: Arithmetic, op: BinaryOp, a: i64, b: i64) -> Re
 pub(super) fn unary(arithmetic: Arithmetic, op: UnaryOp, a: i64) -> Result<i64, Failed> {
     let exact = match op {
         UnaryOp::Not => return Ok(i64::from(a == 0)),
+        UnaryOp::Neg if arithmetic.is_unsigned() => return Ok(a.wrapping_neg() & arithmetic.max),
         UnaryOp::Neg => -i128::from(a),
         UnaryOp::BitNot => i128::from(!a),
     };

@@ -57,7 +57,9 @@ impl Checker<'_> {
         let (Some(left), Some(right)) = (left, right) else {
             return Operand::Error;
         };
-        if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
+        if let (Some(a), Some(b)) = (left.constant(), right.constant())
+            && self.compares_exactly(a, b)
+        {
             return Operand::truth(match op {
                 BinaryOp::Lt => a < b,
                 BinaryOp::Le => a <= b,
@@ -140,7 +142,9 @@ impl Checker<'_> {
             }
         };
         if common.is_none() {
-            if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
+            if let (Some(a), Some(b)) = (left.constant(), right.constant())
+                && self.compares_exactly(a, b)
+            {
                 return Operand::truth((a == b) == is_equal);
             }
             self.warn_never_equal(is_equal, op_span, &left, &right);

@@ -137,8 +137,12 @@ impl Checker<'_> {
             return Operand::Error;
         };
         if let Some(constant) = value.constant() {
+            // A literal with its sign is a number of the text.
+            if op == UnaryOp::Neg && matches!(operand.kind, ExprKind::Int(_)) {
+                return self.number(-constant);
+            }
             match self.fold_unary(op, constant) {
-                Ok(folded) => return self.number(folded),
+                Ok(folded) => return folded,
                 Err(fault) => self.report_fold(fault, span),
             }
         }
@@ -316,11 +320,16 @@ impl Checker<'_> {
     ) -> Option<Operand> {
         if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
             match self.fold_binary(link.op, a, b) {
-                Ok(folded) => return Some(self.number(folded)),
+                Ok(folded) => return Some(folded),
                 Err(fault) => self.report_fold(fault, link.op_span),
             }
         } else if right.constant() == Some(0) && matches!(link.op, BinaryOp::Div | BinaryOp::Mod) {
             self.report_fold(super::constants::FoldFault::DivisionByZero, link.op_span);
+        } else if link.op == BinaryOp::Mul && self.is_multiplied_away(&left, &right) {
+            return Some(Operand::Const {
+                value: 0,
+                ty: Ty::INTEGER,
+            });
         }
         let left = self.strict(left, left_span);
         let right = self.strict(right, link.operand.span);

@@ -202,7 +202,11 @@ impl Checker<'_> {
             Ty::BOOLEAN => Expr::Bool(value != 0),
             _ => Expr::Int(value),
         };
-        self.emit(expr, span)
+        let id = self.emit(expr, span);
+        if value < 0 {
+            self.negative_constants.push(id);
+        }
+        id
     }
 
     /// The operand as a value of a simple type, to be stored there. Whether it fits is known only

@@ -478,6 +478,7 @@ impl Checker<'_> {
             }
             _ => Undefined::Fault,
         };
+        let ty = self.returned(ty);
         let value = self.convert(operand, value.span, ty, undefined, &purpose)?;
         Some(IrKind::Return(ReturnValue::Value(value)))
     }

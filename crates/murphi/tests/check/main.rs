@@ -6,6 +6,7 @@ mod lowering;
 mod messages;
 mod models;
 mod robust;
+mod rumur_numbers;
 mod undefined_elements;
 
 use hadal_murphi::{Compiled, Dialect, Options, compile};
