@@ -59,7 +59,7 @@ pub(super) fn check(text: &str, expected: [&str; 3]) {
 
 /// Checks that all dialects give the same verdict.
 #[track_caller]
-fn check_all(text: &str, expected: &str) {
+pub(super) fn check_all(text: &str, expected: &str) {
     check(text, [expected; 3]);
 }
 

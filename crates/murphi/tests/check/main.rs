@@ -5,6 +5,7 @@ mod dialects;
 mod lowering;
 mod messages;
 mod models;
+mod removed_elements;
 mod robust;
 mod rumur_numbers;
 mod undefined_elements;
