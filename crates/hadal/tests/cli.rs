@@ -785,6 +785,48 @@ invariant \"n\" n < 2;";
     }
 }
 
+/// Instances of one invariant do not hide each other: neither a fault a false one after it, nor a
+/// false one a fault, nor a fault one of another kind.
+#[test]
+fn an_invariant_that_faults_hides_no_false_instance() {
+    let model = |index: &str| {
+        format!(
+            "type Index: {index};
+var v: array [Index] of 0..3; ready: boolean;
+startstate for i: Index do v[i] := 0 end; ready := false end;
+ruleset i: Index; j: Index; k: Index do
+  rule \"spoil\" !ready & i != j & j != k & i != k ==>
+    undefine v[i]; v[j] := 3; v[k] := 2; ready := true end
+end;
+ruleset i: Index do invariant \"small\" 3 / (2 - v[i]) > 0 end;"
+        )
+    };
+    for index in ["scalarset(3)", "0..2"] {
+        for symmetry in ["full", "off"] {
+            for engine in ["native", "interpreter"] {
+                let flags = [
+                    "--symmetry",
+                    symmetry,
+                    "--engine",
+                    engine,
+                    "--deadlock",
+                    "off",
+                ];
+                let run = check_text(model(index), &[&flags[..], &["--max-errors", "9"]].concat());
+                let told = format!("{}{}", run.stdout, run.stderr);
+                assert_eq!(run.code, 1, "{told}");
+                assert!(told.contains("violated: 3 violations"), "{told}");
+                for kind in ["` is undefined in", "division by zero", ") is false"] {
+                    assert!(told.contains(kind), "{kind}: {told}");
+                }
+                let first = check_text(model(index), &flags);
+                assert!(first.stdout.contains("violated"), "{}", first.stdout);
+                assert!(!first.stdout.contains("3 violations"), "{}", first.stdout);
+            }
+        }
+    }
+}
+
 /// What depends on the order of interchangeable elements must not hide in the state that is kept.
 #[test]
 fn symmetry_hides_no_undefined_read_behind_a_quantifier() {

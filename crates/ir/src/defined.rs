@@ -324,8 +324,9 @@ impl<'p> Walk<'p> {
         stmt.for_each_mention(&mut |mention| self.mentions(mention));
         match &stmt.kind {
             StmtKind::Assign { place, value } => {
-                let from = self.value(*value);
-                self.flow_to_place(from, place);
+                for from in self.sources(*value) {
+                    self.flow_to_place(from, place);
+                }
                 self.place_calls(place);
             }
             StmtKind::Copy { to, from } => {
@@ -363,9 +364,10 @@ impl<'p> Walk<'p> {
             }
             StmtKind::Call { function, args } => self.call(*function, args),
             StmtKind::Return(ReturnValue::Value(value)) => {
-                let from = self.value(*value);
                 let to = self.nodes.results[self.item];
-                self.flow(from, to);
+                for from in self.sources(*value) {
+                    self.flow(from, to);
+                }
             }
             StmtKind::Return(ReturnValue::Copy(place)) => {
                 self.place_calls(place);
@@ -408,8 +410,9 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn value(&self, id: ExprId) -> From {
-        match self.program.expr(id) {
+    /// Where the value of an expression may come from.
+    fn sources(&self, id: ExprId) -> Vec<From> {
+        let from = match self.program.expr(id) {
             Expr::Undefined => From::Undefined,
             Expr::Read(place) => match place.root {
                 Root::Local(local) if place.path.is_empty() && self.in_scope.contains(&local) => {
@@ -417,10 +420,16 @@ impl<'p> Walk<'p> {
                 }
                 _ => From::Leaf(self.place(place).0),
             },
-            Expr::Remap { value, .. } => self.value(*value),
+            Expr::Remap { value, .. } => return self.sources(*value),
+            Expr::Cond(_, yes, no) => {
+                let mut sources = self.sources(*yes);
+                sources.extend(self.sources(*no));
+                return sources;
+            }
             Expr::Call { function, .. } => From::Leaf(self.nodes.results[function.index()]),
             _ => From::Defined,
-        }
+        };
+        vec![from]
     }
 
     fn flow_to_place(&mut self, from: From, place: &Place) {
@@ -489,8 +498,9 @@ impl<'p> Walk<'p> {
             let param = self.nodes.locals[function.index()][number];
             match arg {
                 Arg::Value(value) => {
-                    let from = self.value(*value);
-                    self.flow(from, param);
+                    for from in self.sources(*value) {
+                        self.flow(from, param);
+                    }
                 }
                 Arg::Copy(place) => {
                     self.place_calls(place);

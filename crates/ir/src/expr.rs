@@ -2,9 +2,10 @@
 //! functions that expressions may call.
 //!
 //! Every expression yields an integer, or a truth value (0 or 1). Some may also yield *undefined*:
-//! [`Expr::Undefined`], [`Expr::Read`], [`Expr::Call`] and [`Expr::Remap`] of such. Those may stand
-//! only where undefined can be passed on (the value of an assignment, an argument, a returned
-//! value) or under [`Expr::Defined`], which faults on undefined.
+//! [`Expr::Undefined`], [`Expr::Read`], [`Expr::Call`], and [`Expr::Remap`] and [`Expr::Cond`] of
+//! such. Those may stand only where undefined can be passed on (the value of an assignment, an
+//! argument, a returned value), as operands of [`BinaryOp::Same`], or under [`Expr::Defined`],
+//! which faults on undefined.
 
 use crate::ids::{ExprId, FunctionId, LocalId, MapId, SiteId, TypeId, VarId};
 
@@ -29,7 +30,8 @@ pub enum Expr {
     And(Vec<ExprId>),
     /// True if one is; stops at the first true one.
     Or(Vec<ExprId>),
-    /// The second if the first is true, else the third; the other one is not evaluated.
+    /// The second if the first is true, else the third; the other one is not evaluated. May be
+    /// undefined if one of them may.
     Cond(ExprId, ExprId, ExprId),
     /// A quantifier over the values of a domain, in order, stopping as soon as it is decided.
     Quantified {
@@ -82,7 +84,8 @@ pub enum Expr {
 /// An operation on one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOp {
-    /// Integer to integer.
+    /// Integer to integer. Wraps around where integers are
+    /// [unsigned](crate::Arithmetic::is_unsigned).
     Neg,
     /// Truth value to truth value.
     Not,
@@ -107,6 +110,9 @@ pub enum BinaryOp {
     Eq,
     /// Not equal, of two integers or two truth values.
     Ne,
+    /// Equal, of two integers or two truth values that may both be undefined: undefined is equal
+    /// to itself and to nothing else.
+    Same,
     /// Less.
     Lt,
     /// Less or equal.
@@ -138,6 +144,7 @@ impl BinaryOp {
             BinaryOp::Rem => "%",
             BinaryOp::Eq => "=",
             BinaryOp::Ne => "!=",
+            BinaryOp::Same => "same as",
             BinaryOp::Lt => "<",
             BinaryOp::Le => "<=",
             BinaryOp::Gt => ">",

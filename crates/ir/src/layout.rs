@@ -129,6 +129,55 @@ impl Types {
         }
     }
 
+    /// Whether a bit of a place at `first_bit` lies in a free slot of a multiset.
+    pub fn is_in_free_slot(
+        &self,
+        bytes: &[u8],
+        mut ty: TypeId,
+        mut first_bit: usize,
+        bit: usize,
+    ) -> bool {
+        loop {
+            let offset = bit - first_bit;
+            match self.get(ty) {
+                Type::Simple(_) => return false,
+                Type::Array { element, .. } => {
+                    let stride = self.bits(*element) as usize;
+                    let Some(position) = offset.checked_div(stride) else {
+                        return false;
+                    };
+                    first_bit += position * stride;
+                    ty = *element;
+                }
+                Type::Record { fields } => {
+                    let mut at = first_bit;
+                    let Some(field) = fields.iter().find(|field| {
+                        let width = self.bits(field.ty) as usize;
+                        let is_inside = bit < at + width;
+                        at += if is_inside { 0 } else { width };
+                        is_inside
+                    }) else {
+                        return false;
+                    };
+                    first_bit = at;
+                    ty = field.ty;
+                }
+                Type::Multiset { capacity, element } => {
+                    let width = self.bits(*element) as usize;
+                    let inside = offset.checked_sub(*capacity as usize);
+                    let Some(slot) = inside.and_then(|inside| inside.checked_div(width)) else {
+                        return false;
+                    };
+                    if bits::get(bytes, first_bit + slot, 1) == 0 {
+                        return true;
+                    }
+                    first_bit += self.slot_offset(*capacity, *element, slot);
+                    ty = *element;
+                }
+            }
+        }
+    }
+
     /// Normalises every multiset below a place: present elements first, sorted by their bits, free
     /// slots zero. Inner multisets come first, since their bits count.
     pub fn normalise_multisets(&self, bytes: &mut [u8], ty: TypeId, first_bit: usize) {

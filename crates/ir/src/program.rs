@@ -271,6 +271,14 @@ pub struct Arithmetic {
     pub wraps: bool,
 }
 
+impl Arithmetic {
+    /// Whether these are unsigned integers of some number of bits: negation then wraps around,
+    /// as in C, although all other operations fault.
+    pub fn is_unsigned(self) -> bool {
+        self.min == 0 && !self.wraps && (self.max as u64 + 1).is_power_of_two()
+    }
+}
+
 impl Default for Arithmetic {
     /// 64 bits, checked; the least 64-bit integer is kept out of use.
     fn default() -> Self {
@@ -313,6 +321,18 @@ impl Program {
     /// The expression behind an id.
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.index()].0
+    }
+
+    /// Whether an expression may yield undefined, by its form.
+    pub fn may_yield_undefined(&self, id: ExprId) -> bool {
+        match self.expr(id) {
+            Expr::Undefined | Expr::Read(_) | Expr::Call { .. } => true,
+            Expr::Remap { value, .. } => self.may_yield_undefined(*value),
+            Expr::Cond(_, yes, no) => {
+                self.may_yield_undefined(*yes) || self.may_yield_undefined(*no)
+            }
+            _ => false,
+        }
     }
 
     /// Where an expression comes from.

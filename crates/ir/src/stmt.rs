@@ -1,4 +1,7 @@
 //! Statements.
+//!
+//! Writing to a part of an element of a multiset of the state, by its slot or through a reference,
+//! is an index fault where the slot is free: the element was removed before.
 
 use crate::expr::{Arg, Domain, Place};
 use crate::ids::{ExprId, FunctionId, LocalId, SiteId};
@@ -108,11 +111,11 @@ pub enum StmtKind {
         /// The element.
         value: Arg,
     },
-    /// Frees a slot. Nothing happens where it is free already.
+    /// Frees a slot.
     MultisetRemove {
         /// The multiset.
         multiset: Place,
-        /// The slot, counted from 0; an index fault where there is none.
+        /// The slot, counted from 0; an index fault where there is none, or it is free already.
         slot: ExprId,
     },
 }

@@ -406,6 +406,8 @@ pub(crate) enum Helper {
     Multiply,
     /// (bit address, number of slots) → the first free one, or -1.
     FirstFree,
+    /// (context, state, bit address) → 1 where it is in a free slot of a multiset of the state.
+    IsInFreeSlot,
     /// () drops pending hits of cover points.
     ForgetCovers,
     /// () counts pending hits of cover points.
@@ -425,6 +427,7 @@ impl Helper {
             Helper::Shift => (shift as *const () as usize, 5, true),
             Helper::Multiply => (multiply as *const () as usize, 5, true),
             Helper::FirstFree => (first_free as *const () as usize, 2, true),
+            Helper::IsInFreeSlot => (is_in_free_slot as *const () as usize, 3, true),
             Helper::ForgetCovers => (forget_covers as *const () as usize, 1, false),
             Helper::CountCovers => (count_covers as *const () as usize, 1, false),
         }
@@ -567,6 +570,28 @@ unsafe extern "C" fn normalise(context: *mut Context, state: *mut u8, first: u64
             types.normalise_multisets(bytes, bag.ty, bag.first_bit);
         }
     }
+}
+
+/// Whether a bit address lies in a free slot of a multiset of the state.
+///
+/// # Safety
+/// `context` must be that of the session and `state` a state with padding behind it.
+unsafe extern "C" fn is_in_free_slot(context: *mut Context, state: *mut u8, at: u64) -> u64 {
+    // SAFETY: the session's runtime outlives it, and the caller guarantees the padding.
+    let (runtime, bytes) = unsafe {
+        let runtime = &*(*context).runtime;
+        let bytes = std::slice::from_raw_parts(state, runtime.state_len + PAD_BYTES);
+        (runtime, bytes)
+    };
+    // An address before the state, as one in a frame may be, is beyond all bags.
+    let bit = at.wrapping_sub(state.expose_provenance() as u64 * 8) as usize;
+    let after = runtime.bags.partition_point(|bag| bag.first_bit <= bit);
+    let Some(bag) = after.checked_sub(1).map(|last| &runtime.bags[last]) else {
+        return 0;
+    };
+    let types = &runtime.program.types;
+    let is_inside = bit < bag.first_bit + types.bits(bag.ty) as usize;
+    u64::from(is_inside && types.is_in_free_slot(bytes, bag.ty, bag.first_bit, bit))
 }
 
 /// Slots of a multiset that is normalised without calls and recursion.

@@ -22,6 +22,8 @@ pub(crate) struct Unit<'p> {
     pub(crate) limits: Limits,
     /// The multisets of a state, those inside others left out.
     pub(crate) bags: Vec<Bag>,
+    /// Types of the parts of their elements.
+    element_types: Vec<TypeId>,
     /// The assumptions among the properties.
     pub(crate) assumptions: Vec<u32>,
     /// By property, the number of the goal of its first instance.
@@ -147,6 +149,7 @@ impl<'p> Unit<'p> {
             parts,
             effects: Effects::of(program),
             limits: interpreter.limits(),
+            element_types: element_types(program, &bags),
             bags,
             assumptions,
             first_goals,
@@ -223,6 +226,12 @@ impl<'p> Unit<'p> {
 
     pub(crate) fn parts(&self, ty: TypeId) -> &Parts {
         &self.parts[ty.index()]
+    }
+
+    /// Whether something of this layout is a part of an element of a multiset.
+    pub(crate) fn is_in_elements(&self, ty: TypeId) -> bool {
+        let mut types = self.element_types.iter();
+        types.any(|&element| self.program.types.same_layout(element, ty))
     }
 
     pub(crate) fn bits(&self, ty: TypeId) -> u64 {
@@ -338,6 +347,29 @@ pub(crate) fn domain_len(program: &Program, domain: &ParamDomain) -> u64 {
         }
         ParamDomain::Slots { capacity, .. } => u64::from(*capacity),
     }
+}
+
+/// The types of elements of multisets and of their parts, each once.
+fn element_types(program: &Program, bags: &[Bag]) -> Vec<TypeId> {
+    let mut found = Vec::new();
+    let mut pending: Vec<TypeId> = Vec::new();
+    let element_of = |ty: TypeId| match program.types.get(ty) {
+        Type::Multiset { element, .. } => Some(*element),
+        _ => None,
+    };
+    pending.extend(bags.iter().filter_map(|bag| element_of(bag.ty)));
+    while let Some(ty) = pending.pop() {
+        if found.contains(&ty) {
+            continue;
+        }
+        found.push(ty);
+        match program.types.get(ty) {
+            Type::Simple(_) => {}
+            Type::Array { element, .. } | Type::Multiset { element, .. } => pending.push(*element),
+            Type::Record { fields } => pending.extend(fields.iter().map(|field| field.ty)),
+        }
+    }
+    found
 }
 
 /// Collects the outermost multisets below a place.

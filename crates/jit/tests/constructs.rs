@@ -385,6 +385,60 @@ fn multisets_and_choose() {
 }
 
 #[test]
+fn a_guard_that_faults_needs_an_element() {
+    check(
+        "var bag: multiset [2] of 0..1; x, y: 0..1;
+         startstate x := 0; undefine y; end;
+         choose i: bag do rule y = 0 ==> x := 0; end; end;
+         rule x := 1 - x; end;",
+        2,
+        0,
+    );
+}
+
+#[test]
+fn removed_elements_are_not_written_or_removed_again() {
+    let model = |body: &str| {
+        format!(
+            "type msg: record a: 0..1; b: 0..1; end; bag: multiset [2] of msg;
+             var bags: array [0..1] of bag; m: msg; n: 0..2;
+             procedure set(var it: msg); begin it.a := 1; end;
+             procedure drop(var it: msg);
+             begin multisetremovepred(i: bags[0], true); it.a := 1; end;
+             startstate clear m; n := 0; for k: 0..1 do multisetadd(m, bags[k]); end; end;
+             ruleset k: 0..1 do choose i: bags[k] do
+               rule n = 0 ==> n := 1; {body} end;
+             end; end;"
+        )
+    };
+    for (body, n_states, n_faults) in [
+        ("bags[k][i].a := 1; multisetremove(i, bags[k]);", 3, 0),
+        ("multisetremove(i, bags[k]); bags[k][i].a := 1;", 1, 1),
+        (
+            "multisetremove(i, bags[k]); multisetremove(i, bags[k]);",
+            1,
+            1,
+        ),
+        ("multisetremove(i, bags[k]); set(bags[k][i]);", 1, 1),
+        ("multisetremove(i, bags[k]); set(m);", 3, 0),
+        ("drop(bags[k][i]);", 2, 1),
+        (
+            "alias e: bags[k][i] do multisetremove(i, bags[k]); undefine e.b; end;",
+            1,
+            1,
+        ),
+        (
+            "alias e: bags[1 - k] do multisetremove(i, bags[k]); clear e; end;",
+            2,
+            0,
+        ),
+    ] {
+        println!("{body}");
+        check(&model(body), n_states, n_faults);
+    }
+}
+
+#[test]
 fn a_full_multiset_is_a_fault() {
     check(
         "var bag: multiset [2] of 0..3;

@@ -72,6 +72,12 @@ impl Dialect {
         !matches!(self, Dialect::Rumur)
     }
 
+    /// An undefined element of a scalarset is a value to `=`, `!=`, `switch` and `? :`: equal to
+    /// itself and to no element, instead of being a fault.
+    pub const fn compares_undefined_elements(self) -> bool {
+        matches!(self, Dialect::Cmurphi)
+    }
+
     /// `for i := 5 to 3` without a step counts down instead of running zero times.
     pub const fn loops_count_down(self) -> bool {
         matches!(self, Dialect::Rumur)
@@ -85,6 +91,22 @@ impl Dialect {
     /// Arithmetic wraps at 32 bits instead of being a fault beyond 64 bits.
     pub const fn arithmetic_wraps(self) -> bool {
         matches!(self, Dialect::Cmurphi)
+    }
+
+    /// Integers are as wide as the numbers of the text ask for, and unsigned if it names no
+    /// negative one; other constants are computed when the model runs.
+    pub const fn sizes_integers_by_text(self) -> bool {
+        matches!(self, Dialect::Rumur)
+    }
+
+    /// A function may return a number outside the range of its result.
+    pub const fn returns_unchecked(self) -> bool {
+        matches!(self, Dialect::Rumur)
+    }
+
+    /// A constant expression may have calls in a product with 0.
+    pub const fn multiplies_calls_away(self) -> bool {
+        matches!(self, Dialect::Rumur)
     }
 
     /// How two types are compared.

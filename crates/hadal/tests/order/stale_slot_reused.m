@@ -1,8 +1,8 @@
 -- After two removals a new message goes to the first free slot, so an old index may or may not
--- mean it when it is used to remove once more.
+-- mean it when it is used to remove once more. Where it does not, that is a fault.
 --
 -- order: dependent
--- off: verified
+-- off: violated
 const N: 2;
 type Node: scalarset(N);
 var

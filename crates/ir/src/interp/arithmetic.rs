@@ -11,10 +11,10 @@ pub(super) struct Failed {
     pub(super) message: String,
 }
 
-/// Applies an operation to two integers or truth values.
+/// Applies an operation to two integers or truth values; only `Same` may get an undefined one.
 pub(super) fn binary(arithmetic: Arithmetic, op: BinaryOp, a: i64, b: i64) -> Result<i64, Failed> {
     let exact = match op {
-        BinaryOp::Eq => return Ok(i64::from(a == b)),
+        BinaryOp::Eq | BinaryOp::Same => return Ok(i64::from(a == b)),
         BinaryOp::Ne => return Ok(i64::from(a != b)),
         BinaryOp::Lt => return Ok(i64::from(a < b)),
         BinaryOp::Le => return Ok(i64::from(a <= b)),
@@ -47,6 +47,7 @@ pub(super) fn binary(arithmetic: Arithmetic, op: BinaryOp, a: i64, b: i64) -> Re
 pub(super) fn unary(arithmetic: Arithmetic, op: UnaryOp, a: i64) -> Result<i64, Failed> {
     let exact = match op {
         UnaryOp::Not => return Ok(i64::from(a == 0)),
+        UnaryOp::Neg if arithmetic.is_unsigned() => return Ok(a.wrapping_neg() & arithmetic.max),
         UnaryOp::Neg => -i128::from(a),
         UnaryOp::BitNot => i128::from(!a),
     };

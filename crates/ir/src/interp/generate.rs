@@ -11,7 +11,7 @@ use super::Limits;
 use super::instances::{self, Odometer};
 use super::machine::{Halt, Machine, RawFault};
 use super::prepare::Prepared;
-use crate::program::{Frame, Guard, Param, ParamDomain};
+use crate::program::{Frame, Guard, Param, ParamDomain, Property};
 
 pub(super) struct Generator<'p> {
     pub(super) code: &'p Prepared,
@@ -226,8 +226,8 @@ impl<'p> Generator<'p> {
             // Every instance is evaluated, since one that faults must not hide behind
             // one that is false: which comes first may depend on names.
             self.for_each_instance(property, &mut |_, instance_holds| {
-                holds &= instance_holds;
-                true
+                holds &= instance_holds?;
+                Ok(())
             })?;
             if !holds {
                 break;
@@ -237,36 +237,85 @@ impl<'p> Generator<'p> {
     }
 
     /// Evaluates the instances of a property on the state in memory until `visit`, given the
-    /// number of the instance and whether it holds, returns false. Returns whether it never did.
+    /// number of the instance and whether it holds, returns a fault.
     fn for_each_instance(
         &mut self,
-        property: u32,
-        visit: &mut dyn FnMut(u64, bool) -> bool,
-    ) -> Result<bool, Ended> {
+        number: u32,
+        visit: &mut dyn FnMut(u64, Result<bool, Fault>) -> Result<(), Fault>,
+    ) -> Result<(), Ended> {
         let code = self.code;
-        let frame = &code.property_frames[property as usize];
-        let property = &code.program.properties[property as usize];
+        let params = &code.program.properties[number as usize].params;
+        self.odometer.set(&code.program, params, 0);
+        while !self.odometer.done {
+            if self.stopped_between_instances() {
+                return Err(Ended::Stopped);
+            }
+            let holds = match self.instance_holds(number) {
+                Ok(holds) => holds.map(Ok),
+                Err(Ended::Fault(fault)) => Some(Err(fault)),
+                Err(Ended::Stopped) => return Err(Ended::Stopped),
+            };
+            if let Some(holds) = holds {
+                visit(self.odometer.instance, holds).map_err(Ended::Fault)?;
+            }
+            self.odometer.advance();
+        }
+        Ok(())
+    }
+
+    /// Whether the current instance of a property holds; `None` where a parameter stands for a
+    /// slot that holds no element.
+    fn instance_holds(&mut self, number: u32) -> Result<Option<bool>, Ended> {
+        let code = self.code;
+        let property = &code.program.properties[number as usize];
         let subject = Subject {
             phase: Phase::Property,
             name: &property.name,
             frame: &property.frame,
             params: &property.params,
         };
-        self.odometer.set(&code.program, &property.params, 0);
-        while !self.odometer.done {
-            self.machine.open_frame(frame, &property.frame);
-            if self.stopped_between_instances() {
-                return Err(Ended::Stopped);
-            }
-            if self.bind(&property.params, subject)? {
-                let holds = self.condition(&property.condition, subject)?;
-                if !visit(self.odometer.instance, holds) {
-                    return Ok(false);
-                }
-            }
-            self.odometer.advance();
+        let frame = &code.property_frames[number as usize];
+        self.machine.open_frame(frame, &property.frame);
+        if !self.bind(&property.params, subject)? {
+            return Ok(None);
         }
-        Ok(true)
+        self.condition(&property.condition, subject).map(Some)
+    }
+
+    /// Adds the failures of an invariant in the state in memory: of the instances that are false
+    /// the first one, and the first fault of each kind. All instances are evaluated, since which
+    /// of them comes first may depend on names.
+    fn check_invariant(
+        &mut self,
+        state: u32,
+        (property, in_shape): (u32, u32),
+        failures: &mut Vec<Failure>,
+    ) -> Result<(), Ended> {
+        let program = &self.code.program;
+        let first = failures.len();
+        self.for_each_instance(property, &mut |instance, holds| {
+            let failure = match holds {
+                Ok(true) => return Ok(()),
+                Ok(false) => {
+                    let Property { frame, params, .. } = &program.properties[property as usize];
+                    Failure {
+                        state,
+                        property: in_shape,
+                        parameters: instances::names(program, frame, params, instance),
+                        fault: None,
+                    }
+                }
+                Err(fault) => faulty(state, in_shape, fault),
+            };
+            let kind = |failure: &Failure| failure.fault.as_ref().map(|fault| fault.kind);
+            if !failures[first..]
+                .iter()
+                .any(|it| kind(it) == kind(&failure))
+            {
+                failures.push(failure);
+            }
+            Ok(())
+        })
     }
 
     pub(super) fn ended(&self, halt: Halt, subject: Subject<'p>) -> Ended {
@@ -516,28 +565,11 @@ impl Expander for Generator<'_> {
         let code = self.code;
         for (state, bytes) in block.iter().enumerate() {
             self.machine.load_state(bytes);
-            for &(property, in_shape) in &code.invariants {
-                let checked = self.for_each_instance(property, &mut |_, holds| holds);
-                let failure = match checked {
-                    Ok(true) => continue,
-                    Ok(false) => {
-                        let property = &code.program.properties[property as usize];
-                        Failure {
-                            state: state as u32,
-                            property: in_shape,
-                            parameters: instances::names(
-                                &code.program,
-                                &property.frame,
-                                &property.params,
-                                self.odometer.instance,
-                            ),
-                            fault: None,
-                        }
-                    }
-                    Err(Ended::Stopped) => return Flow::Stopped,
-                    Err(Ended::Fault(fault)) => faulty(state, in_shape, fault),
-                };
-                failures.push(failure);
+            for &invariant in &code.invariants {
+                if let Err(Ended::Stopped) = self.check_invariant(state as u32, invariant, failures)
+                {
+                    return Flow::Stopped;
+                }
             }
         }
         Flow::Done
@@ -558,14 +590,14 @@ impl Expander for Generator<'_> {
             for goal in &code.goals.properties {
                 let checked = self.for_each_instance(goal.property, &mut |instance, holds| {
                     let bit = goal.first_goal as usize + instance as usize;
-                    row[bit / 64] |= u64::from(holds) << (bit % 64);
-                    true
+                    row[bit / 64] |= u64::from(holds?) << (bit % 64);
+                    Ok(())
                 });
                 match checked {
-                    Ok(_) => {}
+                    Ok(()) => {}
                     Err(Ended::Stopped) => return Flow::Stopped,
                     Err(Ended::Fault(fault)) => {
-                        failures.push(faulty(state, goal.in_shape, fault));
+                        failures.push(faulty(state as u32, goal.in_shape, fault));
                     }
                 }
             }
@@ -574,9 +606,9 @@ impl Expander for Generator<'_> {
     }
 }
 
-fn faulty(state: usize, property: u32, fault: Fault) -> Failure {
+fn faulty(state: u32, property: u32, fault: Fault) -> Failure {
     Failure {
-        state: state as u32,
+        state,
         property,
         parameters: fault.parameters.clone(),
         fault: Some(Box::new(fault)),

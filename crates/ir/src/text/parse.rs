@@ -406,7 +406,7 @@ fn by(item: &Sexpr) -> Result<By> {
 
 const UNARY: [UnaryOp; 3] = [UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot];
 
-const BINARY: [BinaryOp; 16] = [
+const BINARY: [BinaryOp; 17] = [
     BinaryOp::Add,
     BinaryOp::Sub,
     BinaryOp::Mul,
@@ -414,6 +414,7 @@ const BINARY: [BinaryOp; 16] = [
     BinaryOp::Rem,
     BinaryOp::Eq,
     BinaryOp::Ne,
+    BinaryOp::Same,
     BinaryOp::Lt,
     BinaryOp::Le,
     BinaryOp::Gt,

@@ -501,6 +501,7 @@ pub(super) fn binary_name(op: BinaryOp) -> &'static str {
         BinaryOp::Rem => "rem",
         BinaryOp::Eq => "eq",
         BinaryOp::Ne => "ne",
+        BinaryOp::Same => "same",
         BinaryOp::Lt => "lt",
         BinaryOp::Le => "le",
         BinaryOp::Gt => "gt",

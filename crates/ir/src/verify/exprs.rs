@@ -111,10 +111,14 @@ impl FrameCheck<'_> {
             }
             Expr::Cond(condition, yes, no) => {
                 self.operand(*condition, Sort::Bool, &mut locals);
-                let yes = self.operand(*yes, Sort::Any, &mut locals);
-                let no = self.operand(*no, Sort::Any, &mut locals);
-                self.same_sorts(yes, no);
-                (if yes == Sort::Any { no } else { yes }, false)
+                let yes = self.passed_on(*yes, Sort::Any, &mut locals);
+                let no = self.passed_on(*no, Sort::Any, &mut locals);
+                self.same_sorts(yes.sort, no.sort);
+                let sort = match yes.sort {
+                    Sort::Any => no.sort,
+                    sort => sort,
+                };
+                (sort, yes.maybe || no.maybe)
             }
             Expr::Quantified {
                 quantifier,
@@ -214,14 +218,15 @@ impl FrameCheck<'_> {
         facts.sort
     }
 
-    /// A value that may be undefined but must be of a sort.
-    pub(super) fn passed_on(&mut self, id: ExprId, sort: Sort, locals: &mut Locals) {
+    /// A value that may be undefined but must be of a sort; returns what is known about it.
+    pub(super) fn passed_on(&mut self, id: ExprId, sort: Sort, locals: &mut Locals) -> Rc<Facts> {
         let facts = self.expr(id);
         locals.extend(&facts.locals);
         if !facts.sort.fits(sort) {
             let message = format!("{id} is {}, not {}", facts.sort.name(), sort.name());
             self.error(VerifyErrorKind::Sort, message);
         }
+        facts
     }
 
     fn same_sorts(&mut self, a: Sort, b: Sort) {
@@ -243,6 +248,12 @@ impl FrameCheck<'_> {
             | BinaryOp::BitXor
             | BinaryOp::Shl
             | BinaryOp::Shr => (Sort::Int, Sort::Int),
+            BinaryOp::Same => {
+                let left = self.passed_on(left, Sort::Any, locals);
+                let right = self.passed_on(right, Sort::Any, locals);
+                self.same_sorts(left.sort, right.sort);
+                return Sort::Bool;
+            }
             BinaryOp::Eq | BinaryOp::Ne => (Sort::Any, Sort::Bool),
             BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => (Sort::Int, Sort::Bool),
         };

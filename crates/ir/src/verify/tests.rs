@@ -220,6 +220,7 @@ fn sorts_must_match() {
     spoil("(lt e4 e0)", "(lt e4 e1)", Sort);
     spoil("(cond e1 e4 e0)", "(cond e0 e4 e0)", Sort);
     spoil("(cond e1 e4 e0)", "(cond e1 e4 e1)", Sort);
+    spoil("(eq e19 e0)", "(same e18 e1)", Sort);
     spoil("(assign @0 v1 e5)", "(assign @0 v1 e6)", Sort);
     spoil("(assign @0 v0 e13)", "(assign @0 v0 e14)", Sort);
     spoil("(read (at v4 [e16]))", "(read (at v4 [e0]))", Sort);
@@ -250,7 +251,12 @@ fn undefined_must_not_go_where_it_cannot() {
         "(multiset-remove @0 v3 e2)",
         Undefined,
     );
-    spoil("(cond e1 e4 e0)", "(cond e1 e2 e0)", Undefined);
+    spoil("(cond e1 e4 e0)", "(cond e2 e4 e0)", Undefined);
+    spoil(
+        "(cond e1 e4 e0))\n  (expr e25 @0 (in-range e4 0 2))",
+        "(cond e1 e2 e0))\n  (expr e25 @0 (in-range e24 0 2))",
+        Undefined,
+    );
     spoil("(eq e19 e0)", "(eq e18 e0)", Undefined);
     spoil(
         "(multiset-remove @0 v3 e0)",

@@ -49,6 +49,7 @@ impl<'a> Faults<'a> {
                 self.may_fault(*value)
                     || match op {
                         UnaryOp::Not => false,
+                        UnaryOp::Neg if self.unit.program.arithmetic.is_unsigned() => false,
                         UnaryOp::Neg | UnaryOp::BitNot => self.leaves_range(id),
                     }
             }
@@ -169,6 +170,7 @@ impl<'a> Faults<'a> {
                         .may_be_undefined(unit.program, self.item, place)
             }
             Expr::Remap { value, .. } => self.may_be_undefined(*value),
+            Expr::Cond(_, yes, no) => self.may_be_undefined(*yes) || self.may_be_undefined(*no),
             Expr::Undefined | Expr::Call { .. } => true,
             _ => false,
         }
@@ -178,6 +180,7 @@ impl<'a> Faults<'a> {
         match op {
             BinaryOp::Eq
             | BinaryOp::Ne
+            | BinaryOp::Same
             | BinaryOp::Lt
             | BinaryOp::Le
             | BinaryOp::Gt
@@ -245,6 +248,9 @@ impl<'a> Faults<'a> {
                 Some((i128::from(simple.lo), i128::from(simple.hi)))
             }
             Expr::Defined(value) => self.range_within(*value, depth),
+            Expr::Unary(UnaryOp::Neg, _) if self.unit.program.arithmetic.is_unsigned() => {
+                Some((0, i128::from(self.unit.program.arithmetic.max)))
+            }
             Expr::Unary(UnaryOp::Neg, value) => {
                 let (lo, hi) = self.range_within(*value, depth)?;
                 Some((-hi, -lo))

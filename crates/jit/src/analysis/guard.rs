@@ -6,7 +6,9 @@
 //! A part may come ahead of one to its left only if that one cannot fault, for skipping it would
 //! hide its fault. And a part that may fault itself stays behind the conjuncts to its left: it
 //! would be correct to evaluate it early, since native code then leaves the state to the
-//! interpreter, which decides; but in `valid[j] & data = i` that would happen all the time.
+//! interpreter, which decides; but in `valid[j] & data = i` that would happen all the time. For the
+//! same reason it stays behind parameters that stand for elements of a multiset, of which there may
+//! be none.
 
 use hadal_ir::expr::{Arg, By, Domain, Expr, Place, Projection, Root};
 use hadal_ir::ids::{ExprId, LocalId};
@@ -120,9 +122,10 @@ fn levels(
     }
 
     let defined: Vec<LocalId> = params.iter().map(|param| param.local).collect();
-    let mut floor = 0;
+    let (mut floor, mut slots) = (0, 0);
     for (number, param) in params.iter().enumerate() {
         if let ParamDomain::Slots { multiset, .. } = &param.domain {
+            slots = number + 1;
             let mut faults = Faults::new(unit, item, frame, defined[..number].to_vec());
             if faults.place_may_fault(multiset) {
                 floor = number + 1;
@@ -147,7 +150,7 @@ fn levels(
         }
         let may_fault = part_may_fault(unit, item, frame, &defined, *part);
         if may_fault {
-            level = level.max(conjunct);
+            level = level.max(conjunct).max(slots);
             faulty = level;
         }
         if matches!(part, Part::Condition(_)) {

@@ -108,7 +108,7 @@ impl<'p> Finder<'_, 'p> {
                 };
                 let (place, simple) = self.field(field, faults)?;
                 let holds: fn(i64, i64) -> bool = match op {
-                    BinaryOp::Eq => |a, b| a == b,
+                    BinaryOp::Eq | BinaryOp::Same => |a, b| a == b,
                     BinaryOp::Ne => |a, b| a != b,
                     BinaryOp::Lt => |a, b| a < b,
                     BinaryOp::Le => |a, b| a <= b,

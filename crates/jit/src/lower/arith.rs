@@ -55,6 +55,7 @@ impl Lower<'_, '_> {
             BinaryOp::Shl | BinaryOp::Shr => self.shift(op, a, b),
             BinaryOp::Eq
             | BinaryOp::Ne
+            | BinaryOp::Same
             | BinaryOp::Lt
             | BinaryOp::Le
             | BinaryOp::Gt
@@ -182,6 +183,17 @@ impl Lower<'_, '_> {
     pub(super) fn negated(&mut self, a: Int, complement: bool) -> Int {
         let (lo, hi) = a.range();
         let value = self.int_value(a);
+        let arithmetic = self.unit.program.arithmetic;
+        if arithmetic.is_unsigned() && !complement {
+            let negated = self.b.ins().ineg(value);
+            return Int {
+                base: self.b.ins().band_imm_s(negated, arithmetic.max),
+                add: 0,
+                lo: 0,
+                hi: arithmetic.max,
+                trusted: true,
+            };
+        }
         if complement {
             let result = self.b.ins().bnot(value);
             self.fit(result, (-hi - 1, -lo - 1), a.trusted)

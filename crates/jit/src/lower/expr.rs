@@ -78,6 +78,7 @@ impl<'p> Lower<'_, 'p> {
             Expr::Binary(..) if self.as_exists(id).is_some() => {
                 Val::Bool(self.truth_by_branches(id))
             }
+            Expr::Binary(BinaryOp::Same, a, b) => Val::Bool(self.same(*a, *b)),
             Expr::Binary(op, a, b) => self.binary(*op, *a, *b),
             Expr::And(_) | Expr::Or(_) if self.is_straight(id) => Val::Bool(self.straight(id)),
             Expr::And(_) | Expr::Or(_) => Val::Bool(self.truth_by_branches(id)),
@@ -255,6 +256,47 @@ impl<'p> Lower<'_, 'p> {
         }
         let (a, b) = (self.as_int(a), self.as_int(b));
         Val::Bool(self.compare(condition, a, b))
+    }
+
+    /// Whether two values are equal, or both undefined.
+    fn same(&mut self, a: ExprId, b: ExprId) -> Value {
+        let (a, b) = (self.eval(a), self.eval(b));
+        if let (Val::Raw(a), Val::Raw(b)) = (a, b)
+            && a.simple.lo == b.simple.lo
+        {
+            return self.b.ins().icmp(IntCC::Equal, a.raw, b.raw);
+        }
+        let ((a, a_is_defined), (b, b_is_defined)) = (self.optional(a), self.optional(b));
+        let equal = self.compare(IntCC::Equal, a, b);
+        match (a_is_defined, b_is_defined) {
+            (None, None) => equal,
+            (Some(is_defined), None) | (None, Some(is_defined)) => {
+                self.b.ins().band(equal, is_defined)
+            }
+            (Some(a), Some(b)) => {
+                let both = self.b.ins().band(a, b);
+                let some = self.b.ins().bor(a, b);
+                let none = self.b.ins().bxor_imm_s(some, 1);
+                let equal = self.b.ins().band(equal, both);
+                self.b.ins().bor(equal, none)
+            }
+        }
+    }
+
+    /// A value, of no meaning where it is undefined, and whether it is defined; `None` for sure.
+    fn optional(&mut self, value: Val) -> (Int, Option<Value>) {
+        match value {
+            Val::Raw(raw) => {
+                let is_defined =
+                    (!raw.defined).then(|| self.b.ins().icmp_imm_s(IntCC::NotEqual, raw.raw, 0));
+                (self.raw_int(raw), is_defined)
+            }
+            Val::Undefined => {
+                let never = self.b.ins().iconst(I8, 0);
+                (self.const_int(0), Some(never))
+            }
+            value => (self.as_int(value), None),
+        }
     }
 
     fn compare(&mut self, condition: IntCC, a: Int, b: Int) -> Value {
@@ -489,6 +531,10 @@ impl<'p> Lower<'_, 'p> {
     }
 
     fn cond(&mut self, condition: ExprId, yes: ExprId, no: ExprId) -> Val {
+        let program = self.unit.program;
+        if program.may_yield_undefined(yes) || program.may_yield_undefined(no) {
+            return self.optional_cond(condition, yes, no);
+        }
         let (yes_block, no_block, done) = (
             self.b.create_block(),
             self.b.create_block(),
@@ -516,6 +562,52 @@ impl<'p> Lower<'_, 'p> {
             lo: first_range.0.min(second_range.0),
             hi: first_range.1.max(second_range.1),
             trusted: first_trusted && second_trusted,
+        })
+    }
+
+    /// A choice between values of which one may be undefined.
+    fn optional_cond(&mut self, condition: ExprId, yes: ExprId, no: ExprId) -> Val {
+        let (yes_block, no_block, done) = (
+            self.b.create_block(),
+            self.b.create_block(),
+            self.b.create_block(),
+        );
+        self.branch(condition, yes_block, no_block);
+        let mut chosen: Option<Simple> = None;
+        for (block, id) in [(yes_block, yes), (no_block, no)] {
+            self.start(block);
+            let value = self.eval(id);
+            let is_bool = match value {
+                Val::Bool(_) => true,
+                Val::Raw(raw) => raw.simple.is_bool,
+                Val::Int(_) | Val::Undefined => false,
+            };
+            let (int, is_defined) = self.optional(value);
+            if !matches!(value, Val::Undefined) {
+                let (lo, hi) = chosen.map_or((int.lo, int.hi), |it| (it.lo, it.hi));
+                chosen = Some(Simple {
+                    lo: int.lo.min(lo),
+                    hi: int.hi.max(hi),
+                    bits: 64,
+                    is_bool,
+                });
+            }
+            let value = self.int_value(int);
+            let is_defined = is_defined.unwrap_or_else(|| self.b.ins().iconst(I8, 1));
+            self.b.ins().jump(done, &[arg(value), arg(is_defined)]);
+        }
+        let value = self.b.append_block_param(done, I64);
+        let is_defined = self.b.append_block_param(done, I8);
+        self.start(done);
+        let Some(simple) = chosen else {
+            return Val::Undefined;
+        };
+        let raw = self.add_imm(value, 1i64.wrapping_sub(simple.lo));
+        let zero = self.iconst(0);
+        Val::Raw(Raw {
+            raw: self.b.ins().select(is_defined, raw, zero),
+            simple,
+            defined: false,
         })
     }
 

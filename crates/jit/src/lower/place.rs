@@ -6,11 +6,13 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
 use hadal_ir::expr::{Place, Projection, Root};
 use hadal_ir::ids::{LocalId, TypeId};
+use hadal_ir::program::LocalKind;
 
 use super::memory::Addr;
 use super::value::{Int, Raw};
 use super::{Bound, BoundBase, Home, Lower};
-use crate::unit::Parts;
+use crate::call::Helper;
+use crate::unit::{Bag, Parts};
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +87,73 @@ impl Lower<'_, '_> {
             (Target::Memory(addr), ty) => (addr, ty),
             (Target::Register(_), _) => unreachable!("its address is taken, so it is in memory"),
         }
+    }
+
+    /// Where a place is that is about to be written, and its type. Faults where it is part of an
+    /// element of a multiset that is not there.
+    pub(super) fn resolve_written(&mut self, place: &Place) -> (Target, TypeId) {
+        let (target, ty) = self.resolve(place);
+        if let Target::Memory(addr) = target
+            && self.may_be_in_element(place, addr, ty)
+        {
+            let at = self.bit_address(addr);
+            let (ctx, state) = (self.ctx, self.state);
+            let is_removed = self
+                .helper(Helper::IsInFreeSlot, &[ctx, state, at])
+                .expect("there is a result");
+            self.fault_if(is_removed);
+        }
+        (target, ty)
+    }
+
+    /// The address of a place that lies in memory and is about to be written.
+    pub(super) fn written_address(&mut self, place: &Place) -> (Addr, TypeId) {
+        match self.resolve_written(place) {
+            (Target::Memory(addr), ty) => (addr, ty),
+            (Target::Register(_), _) => unreachable!("its address is taken, so it is in memory"),
+        }
+    }
+
+    /// Whether a place of this type may be part of an element of a multiset of the state.
+    fn may_be_in_element(&self, place: &Place, addr: Addr, ty: TypeId) -> bool {
+        let unit = self.unit;
+        if unit.bags.is_empty() || unit.bits(ty) == 0 {
+            return false;
+        }
+        let is_state = addr.base == Some(self.state);
+        let is_reference = match place.root {
+            Root::Var(_) | Root::Result { .. } => false,
+            Root::Local(local) => !matches!(self.frame.local(local).kind, LocalKind::Value(_)),
+        };
+        if !is_reference {
+            return is_state && self.leads_through_slot(place);
+        }
+        // A reference may be bound to anything of its layout, unless it is known where it lies.
+        let reach = match (addr.base, addr.dynamic, addr.extent) {
+            (None, ..) | (Some(_), Some(_), None) => (0, u64::MAX),
+            (Some(_), None, _) => (addr.bit, addr.bit + 1),
+            (Some(_), Some(_), Some(extent)) => extent,
+        };
+        let meets = |bag: &Bag| {
+            let first = bag.first_bit as u64;
+            reach.0 < first + unit.bits(bag.ty) && first < reach.1
+        };
+        (is_state || addr.base.is_none()) && unit.bags.iter().any(meets) && unit.is_in_elements(ty)
+    }
+
+    fn leads_through_slot(&self, place: &Place) -> bool {
+        let Root::Var(var) = place.root else {
+            return false;
+        };
+        let mut ty = self.unit.program.var(var).ty;
+        for step in &place.path {
+            ty = match (step, self.parts(ty)) {
+                (Projection::Field(field), Parts::Record { fields }) => fields[*field as usize].1,
+                (_, Parts::Array { element, .. }) => *element,
+                _ => return true,
+            };
+        }
+        false
     }
 
     fn behind(&mut self, var: Variable) -> Addr {

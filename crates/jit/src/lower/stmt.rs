@@ -25,11 +25,11 @@ impl Lower<'_, '_> {
             StmtKind::Assign { place, value } => self.assign(place, *value),
             StmtKind::Copy { to, from } => {
                 let (from, ty) = self.address(from);
-                let (to, _) = self.address(to);
+                let (to, _) = self.written_address(to);
                 self.copy_bits(from, to, self.unit.bits(ty));
             }
             StmtKind::Clear(place) => {
-                let (target, ty) = self.resolve(place);
+                let (target, ty) = self.resolve_written(place);
                 match target {
                     Target::Memory(addr) => {
                         let image = self.unit.cleared(ty);
@@ -43,7 +43,7 @@ impl Lower<'_, '_> {
                 }
             }
             StmtKind::Undefine(place) => {
-                let (target, ty) = self.resolve(place);
+                let (target, ty) = self.resolve_written(place);
                 match target {
                     Target::Memory(addr) => self.zero_bits(addr, self.unit.bits(ty)),
                     Target::Register(var) => {
@@ -131,13 +131,16 @@ impl Lower<'_, '_> {
             StmtKind::MultisetAdd { multiset, value } => self.multiset_add(multiset, value),
             StmtKind::MultisetRemove { multiset, slot } => {
                 let slot = self.int(*slot);
-                let (addr, ty) = self.address(multiset);
+                let (addr, ty) = self.written_address(multiset);
                 let parts = self.parts(ty);
                 let Parts::Multiset { capacity, .. } = parts else {
                     unreachable!("verified: it is a multiset");
                 };
                 let (element, element_ty) = self.element(addr, parts, slot);
                 let presence = self.indexed(addr, 0, u64::from(*capacity), 1, slot);
+                let is_present = self.load_field(presence, 1);
+                let is_free = self.b.ins().icmp_imm_s(IntCC::Equal, is_present, 0);
+                self.fault_if(is_free);
                 let zero = self.iconst(0);
                 self.store_field(presence, 1, zero);
                 self.zero_bits(element, self.unit.bits(element_ty));
@@ -213,7 +216,7 @@ impl Lower<'_, '_> {
 
     fn assign(&mut self, place: &Place, value: ExprId) {
         let value = self.eval(value);
-        let (target, ty) = self.resolve(place);
+        let (target, ty) = self.resolve_written(place);
         let simple = self.unit.simple(ty);
         let raw = self.stored(value, simple);
         match target {
@@ -316,7 +319,7 @@ impl Lower<'_, '_> {
                 Element::At(addr, ty)
             }
         };
-        let (addr, ty) = self.address(multiset);
+        let (addr, ty) = self.written_address(multiset);
         let Parts::Multiset {
             capacity,
             stride,

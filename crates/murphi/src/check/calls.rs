@@ -35,7 +35,7 @@ impl Checker<'_> {
             let expr = self.emit(Ir::Call { function, args }, span);
             return Operand::Value {
                 expr,
-                ty,
+                ty: self.returned(ty),
                 lax: true,
             };
         }

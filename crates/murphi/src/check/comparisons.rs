@@ -5,7 +5,7 @@ use hadal_syntax::{Diagnostic, Span};
 
 use super::Checker;
 use super::exprs::computed;
-use super::operand::{Conversion, Operand, Purpose, Undefined};
+use super::operand::{Access, Conversion, Operand, Purpose, ReadOnly, Undefined};
 use super::types::{Kind, Ty};
 use crate::ast::{BinaryOp, Expr};
 
@@ -57,7 +57,9 @@ impl Checker<'_> {
         let (Some(left), Some(right)) = (left, right) else {
             return Operand::Error;
         };
-        if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
+        if let (Some(a), Some(b)) = (left.constant(), right.constant())
+            && self.compares_exactly(a, b)
+        {
             return Operand::truth(match op {
                 BinaryOp::Lt => a < b,
                 BinaryOp::Le => a <= b,
@@ -123,7 +125,6 @@ impl Checker<'_> {
             };
             return computed(expr, Ty::BOOLEAN);
         }
-        let op = if is_equal { IrOp::Eq } else { IrOp::Ne };
         let common = match self.conversion(a, b) {
             Conversion::Same => None,
             // A member is compared as a value of the union, where it always fits.
@@ -141,26 +142,62 @@ impl Checker<'_> {
             }
         };
         if common.is_none() {
-            if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
+            if let (Some(a), Some(b)) = (left.constant(), right.constant())
+                && self.compares_exactly(a, b)
+            {
                 return Operand::truth((a == b) == is_equal);
             }
             self.warn_never_equal(is_equal, op_span, &left, &right);
             self.warn_never_equal(is_equal, op_span, &right, &left);
         }
-        let mut side = |operand: Operand, span: Span| match common {
-            Some(union) => {
-                let purpose = Purpose::new("needed is a");
-                self.convert(operand, span, union, Undefined::Fault, &purpose)
+        let mut side = |operand: Operand, span: Span| {
+            let undefined = self.compared_undefined(&operand);
+            match common {
+                Some(union) => {
+                    let purpose = Purpose::new("needed is a");
+                    self.convert(operand, span, union, undefined, &purpose)
+                }
+                None => self.value(operand, span, undefined),
             }
-            None => self.strict(operand, span),
         };
         let left = side(left, left_span);
         let right = side(right, right_span);
         let (Some(left), Some(right)) = (left, right) else {
             return Operand::Error;
         };
-        let expr = self.emit(Ir::Binary(op, left, right), op_span);
+        let is_lax =
+            self.program.may_yield_undefined(left) || self.program.may_yield_undefined(right);
+        let op = match (is_lax, is_equal) {
+            (true, _) => IrOp::Same,
+            (false, true) => IrOp::Eq,
+            (false, false) => IrOp::Ne,
+        };
+        let mut expr = self.emit(Ir::Binary(op, left, right), op_span);
+        if is_lax && !is_equal {
+            expr = self.emit(Ir::Unary(IrUnary::Not, expr), op_span);
+        }
         computed(expr, Ty::BOOLEAN)
+    }
+
+    /// What becomes of an undefined operand of `=`, `!=` or `switch`. Parameters of rulesets and
+    /// variables of loops always have a value.
+    fn compared_undefined(&self, operand: &Operand) -> Undefined {
+        let has_value = matches!(operand, Operand::Place(lvalue) if matches!(
+            lvalue.access,
+            Access::ReadOnly(ReadOnly::LoopVariable | ReadOnly::RulesetParameter, _)
+        ));
+        match has_value {
+            true => Undefined::Fault,
+            false => self.undefined_element(operand.ty()),
+        }
+    }
+
+    /// What becomes of an undefined value of a type where values are compared or chosen.
+    pub(super) fn undefined_element(&self, ty: Ty) -> Undefined {
+        match self.dialect.compares_undefined_elements() && self.types.holds_elements(ty) {
+            true => Undefined::PassedOn,
+            false => Undefined::Fault,
+        }
     }
 
     fn report_incomparable(&mut self, a: Ty, b: Ty, at: Span, left: Span, right: Span) {

@@ -4,6 +4,7 @@
 //! A fold that would fault is reported and left to run time.
 
 use hadal_ir::Arithmetic;
+use hadal_ir::walk::{Mention, Reach};
 use hadal_syntax::{Diagnostic, Span, did_you_mean};
 
 use super::Checker;
@@ -38,29 +39,52 @@ impl Checker<'_> {
         }
     }
 
-    /// A number of the text, or one computed from such.
+    /// A number of the text: integers must be wide enough for it.
     pub(super) fn number(&mut self, value: i64) -> Operand {
         self.numbers.0 = self.numbers.0.min(value);
         self.numbers.1 = self.numbers.1.max(value);
-        Operand::Const {
-            value,
-            ty: Ty::INTEGER,
-        }
+        computed_number(value)
+    }
+
+    /// Whether a result of constants is the same in whatever width the model computes. Where that
+    /// depends on the text, an operation with numbers that may not fit is left to run time.
+    fn is_exact(&self, numbers: &[i64]) -> bool {
+        !self.dialect.sizes_integers_by_text()
+            || self.in_constant
+            || numbers.iter().all(|number| (0..=127).contains(number))
+    }
+
+    /// Whether a comparison of constants has the same result in whatever width the model computes:
+    /// negative numbers are large ones where integers are unsigned.
+    pub(super) fn compares_exactly(&self, a: i64, b: i64) -> bool {
+        !self.dialect.sizes_integers_by_text() || self.in_constant || (a >= 0 && b >= 0)
     }
 
     /// A prefix operator on a number.
-    pub(super) fn fold_unary(&self, op: UnaryOp, a: i64) -> Result<i64, FoldFault> {
+    pub(super) fn fold_unary(&self, op: UnaryOp, a: i64) -> Result<Operand, FoldFault> {
         let exact = match op {
             UnaryOp::Neg => -i128::from(a),
             UnaryOp::Plus => i128::from(a),
             UnaryOp::BitNot => i128::from(!a),
             UnaryOp::Not => return Err(FoldFault::Later),
         };
-        fit(exact, self.folding())
+        let folded = fit(exact, self.folding())?;
+        match self.is_exact(&[a, folded]) {
+            true => Ok(computed_number(folded)),
+            false => Err(FoldFault::Later),
+        }
     }
 
     /// An operator between two numbers that yields a number.
-    pub(super) fn fold_binary(&self, op: BinaryOp, a: i64, b: i64) -> Result<i64, FoldFault> {
+    pub(super) fn fold_binary(&self, op: BinaryOp, a: i64, b: i64) -> Result<Operand, FoldFault> {
+        let folded = self.fold(op, a, b)?;
+        match self.is_exact(&[a, b, folded]) {
+            true => Ok(computed_number(folded)),
+            false => Err(FoldFault::Later),
+        }
+    }
+
+    fn fold(&self, op: BinaryOp, a: i64, b: i64) -> Result<i64, FoldFault> {
         let (wide_a, wide_b) = (i128::from(a), i128::from(b));
         let exact = match op {
             BinaryOp::Add => wide_a + wide_b,
@@ -100,7 +124,7 @@ impl Checker<'_> {
     /// An expression that must be known now.
     pub(super) fn constant(&mut self, expr: &Expr, what: &str) -> Option<(i64, Ty)> {
         let n_errors = self.diagnostics.n_errors();
-        let operand = self.expr(expr);
+        let operand = self.constant_operand(expr);
         match operand {
             Operand::Const { value, ty } => Some((value, ty)),
             Operand::Error => None,
@@ -113,6 +137,32 @@ impl Checker<'_> {
                 None
             }
         }
+    }
+
+    /// An expression that is computed now, exactly, if it can be.
+    pub(super) fn constant_operand(&mut self, expr: &Expr) -> Operand {
+        let outer = std::mem::replace(&mut self.in_constant, true);
+        let operand = self.expr(expr);
+        self.in_constant = outer;
+        operand
+    }
+
+    /// Whether a product is 0 although a factor is known only when the model runs: rumur computes
+    /// constants with calls that are multiplied by 0.
+    pub(super) fn is_multiplied_away(&self, a: &Operand, b: &Operand) -> bool {
+        let calls = |operand: &Operand| match operand {
+            Operand::Value { expr, .. } => {
+                let mut calls = false;
+                Reach::new(&self.program).visit(Mention::Expr(*expr), &mut |mention| {
+                    calls |= matches!(mention, Mention::Function(_));
+                });
+                calls
+            }
+            _ => false,
+        };
+        self.in_constant
+            && self.dialect.multiplies_calls_away()
+            && ((a.constant() == Some(0) && calls(b)) || (b.constant() == Some(0) && calls(a)))
     }
 
     /// A number that must be known now.
@@ -141,6 +191,9 @@ impl Checker<'_> {
                 self.declare(name, Def::Error);
                 continue;
             };
+            if self.types.is_number(ty) {
+                self.numbers.1 = self.numbers.1.max(value);
+            }
             if is_global {
                 if let Some(typed) = self.overrides.remove(&*name.text) {
                     value = self.overridden(name, ty, typed).unwrap_or(value);
@@ -214,6 +267,14 @@ impl Checker<'_> {
             message
         };
         names.into_iter().map(message).collect()
+    }
+}
+
+/// A number that is no part of the text.
+fn computed_number(value: i64) -> Operand {
+    Operand::Const {
+        value,
+        ty: Ty::INTEGER,
     }
 }
 

@@ -48,7 +48,7 @@ impl Checker<'_> {
     }
 
     fn bound(&mut self, expr: &Expr) -> Option<Operand> {
-        let operand = self.expr(expr);
+        let operand = self.constant_operand(expr);
         let ty = operand.ty();
         if ty == Ty::ERROR {
             self.strict(operand, expr.span);
@@ -80,6 +80,7 @@ impl Checker<'_> {
             None => None,
         };
         let (first, last) = (first?, last?);
+        self.count_bounds(&first, &last);
         let ends = first.constant().zip(last.constant());
         let constant_step = step.as_ref().and_then(|(step, _)| step.constant());
         self.check_step(ends, constant_step, step.is_some(), span)?;
@@ -104,6 +105,19 @@ impl Checker<'_> {
         };
         let domain = IrDomain::Span { from, to, by };
         Some(Bound { domain, ty })
+    }
+
+    /// Integers must be wide enough for the bounds of a loop; where those are computed, as wide
+    /// as can be.
+    fn count_bounds(&mut self, first: &Operand, last: &Operand) {
+        for bound in [first, last] {
+            match bound.constant() {
+                Some(bound) => {
+                    self.number(bound);
+                }
+                None => self.has_computed_bounds = true,
+            }
+        }
     }
 
     /// Rejects steps that lead nowhere.

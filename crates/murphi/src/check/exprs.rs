@@ -10,7 +10,7 @@ use hadal_ir::{
 use hadal_syntax::{Diagnostic, Span};
 
 use super::Checker;
-use super::operand::{Conversion, Operand, Purpose, Undefined};
+use super::operand::{Conversion, Operand, Purpose};
 use super::types::{Kind, Ty};
 use crate::Dialect;
 use crate::ast::{
@@ -140,8 +140,12 @@ impl Checker<'_> {
             return Operand::Error;
         };
         if let Some(constant) = value.constant() {
+            // A literal with its sign is a number of the text.
+            if op == UnaryOp::Neg && matches!(operand.kind, ExprKind::Int(_)) {
+                return self.number(-constant);
+            }
             match self.fold_unary(op, constant) {
-                Ok(folded) => return self.number(folded),
+                Ok(folded) => return folded,
                 Err(fault) => self.report_fold(fault, span),
             }
         }
@@ -319,11 +323,16 @@ impl Checker<'_> {
     ) -> Option<Operand> {
         if let (Some(a), Some(b)) = (left.constant(), right.constant()) {
             match self.fold_binary(link.op, a, b) {
-                Ok(folded) => return Some(self.number(folded)),
+                Ok(folded) => return Some(folded),
                 Err(fault) => self.report_fold(fault, link.op_span),
             }
         } else if right.constant() == Some(0) && matches!(link.op, BinaryOp::Div | BinaryOp::Mod) {
             self.report_fold(super::constants::FoldFault::DivisionByZero, link.op_span);
+        } else if link.op == BinaryOp::Mul && self.is_multiplied_away(&left, &right) {
+            return Some(Operand::Const {
+                value: 0,
+                ty: Ty::INTEGER,
+            });
         }
         let left = self.strict(left, left_span);
         let right = self.strict(right, link.operand.span);
@@ -389,34 +398,44 @@ impl Checker<'_> {
                 return Operand::Error;
             }
         };
+        let undefined = self.undefined_element(ty);
         if let Some(value) = known {
             let (chosen, branch) = match value {
                 0 => (no, otherwise),
                 _ => (yes, then),
             };
             if chosen.ty() == ty || self.types.is_number(ty) {
-                // A place is a value here: it cannot be assigned, and undefined is a fault.
+                // A place is a value here: it cannot be assigned.
                 return match chosen {
-                    Operand::Place(_) => match self.strict(chosen, branch.span) {
-                        Some(expr) => computed(expr, ty),
+                    Operand::Place(_) => match self.value(chosen, branch.span, undefined) {
+                        Some(expr) => self.chosen(expr, ty),
                         None => Operand::Error,
                     },
                     other => other,
                 };
             }
             let purpose = Purpose::new("needed is a");
-            let expr = self.convert(chosen, branch.span, ty, Undefined::Fault, &purpose);
-            return expr.map_or(Operand::Error, |expr| computed(expr, ty));
+            let expr = self.convert(chosen, branch.span, ty, undefined, &purpose);
+            return expr.map_or(Operand::Error, |expr| self.chosen(expr, ty));
         }
         let purpose = Purpose::new("needed is a");
         let decides = self.strict(decides, condition.span);
-        let yes = self.convert(yes, then.span, ty, Undefined::Fault, &purpose);
-        let no = self.convert(no, otherwise.span, ty, Undefined::Fault, &purpose);
+        let yes = self.convert(yes, then.span, ty, undefined, &purpose);
+        let no = self.convert(no, otherwise.span, ty, undefined, &purpose);
         let (Some(decides), Some(yes), Some(no)) = (decides, yes, no) else {
             return Operand::Error;
         };
         let expr = self.emit(Ir::Cond(decides, yes, no), span);
-        computed(expr, ty)
+        self.chosen(expr, ty)
+    }
+
+    /// The result of a choice.
+    fn chosen(&self, expr: ExprId, ty: Ty) -> Operand {
+        Operand::Value {
+            expr,
+            ty,
+            lax: self.program.may_yield_undefined(expr),
+        }
     }
 
     fn quantified(

@@ -116,7 +116,7 @@ impl Checker<'_> {
         self.program.functions.push(IrFunction {
             name: function.name.to_string(),
             params: params.iter().map(|param: &ParamInfo| param.mode).collect(),
-            result: result.map(|ty| self.types.ir(ty)),
+            result: result.map(|ty| self.types.ir(self.returned(ty))),
             frame: self.unit.frame.clone(),
             body: Vec::new(),
             site,
@@ -144,6 +144,14 @@ impl Checker<'_> {
             );
         }
         number
+    }
+
+    /// The type of the values that a function returns, given that of its result.
+    pub(super) fn returned(&self, ty: Ty) -> Ty {
+        match self.dialect.returns_unchecked() && self.types.is_number(ty) {
+            true => Ty::INTEGER,
+            false => ty,
+        }
     }
 
     fn params(&mut self, param: &Param, ty: Ty, mode: ParamMode, params: &mut Vec<ParamInfo>) {

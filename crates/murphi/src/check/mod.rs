@@ -140,8 +140,14 @@ struct Checker<'a> {
     /// The least and the greatest number that the text names: rumur computes in the narrowest type
     /// that has them.
     numbers: (i64, i64),
+    /// Some loop has bounds that are computed: rumur then takes its widest type.
+    has_computed_bounds: bool,
     /// Operands that stand for "all bits" of rumur's type.
     bit_masks: Vec<ExprId>,
+    /// Negative constants, which are others in an unsigned type.
+    negative_constants: Vec<ExprId>,
+    /// What is checked must be known now.
+    in_constant: bool,
     /// Number of enclosing statements.
     stmt_depth: u32,
     /// Whether too many of them were reported.
@@ -190,7 +196,10 @@ impl<'a> Checker<'a> {
             constants: Vec::new(),
             constant_names: Vec::new(),
             numbers: (0, 1),
+            has_computed_bounds: false,
             bit_masks: Vec::new(),
+            negative_constants: Vec::new(),
+            in_constant: false,
             stmt_depth: 0,
             is_too_deep: false,
             dead: 0,
@@ -237,7 +246,7 @@ impl<'a> Checker<'a> {
     fn finish(mut self) -> Compiled {
         let unused_overrides = self.unused_overrides();
         self.program.arithmetic = self.arithmetic();
-        self.settle_bit_masks();
+        self.settle_constants();
         self.diagnostics.sort();
         self.symmetry_breaks.sort();
         let is_good = !self.diagnostics.has_errors() && unused_overrides.is_empty();
@@ -255,7 +264,7 @@ impl<'a> Checker<'a> {
         if self.dialect.arithmetic_wraps() {
             return constants::WRAPPING;
         }
-        if self.dialect != Dialect::Rumur {
+        if !self.dialect.sizes_integers_by_text() || self.has_computed_bounds {
             return Arithmetic::default();
         }
         // rumur's types are the *fast* ones of C, of which only the narrowest has 8 bits.
@@ -270,12 +279,19 @@ impl<'a> Checker<'a> {
         Arithmetic { min, max, ..wide }
     }
 
-    /// Sets the operands that stand for "all bits": only now is the width known.
-    fn settle_bit_masks(&mut self) {
+    /// Sets the operands that stand for "all bits" and negative constants: only now is the width
+    /// known.
+    fn settle_constants(&mut self) {
         let arithmetic = self.program.arithmetic;
-        if arithmetic.min == 0 {
-            for mask in std::mem::take(&mut self.bit_masks) {
-                self.program.exprs[mask.index()].0 = Expr::Int(arithmetic.max);
+        if !arithmetic.is_unsigned() {
+            return;
+        }
+        for mask in std::mem::take(&mut self.bit_masks) {
+            self.program.exprs[mask.index()].0 = Expr::Int(arithmetic.max);
+        }
+        for constant in std::mem::take(&mut self.negative_constants) {
+            if let Expr::Int(value) = &mut self.program.exprs[constant.index()].0 {
+                *value &= arithmetic.max;
             }
         }
     }

@@ -168,6 +168,20 @@ impl Checker<'_> {
         }
     }
 
+    /// The operand as an expression that yields a value or, where undefined may be passed on,
+    /// undefined.
+    pub(super) fn value(
+        &mut self,
+        operand: Operand,
+        span: Span,
+        undefined: Undefined,
+    ) -> Option<ExprId> {
+        match undefined {
+            Undefined::PassedOn => self.lax(operand, span),
+            Undefined::Fault => self.strict(operand, span),
+        }
+    }
+
     /// The operand as an expression that yields a value or undefined.
     fn lax(&mut self, operand: Operand, span: Span) -> Option<ExprId> {
         match operand {
@@ -188,7 +202,11 @@ impl Checker<'_> {
             Ty::BOOLEAN => Expr::Bool(value != 0),
             _ => Expr::Int(value),
         };
-        self.emit(expr, span)
+        let id = self.emit(expr, span);
+        if value < 0 {
+            self.negative_constants.push(id);
+        }
+        id
     }
 
     /// The operand as a value of a simple type, to be stored there. Whether it fits is known only
@@ -229,10 +247,7 @@ impl Checker<'_> {
                 if let Some(value) = operand.constant() {
                     self.check_fits(value, from, target, span);
                 }
-                match undefined {
-                    Undefined::PassedOn => self.lax(operand, span),
-                    Undefined::Fault => self.strict(operand, span),
-                }
+                self.value(operand, span, undefined)
             }
             Conversion::Map => {
                 let map = self.union_map(from, target);
@@ -241,10 +256,7 @@ impl Checker<'_> {
                 {
                     return Some(self.emit(Expr::Int(image), span));
                 }
-                let value = match undefined {
-                    Undefined::PassedOn => self.lax(operand, span),
-                    Undefined::Fault => self.strict(operand, span),
-                }?;
+                let value = self.value(operand, span, undefined)?;
                 Some(self.emit(Expr::Remap { value, map }, span))
             }
         }

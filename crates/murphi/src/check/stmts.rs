@@ -260,7 +260,8 @@ impl Checker<'_> {
             return operand;
         }
         let ty = operand.ty();
-        let Some(value) = self.strict(operand, span) else {
+        let undefined = self.undefined_element(ty);
+        let Some(value) = self.value(operand, span, undefined) else {
             return Operand::Error;
         };
         let local = self.keep(value, ty, span, name, out);
@@ -381,19 +382,21 @@ impl Checker<'_> {
             }
             Operand::Const { value, ty } => Def::Const { value, ty },
             Operand::Slot(slot) => Def::Slot(slot),
-            Operand::Value { ty, .. } => match self.strict(operand, span) {
-                Some(value) => {
-                    let local = self.keep(value, ty, span, name, out);
-                    Def::Object(Object {
-                        place: Place::local(local),
-                        ty,
-                        access: Access::ReadOnly(ReadOnly::AliasOfValue, name.span),
-                        origin: Origin::Local,
-                        expansion: None,
-                    })
+            Operand::Value { ty, .. } => {
+                match self.value(operand, span, self.undefined_element(ty)) {
+                    Some(value) => {
+                        let local = self.keep(value, ty, span, name, out);
+                        Def::Object(Object {
+                            place: Place::local(local),
+                            ty,
+                            access: Access::ReadOnly(ReadOnly::AliasOfValue, name.span),
+                            origin: Origin::Local,
+                            expansion: None,
+                        })
+                    }
+                    None => Def::Error,
                 }
-                None => Def::Error,
-            },
+            }
             Operand::Place(lvalue) => Def::Object(self.bind(name, lvalue, span, out)),
         };
         self.declare(name, definition);
@@ -478,6 +481,7 @@ impl Checker<'_> {
             }
             _ => Undefined::Fault,
         };
+        let ty = self.returned(ty);
         let value = self.convert(operand, value.span, ty, undefined, &purpose)?;
         Some(IrKind::Return(ReturnValue::Value(value)))
     }

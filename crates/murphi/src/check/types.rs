@@ -309,6 +309,18 @@ impl TypeTable {
         self.infos[ty.index()].clears_to_element
     }
 
+    /// Whether it is a simple type with elements of a scalarset among its values.
+    pub(super) fn holds_elements(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            Kind::Scalarset { .. } => true,
+            Kind::Union(union) => {
+                let mut members = union.members.iter();
+                members.any(|&member| matches!(self.kind(member), Kind::Scalarset { .. }))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a multiset is part of it.
     pub(super) fn has_multiset(&self, ty: Ty) -> bool {
         self.infos[ty.index()].has_multiset

@@ -82,6 +82,8 @@ impl Checker<'_> {
             self.report(Diagnostic::error(message, span).note("a type can have 2^63 - 1 values"));
             return Ty::ERROR;
         }
+        self.number(least);
+        self.number(greatest);
         self.types.range(&mut self.program.types, least, greatest)
     }
 

@@ -31,7 +31,7 @@ fn run(text: &str, dialect: Dialect) -> Report {
 }
 
 /// The verdict in a word or two: the number of states, or what went wrong and where.
-fn verdict(text: &str, dialect: Dialect) -> String {
+pub(super) fn verdict(text: &str, dialect: Dialect) -> String {
     let report = run(text, dialect);
     match report.violation {
         None => format!(
@@ -52,14 +52,14 @@ fn verdict(text: &str, dialect: Dialect) -> String {
 
 /// Checks the verdict in our own dialect, in cmurphi and in rumur.
 #[track_caller]
-fn check(text: &str, expected: [&str; 3]) {
+pub(super) fn check(text: &str, expected: [&str; 3]) {
     let found = Dialect::ALL.map(|dialect| verdict(text, dialect));
     assert_eq!(found.each_ref().map(String::as_str), expected, "{text}");
 }
 
 /// Checks that all dialects give the same verdict.
 #[track_caller]
-fn check_all(text: &str, expected: &str) {
+pub(super) fn check_all(text: &str, expected: &str) {
     check(text, [expected; 3]);
 }
 

@@ -523,7 +523,7 @@ rule for i := 0 to x do i := 1; x := x; end; end;
         expect![[r#"
             (program
               (file #0 "test.m")
-              (arithmetic 0 255 checked)
+              (arithmetic -9223372036854775807 9223372036854775807 checked)
               (site @0 #0 0 0)
               (site @1 #0 3 17)
               (site @2 #0 3 12)

@@ -5,7 +5,10 @@ mod dialects;
 mod lowering;
 mod messages;
 mod models;
+mod removed_elements;
 mod robust;
+mod rumur_numbers;
+mod undefined_elements;
 
 use hadal_murphi::{Compiled, Dialect, Options, compile};
 use hadal_syntax::{Renderer, Source};

@@ -67,6 +67,10 @@ impl<'p> Walk<'p> {
             Expr::Unary(op, operand) => {
                 let value = self.value(*operand);
                 self.must_be_plain(&value, site);
+                let arithmetic = self.program.arithmetic;
+                if *op == UnaryOp::Neg && arithmetic.is_unsigned() {
+                    return computed(Some((0, i128::from(arithmetic.max))));
+                }
                 let range = value.range.map(|(lo, hi)| match op {
                     UnaryOp::Neg => (-hi, -lo),
                     _ => (-hi - 1, -lo - 1),
@@ -277,7 +281,7 @@ impl<'p> Walk<'p> {
         let a = self.value(a);
         let b = self.value(b);
         match op {
-            BinaryOp::Eq | BinaryOp::Ne => {
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Same => {
                 if !a.label.agrees(&b.label) || a.label.has_slots() || b.label.has_slots() {
                     self.breaks(
                         site,

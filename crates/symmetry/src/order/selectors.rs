@@ -14,7 +14,7 @@ impl Walk<'_> {
         let program = self.program;
         match program.expr(condition) {
             Expr::And(parts) => parts.iter().for_each(|part| self.single_out(*part)),
-            Expr::Binary(BinaryOp::Eq, a, b) => {
+            Expr::Binary(BinaryOp::Eq | BinaryOp::Same, a, b) => {
                 for (own, other) in [(*a, *b), (*b, *a)] {
                     if self.mentions.has_call(own) {
                         continue;

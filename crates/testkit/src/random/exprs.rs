@@ -37,7 +37,11 @@ impl Maker {
             1..=3 => {
                 let wanted = move |_: &Maker, other: TypeId, _: &_| other == ty;
                 if let Some((place, _)) = self.place(scope, Access::Read, &wanted) {
-                    return self.expr(Expr::Read(place));
+                    let read = self.expr(Expr::Read(place));
+                    return match self.upto(3) {
+                        0 => self.chosen(scope, read, ty, depth),
+                        _ => read,
+                    };
                 }
             }
             4 if scope.care != Care::Never => {
@@ -71,6 +75,22 @@ impl Maker {
         };
         let other = self.expr(Expr::Int(other));
         self.expr(Expr::Cond(inside, value, other))
+    }
+
+    /// A choice between a value that may be undefined and another place of the same type, or
+    /// undefined.
+    fn chosen(&mut self, scope: &mut Scope, value: ExprId, ty: TypeId, depth: u32) -> ExprId {
+        let condition = self.truth(scope, depth.saturating_sub(1));
+        let wanted = move |_: &Maker, other: TypeId, _: &_| other == ty;
+        let other = match self.place(scope, Access::Read, &wanted) {
+            Some((place, _)) if self.chance(0.8) => self.expr(Expr::Read(place)),
+            _ => self.expr(Expr::Undefined),
+        };
+        let (yes, no) = match self.chance(0.5) {
+            true => (value, other),
+            false => (other, value),
+        };
+        self.expr(Expr::Cond(condition, yes, no))
     }
 
     /// What a place of simple type holds; guarded, so that it yields `otherwise` where undefined.
@@ -156,13 +176,18 @@ impl Maker {
             classes.extend(self.union().map(Class::Union));
         }
         let class = self.pick(&classes).unwrap_or(Class::Int);
-        let pair = (
-            self.value_of(scope, class, depth),
-            self.value_of(scope, class, depth),
-        );
+        let is_lax = self.chance(0.25);
+        let mut side = |scope: &mut Scope| match is_lax {
+            true => self.maybe_undefined(scope, class, depth),
+            false => self.value_of(scope, class, depth),
+        };
+        let pair = (side(scope), side(scope));
         let (Some(left), Some(right)) = pair else {
             return self.expr(Expr::Bool(true));
         };
+        if is_lax {
+            return self.expr(Expr::Binary(BinaryOp::Same, left, right));
+        }
         let ordered = [BinaryOp::Lt, BinaryOp::Le, BinaryOp::Gt, BinaryOp::Ge];
         let equal = [BinaryOp::Eq, BinaryOp::Ne];
         let op = if class == Class::Int && self.chance(0.5) {
@@ -171,6 +196,22 @@ impl Maker {
             self.pick(&equal)
         };
         self.expr(Expr::Binary(op.unwrap_or(BinaryOp::Eq), left, right))
+    }
+
+    /// A value of a class that may be undefined.
+    fn maybe_undefined(&mut self, scope: &mut Scope, class: Class, depth: u32) -> Option<ExprId> {
+        match self.upto(9) {
+            0 => Some(self.expr(Expr::Undefined)),
+            1..=6 => {
+                let (place, ty) = self.simple_place(scope, class)?;
+                let read = self.expr(Expr::Read(place));
+                Some(match self.upto(3) {
+                    0 => self.chosen(scope, read, ty, depth),
+                    _ => read,
+                })
+            }
+            _ => self.value_of(scope, class, depth),
+        }
     }
 
     fn same_bits(&mut self, scope: &mut Scope) -> Option<ExprId> {

@@ -140,10 +140,17 @@ impl Maker {
         self.make_types();
         self.make_vars();
         if self.chance(0.1) {
-            self.program.arithmetic = Arithmetic {
-                min: -128,
-                max: 127,
-                wraps: self.chance(0.5),
+            self.program.arithmetic = match self.upto(2) {
+                0 => Arithmetic {
+                    min: 0,
+                    max: 255,
+                    wraps: false,
+                },
+                _ => Arithmetic {
+                    min: -128,
+                    max: 127,
+                    wraps: self.chance(0.5),
+                },
             };
         }
         for _ in 0..self.upto(self.config.max_functions) {

@@ -30,6 +30,13 @@ enum Step {
     Slot(u32),
 }
 
+impl Part {
+    fn leads_through_slot(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| matches!(step, Step::Slot(_)))
+    }
+}
+
 /// Which parts will do.
 type Wanted<'a> = &'a dyn Fn(&Maker, TypeId, &Root) -> bool;
 
@@ -53,6 +60,10 @@ impl Maker {
             );
         }
         parts.retain(|part| wanted(self, part.ty, &part.root));
+        if access != Access::Read && scope.care != Care::Free {
+            // A slot that is written must hold an element.
+            parts.retain(|part| !part.leads_through_slot());
+        }
         // Parts without a usable index are given up; a few tries are enough.
         for _ in 0..3 {
             let part = self.pick(&parts)?;
@@ -63,7 +74,7 @@ impl Maker {
         None
     }
 
-    /// A random part below a place that is given.
+    /// A random part below a place that is given, to be written.
     pub(super) fn part_of(
         &mut self,
         scope: &mut Scope,
@@ -81,6 +92,9 @@ impl Maker {
             &mut parts,
         );
         parts.retain(|part| wanted(self, part.ty, &part.root));
+        if scope.care != Care::Free {
+            parts.retain(|part| !part.leads_through_slot());
+        }
         let part = self.pick(&parts)?;
         self.reach(scope, &part).map(|place| (place, part.ty))
     }

@@ -319,7 +319,18 @@ impl Maker {
                 let slot = self.slot(scope, &place, capacity)?;
                 (place, slot)
             };
-            return Some(self.stmt(StmtKind::MultisetRemove { multiset, slot }));
+            let remove = self.stmt(StmtKind::MultisetRemove {
+                multiset: multiset.clone(),
+                slot,
+            });
+            if scope.care == Care::Free {
+                return Some(remove);
+            }
+            let present = self.expr(Expr::Present { multiset, slot });
+            return Some(self.stmt(StmtKind::If {
+                arms: vec![(present, vec![remove])],
+                otherwise: Vec::new(),
+            }));
         }
         let (multiset, ty) = self.place(scope, Access::Write, &wanted)?;
         let (capacity, element) = self.multiset(ty)?;

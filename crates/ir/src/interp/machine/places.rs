@@ -6,7 +6,7 @@ use super::super::prepare::Parts;
 use super::{Halt, Machine};
 use crate::bits;
 use crate::expr::{Place, Projection, Root};
-use crate::ids::{ExprId, LocalId, TypeId};
+use crate::ids::{ExprId, LocalId, SiteId, TypeId};
 use crate::program::LocalKind;
 use crate::types::Type;
 
@@ -49,6 +49,34 @@ impl<'p> Machine<'p> {
             };
         }
         Ok((at, ty))
+    }
+
+    /// The address and type of a place that is about to be written. A fault where it is part of an
+    /// element of a multiset that is not there.
+    pub(super) fn resolve_written(
+        &mut self,
+        place: &'p Place,
+        site: SiteId,
+    ) -> Result<(usize, TypeId), Halt> {
+        let (at, ty) = self.resolve(place)?;
+        let code = self.code;
+        let (types, bags) = (&code.program.types, &code.bags);
+        let after = bags.partition_point(|&(_, first_bit)| first_bit <= at);
+        let Some(&(bag, first_bit)) = after.checked_sub(1).and_then(|it| bags.get(it)) else {
+            return Ok((at, ty));
+        };
+        let is_inside = at < first_bit + types.bits(bag) as usize && types.bits(ty) > 0;
+        if is_inside && types.is_in_free_slot(&self.memory, bag, first_bit, at) {
+            let name = self.place_name(place);
+            return self.removed_fault(&name, "written", site);
+        }
+        Ok((at, ty))
+    }
+
+    /// An element of a multiset is used that was removed before.
+    pub(super) fn removed_fault<T>(&self, name: &str, used: &str, site: SiteId) -> Result<T, Halt> {
+        let message = format!("`{name}` is {used}, but the element has been removed");
+        self.fault(FaultKind::Index, message, site)
     }
 
     fn local_place(&self, local: LocalId) -> (usize, TypeId) {

@@ -30,7 +30,7 @@ impl<'p> Machine<'p> {
         match &stmt.kind {
             StmtKind::Assign { place, value } => {
                 let value = self.eval(*value)?;
-                let (at, ty) = self.resolve(place)?;
+                let (at, ty) = self.resolve_written(place, stmt.site)?;
                 if !self.fits(ty, value) {
                     let name = format!("`{}`", self.place_name(place));
                     return self.range_fault(value, ty, &name, stmt.site);
@@ -39,16 +39,16 @@ impl<'p> Machine<'p> {
             }
             StmtKind::Copy { to, from } => {
                 let (from, ty) = self.resolve(from)?;
-                let (to, _) = self.resolve(to)?;
+                let (to, _) = self.resolve_written(to, stmt.site)?;
                 let n_bits = code.program.types.bits(ty) as usize;
                 bits::copy_within(&mut self.memory, from, to, n_bits);
             }
             StmtKind::Clear(place) => {
-                let (at, ty) = self.resolve(place)?;
+                let (at, ty) = self.resolve_written(place, stmt.site)?;
                 self.clear(at, ty);
             }
             StmtKind::Undefine(place) => {
-                let (at, ty) = self.resolve(place)?;
+                let (at, ty) = self.resolve_written(place, stmt.site)?;
                 bits::zero(&mut self.memory, at, code.program.types.bits(ty) as usize);
             }
             StmtKind::If { arms, otherwise } => {
@@ -125,10 +125,14 @@ impl<'p> Machine<'p> {
             }
             StmtKind::MultisetRemove { multiset, slot } => {
                 let value = self.eval(*slot)?;
-                let (at, ty) = self.resolve(multiset)?;
+                let (at, ty) = self.resolve_written(multiset, stmt.site)?;
                 let Some((element_at, element)) = self.element(at, ty, value) else {
                     return self.index_fault(multiset, ty, value, *slot);
                 };
+                if bits::get(&self.memory, at + value as usize, 1) == 0 {
+                    let name = format!("{}{{{value}}}", self.place_name(multiset));
+                    return self.removed_fault(&name, "removed", stmt.site);
+                }
                 bits::set(&mut self.memory, at + value as usize, 1, 0);
                 let n_bits = code.program.types.bits(element) as usize;
                 bits::zero(&mut self.memory, element_at, n_bits);
@@ -229,7 +233,7 @@ impl<'p> Machine<'p> {
             Arg::Value(value) => Element::Value(self.eval(*value)?),
             Arg::Copy(place) | Arg::Ref(place) => Element::At(self.resolve(place)?.0),
         };
-        let (at, ty) = self.resolve(multiset)?;
+        let (at, ty) = self.resolve_written(multiset, site)?;
         let Parts::Multiset {
             capacity,
             stride,
