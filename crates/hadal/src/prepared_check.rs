@@ -43,6 +43,15 @@ pub enum Warning {
         /// What is free, in bytes.
         free: u64,
     },
+    /// There are fewer threads than asked for, because the budget has no room for more.
+    FewerThreads {
+        /// The threads there are.
+        threads: usize,
+        /// The threads asked for.
+        asked: usize,
+        /// The budget in bytes.
+        budget: u64,
+    },
     /// There is no scratch folder, so the search stops when memory is full.
     NoScratch(NoScratch),
 }
@@ -56,6 +65,15 @@ impl fmt::Display for Warning {
                  the run before states go to disk",
                 units::bytes(*budget),
                 units::bytes(*free),
+            ),
+            Warning::FewerThreads {
+                threads,
+                asked,
+                budget,
+            } => write!(
+                f,
+                "{threads} of {asked} threads are used: the memory budget of {} has no room for more",
+                units::bytes(*budget),
             ),
             Warning::NoScratch(why) => {
                 write!(f, "states have nowhere to go when memory is full: {why}")
@@ -109,8 +127,17 @@ impl<'a> PreparedCheck<'a> {
         let budget = self.budget;
         let free = memory::available_bytes().filter(|&free| budget > free);
         let budget = free.map(|free| Warning::Budget { budget, free });
+        let (threads, asked) = (
+            self.options.threads,
+            self.resources.threads_for(self.strategy.get()),
+        );
+        let fewer = (threads < asked).then_some(Warning::FewerThreads {
+            threads,
+            asked,
+            budget: self.budget,
+        });
         let scratch = self.no_scratch.clone().map(Warning::NoScratch);
-        budget.into_iter().chain(scratch).collect()
+        budget.into_iter().chain(fewer).chain(scratch).collect()
     }
 
     /// Where states go when memory is full.

@@ -45,6 +45,9 @@ pub enum Accounting {
 /// figure may exceed a budget by.
 pub(crate) const MIN_DATA_BYTES: u64 = 8 << 20;
 
+/// Memory for a thread: its share of the window, batches, sorting and reading of runs, its stack.
+const THREAD_BYTES: u64 = 3 << 20;
+
 /// For counting and reporting after the search.
 const RESERVE_BYTES: u64 = 64 << 20;
 
@@ -98,6 +101,15 @@ impl Resources {
         }
     }
 
+    /// Threads that a strategy gets of a budget that leaves `left` bytes for data.
+    pub(crate) fn threads_within(&self, strategy: &dyn Strategy, left: u64) -> usize {
+        let asked = self.threads_for(strategy);
+        match self.data_memory {
+            None => asked.min((left / THREAD_BYTES).max(1) as usize),
+            Some(_) => asked,
+        }
+    }
+
     /// The budget of the process in bytes: the one that is set, or the default.
     pub fn budget(&self) -> u64 {
         self.memory.unwrap_or_else(memory::default_budget)
@@ -144,7 +156,7 @@ impl Resources {
             max_errors: search.max_errors.max(1) as usize,
             store: search.store,
             seed: search.seed,
-            threads: self.threads_for(strategy),
+            threads: self.threads_within(strategy, left),
             stack_bytes,
             memory_bytes: self.data_memory.unwrap_or(memory_bytes),
             process_limit,

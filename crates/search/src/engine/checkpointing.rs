@@ -126,8 +126,7 @@ impl<'a> Engine<'a, '_> {
             && let Some(candidates) = &stored.candidates
         {
             let retention = retention(disk.shares.candidates, disk.durable);
-            let shape = disk.keys.codec.newest();
-            let log = CandidateLog::reopen(disk.folder, retention, &candidates.log, shape)?;
+            let log = CandidateLog::reopen(disk.folder, retention, &candidates.log, disk.keys)?;
             if log.len() != candidates.n_candidates {
                 return Err(damaged_manifest("candidates are missing"));
             }

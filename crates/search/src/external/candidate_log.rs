@@ -22,8 +22,12 @@ pub(crate) struct CandidateLog {
     n_batches: usize,
     /// Layout of the codec's keys.
     shape: KeyShape,
+    /// Bytes of a state.
+    state_len: usize,
 }
 
+/// Most bytes of the keys and states of a piece: all of them may be new.
+const PIECE_STATES_BYTES: usize = 256 << 10;
 /// Batches go to the log together, in pieces of up to this many bytes.
 pub(super) const LOG_PIECE_BYTES: usize = HALF_PIECE_BYTES;
 /// In front of each batch: number of candidates, number of bytes.
@@ -38,7 +42,7 @@ impl Default for CandidateLog {
             n_bits,
             n_words,
         };
-        Self::of(Log::new(), shape)
+        Self::of(Log::new(), shape, 0)
     }
 }
 
@@ -46,13 +50,13 @@ impl CandidateLog {
     /// An empty log in memory, or in a folder of which it keeps some in memory.
     pub(crate) fn new(
         folder: Option<(&Folder, Retention)>,
-        shape: KeyShape,
+        keys: &KeySpace,
     ) -> Result<Self, Error> {
         let mut log = Log::new();
         if let Some((folder, retention)) = folder {
             log.attach(folder.clone(), retention)?;
         }
-        Ok(Self::of(log, shape))
+        Ok(Self::of(log, keys.codec.newest(), keys.codec.state_len()))
     }
 
     /// The log that a manifest lists.
@@ -60,19 +64,20 @@ impl CandidateLog {
         folder: &Folder,
         retention: Retention,
         entries: &[SegmentEntry],
-        shape: KeyShape,
+        keys: &KeySpace,
     ) -> Result<Self, Error> {
         let log = Log::reopen(folder.clone(), retention, entries)?;
-        Ok(Self::of(log, shape))
+        Ok(Self::of(log, keys.codec.newest(), keys.codec.state_len()))
     }
 
-    fn of(log: Log, shape: KeyShape) -> Self {
+    fn of(log: Log, shape: KeyShape, state_len: usize) -> Self {
         CandidateLog {
             log,
             pending: Vec::new(),
             n_pending: 0,
             n_batches: 0,
             shape,
+            state_len,
         }
     }
 
@@ -95,7 +100,12 @@ impl CandidateLog {
         // The survivors of a piece become a piece of states, whose records must fit a block too.
         let (n_in_all, n_batches) = (self.n_pending + len, self.n_batches + 1);
         let record_bytes = n_bytes + record_overhead(self.shape, n_in_all, n_batches);
-        if n_bytes > LOG_PIECE_BYTES || record_bytes > MAX_PIECE_BYTES {
+        // A wide state may differ from the one before it in a few bytes.
+        let state_bytes = n_in_all * (self.state_len + 8 * self.shape.n_words);
+        if n_bytes > LOG_PIECE_BYTES
+            || record_bytes > MAX_PIECE_BYTES
+            || state_bytes > PIECE_STATES_BYTES
+        {
             self.end_piece()?;
         }
         write_batch(batch, len, &mut self.pending);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use hadal_store::codec::KeyShape;
 use hadal_store::partition::{
-    MOST_AT_ONCE, PartitionBuffers, SortLimits, Spills, least_page_bytes,
+    PartitionBuffers, SortLimits, Spills, least_page_bytes, most_at_once,
 };
 use hadal_store::run::{Splitters, fence_splitters};
 use hadal_store::tiers::{Tiers, Views};
@@ -328,7 +328,8 @@ impl Candidates {
         let key_bytes = self.buffers.bytes_per_key(shape) + 8 * shape.n_words as u64 + 14;
         let at_once_bytes = 16 * shape.n_words as u64 + 32;
         let at_once = bytes / (key_bytes + at_once_bytes);
-        let by_parts = bytes.saturating_sub(MOST_AT_ONCE as u64 * at_once_bytes) / key_bytes;
+        let most_at_once = most_at_once(shape.n_words) as u64;
+        let by_parts = bytes.saturating_sub(most_at_once * at_once_bytes) / key_bytes;
         at_once.max(by_parts).max(MIN_SORTED_KEYS)
     }
 
@@ -391,7 +392,7 @@ fn reclaim_all(tiers: &Tiers, disk: &DiskContext<'_>) {
 
 fn empty_log(disk: &DiskContext<'_>) -> Result<CandidateLog, Error> {
     let retention = retention(disk.shares.candidates, disk.durable);
-    CandidateLog::new(Some((disk.folder, retention)), disk.keys.codec.newest())
+    CandidateLog::new(Some((disk.folder, retention)), disk.keys)
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub(crate) struct SurvivorBatch {
 
 impl SurvivorBatch {
     /// About the memory of one: its piece, and what is made of that.
-    pub(crate) const BYTES: u64 = 192 << 10;
+    pub(crate) const BYTES: u64 = 320 << 10;
 
     pub(crate) fn new(shape: &Shape) -> Self {
         SurvivorBatch {

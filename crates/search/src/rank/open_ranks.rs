@@ -106,7 +106,7 @@ impl OpenRanks {
         memory_bytes: u64,
     ) -> Result<Option<Rank>, Error> {
         let disk = (self.folder.as_ref()).map(|folder| (folder, Retention::Bytes(memory_bytes)));
-        let mut log = CandidateLog::new(disk, keys.codec.newest())?;
+        let mut log = CandidateLog::new(disk, keys)?;
         let popped = (self.queue)
             .pop_first(|version, piece| log.append_piece(piece, keys.codec.shape(version)))?;
         log.end_piece()?;

@@ -3,23 +3,20 @@
 use std::sync::Arc;
 
 use hadal_store::Parent;
-use hadal_store::codec::KeyShape;
 use hadal_store::disk::{Folder, FolderOptions};
 use hadal_testkit::disk::CrashDisk;
 
-use super::{CandidateLog, batches, read_parents, write_parents};
+use super::{CandidateLog, PIECE_STATES_BYTES, batches, read_parents, write_parents};
+use crate::StoreKind;
+use crate::keys::KeySpace;
 
 /// Memory may end while a rank is admitted.
 #[test]
 fn a_log_that_moves_to_disk_leaves_memory_and_keeps_its_numbers() {
     let (folder, _) = Folder::open(Arc::new(CrashDisk::new()), FolderOptions::default())
         .expect("a folder can be used");
-    let shape = KeyShape {
-        version: 0,
-        n_bits: 64,
-        n_words: 1,
-    };
-    let mut log = CandidateLog::new(None, shape).expect("it is in memory");
+    let keys = KeySpace::new(8, 0, StoreKind::Exact, 0);
+    let mut log = CandidateLog::new(None, &keys).expect("it is in memory");
     let batch = |number: u64| number.to_le_bytes().repeat(200);
     (0..300).for_each(|number| log.append(&batch(number), 1).expect("it is in memory"));
     log.end_piece().expect("it is in memory");
@@ -37,6 +34,24 @@ fn a_log_that_moves_to_disk_leaves_memory_and_keeps_its_numbers() {
         }
     }
     assert_eq!((next, log.len()), (300, 300));
+}
+
+/// States that differ in a few bytes take little in the log, and much when they are promoted.
+#[test]
+fn a_piece_of_wide_states_is_bounded_by_what_they_take() {
+    let state_len = 10_000;
+    let keys = KeySpace::new(state_len, 0, StoreKind::Exact, 0);
+    let mut log = CandidateLog::new(None, &keys).expect("it is in memory");
+    for _ in 0..1000 {
+        log.append(&[7; 20], 2).expect("it is in memory");
+    }
+    log.end_piece().expect("it is in memory");
+    let mut next = 0;
+    while let Some(piece) = log.read_piece(next).expect("it is there") {
+        assert!(piece.n_records() * state_len <= PIECE_STATES_BYTES);
+        next += piece.n_records() as u64;
+    }
+    assert_eq!(next, 2000);
 }
 
 #[test]

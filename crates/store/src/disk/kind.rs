@@ -40,7 +40,7 @@ kinds! {
     /// Parent and index of every state, by ordinal.
     Parents: b"prnt", version 1, section "Parent log";
     /// Ascending distinct keys.
-    Run: b"runs", version 3, section "Runs";
+    Run: b"runs", version 4, section "Runs";
     /// Records of states by ordinal, or of candidates in the order of generation.
     Log: b"logs", version 1, section "Logs of states";
     /// Pieces by rank.

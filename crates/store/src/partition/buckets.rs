@@ -147,13 +147,23 @@ pub struct SortLimits {
 /// Keys that are sorted at once, so that they stay in the cache; up to twice as many are not worth
 /// splitting.
 const PART_KEYS: usize = 1 << 12;
-/// Most keys that are sorted at once.
-pub const MOST_AT_ONCE: usize = 2 * PART_KEYS;
+/// The same for wide keys, in bytes.
+const PART_BYTES: usize = 512 << 10;
+
+/// Keys in a part that is sorted at once.
+fn part_keys(n_words: usize) -> usize {
+    PART_KEYS.min(PART_BYTES / (8 * n_words)).max(1)
+}
+
+/// Most keys of `n_words` words that are sorted at once.
+pub fn most_at_once(n_words: usize) -> usize {
+    2 * part_keys(n_words)
+}
 
 /// Splits the keys of `chunks` into parts that are sorted in the cache.
 pub(crate) fn part_splitters(n_words: usize, chunks: &[&[u64]]) -> Splitters {
     let n_keys = chunks.iter().map(|keys| keys.len()).sum::<usize>() / n_words;
-    let n_parts = n_keys.div_ceil(PART_KEYS);
+    let n_parts = n_keys.div_ceil(part_keys(n_words));
     Splitters::sample(n_words, chunks, n_parts.clamp(1, 1 << 15))
 }
 
@@ -258,7 +268,7 @@ impl Sorted for SortedRow<'_> {
                 return Ok(false);
             }
             let KeyList { keys, ordinals } = &self.list;
-            if ordinals.len() <= MOST_AT_ONCE {
+            if ordinals.len() <= most_at_once(n_words) {
                 sort_keys(n_words, keys, ordinals, &mut self.scratch, batch);
             } else {
                 let fine = part_splitters(n_words, &[keys]);

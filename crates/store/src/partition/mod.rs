@@ -24,7 +24,7 @@ use crate::lock::{read, write};
 use crate::parallel::in_parallel;
 
 pub(crate) use buckets::part_splitters;
-pub use buckets::{Buckets, MOST_AT_ONCE, SortLimits, SortedRow};
+pub use buckets::{Buckets, SortLimits, SortedRow, most_at_once};
 pub use spill::Spills;
 
 /// The partition buffers of all threads.

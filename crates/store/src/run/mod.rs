@@ -68,7 +68,7 @@ pub use union::Union;
 pub use writer::{RunWriter, Written};
 
 /// Most words of a key that lies in a packed block; longer ones lie in [`wide`] blocks.
-const PACKED_WORDS: usize = 16;
+pub(crate) const PACKED_WORDS: usize = 16;
 
 /// Words of keys that are decoded or merged at once, where keys are wide: as many as 1024 of the
 /// longest packed keys have.

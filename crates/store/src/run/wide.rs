@@ -33,11 +33,12 @@ pub(crate) const fn is_wide(n_words: usize) -> bool {
     n_words > PACKED_WORDS
 }
 
-/// One in this many data blocks has a fence: fences take at most a 32nd of the data.
+/// One in this many data blocks has a fence: fences, which stay in memory, take at most a 512th of
+/// the data.
 pub(crate) const fn fence_stride(n_words: usize) -> u32 {
     match is_wide(n_words) {
         false => 1,
-        true => n_words.div_ceil(BLOCK_BYTES / (32 * 8)) as u32,
+        true => n_words.div_ceil(BLOCK_BYTES / (512 * 8)) as u32,
     }
 }
 

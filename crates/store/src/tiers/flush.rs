@@ -6,13 +6,13 @@
 use std::ops::Range;
 
 use crate::disk::BlockWriter;
-use crate::run::{RunWriter, Split, sort_part};
+use crate::run::{PACKED_WORDS, RunWriter, Split, sort_part};
 use crate::{Error, N_PARTITIONS, Set};
 
 use super::{RUN, RunContext, RunWork, Segment, Tier, Tiers};
 use crate::lock::read;
 use crate::parallel::in_parallel;
-use crate::partition::part_splitters;
+use crate::partition::{most_at_once, part_splitters};
 
 /// A run of this many keys is worth a file of its own.
 const SEGMENT_KEYS: usize = 1 << 20;
@@ -45,8 +45,14 @@ pub fn flush(
 
 /// Number of keys sorted in `sort_bytes` of memory.
 pub(super) fn sorted_at_once(sort_bytes: u64, context: &RunContext<'_>) -> u64 {
-    let bytes_per_key = 8 * context.layouts.newest().n_words as u64 + 8;
-    (sort_bytes / bytes_per_key).max(1)
+    let n_words = context.layouts.newest().n_words;
+    let bytes_per_key = 8 * n_words as u64 + 8;
+    // Parts of wide keys are not small beside everything else: each thread copies one twice.
+    let scratch = match n_words > PACKED_WORDS {
+        true => (2 * context.n_threads * most_at_once(n_words)) as u64 * bytes_per_key,
+        false => 0,
+    };
+    (sort_bytes.saturating_sub(scratch) / bytes_per_key).max(1)
 }
 
 /// Writes a tier of all keys of some partitions.

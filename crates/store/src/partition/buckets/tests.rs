@@ -10,7 +10,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::super::PartitionBuffers;
 use super::super::spill::{MAX_SPILLS, Spills};
-use super::{Buckets, MOST_AT_ONCE, SortLimits};
+use super::{Buckets, SortLimits, most_at_once};
 use crate::tiers::bench::Bench;
 
 /// Keys of one word, some of them several times, by buffers of two threads.
@@ -79,7 +79,7 @@ fn sorted(
         let mut keys = buckets.sorted(row.clone(), limits, &context);
         let mut batch = Batch::default();
         while keys.next_batch(&mut batch)? {
-            assert!(batch.ordinals.len() <= MOST_AT_ONCE.max(most as usize));
+            assert!(batch.ordinals.len() <= most_at_once(1).max(most as usize));
             found.extend(batch.keys.iter().copied().zip(batch.ordinals.clone()));
         }
         assert!((found.len() - n_before) as u64 <= buckets.n_in(&row));
