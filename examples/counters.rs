@@ -1,4 +1,5 @@
-//! Checking a plain Rust struct: the smallest complete use of the library.
+//! A Rust struct that implements the interface of models itself, each part explained. A model that
+//! need not be as fast as it can is shorter as a `Machine`: see `rust_model.rs`.
 //!
 //! Two producers each have `ITEMS` items to put into a shared buffer with room for `ROOM`, and a
 //! consumer takes them out. Each producer does it in two steps, as real code would: it looks
@@ -6,7 +7,7 @@
 //! may do the same, and so the buffer can overflow. The search finds the shortest run that shows
 //! it; and it verifies the version where looking and putting are one step.
 //!
-//! To check a model of your own, copy this file and change `State`, `STEPS` and `step`.
+//! To write another one, copy this file and change `State`, `STEPS` and `step`.
 //!
 //! ```text
 //! cargo run --release -p hadal-search --example counters

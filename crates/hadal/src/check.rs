@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Instant;
 
-use hadal_model::{Model, Stop};
+use hadal_model::{GoalKind, Model, Stop};
 use hadal_search::{Auto, Deadlock, Observer, Ranked, Sink, StoreKind, Strategy};
 
 use crate::checked::Checked;
@@ -295,6 +295,14 @@ impl<'a> Check<'a> {
             Disk::None | Disk::Scratch => false,
         };
         let asked = self.asked(is_kept)?;
+        let goals = &self.model.model().shape().goals;
+        let has_liveness = goals.iter().any(|goal| goal.kind == GoalKind::Liveness);
+        // Liveness needs the states themselves.
+        let unused_store =
+            Some(self.search.store).filter(|&store| has_liveness && store != StoreKind::Exact);
+        if unused_store.is_some() {
+            self.search.store = StoreKind::Exact;
+        }
         let question = Question::new(asked, self.search.clone(), strategy.get().name());
         let budget = self.resources.budget();
         Resources::check_budget(budget)?;
@@ -321,6 +329,7 @@ impl<'a> Check<'a> {
             folder: None,
             manifest: None,
             no_scratch: None,
+            unused_store,
         };
         prepared.take_folder(self.saved, &self.disk, folder_options)?;
         Ok(prepared)

@@ -161,7 +161,7 @@
 //! model's own names, and [`Checked::record`] everything, as the JSON that `hadal check --json`
 //! writes (docs/reference/run-record.md). A [`Verdict`] is one of four: `Verified` (every reachable
 //! state was visited), `Violated`, `Rejected` (the model is not as symmetric as it declares), and
-//! `Incomplete`, with the reason.
+//! `Incomplete`, for the reason in [`Outcome::reason`].
 //!
 //! # Strategies
 //!

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use hadal_model::Stop;
 use hadal_report::units;
-use hadal_search::{Observer, Options, Outcome, Progress, Ranked, SearchFolder, Silent, Strategy};
+use hadal_search::{
+    Observer, Options, Outcome, Progress, Ranked, SearchFolder, Silent, StoreKind, Strategy,
+};
 use hadal_store::disk::{Folder, FolderOptions, Payload};
 
 use crate::check::CheckedModel;
@@ -30,6 +32,8 @@ pub struct PreparedCheck<'a> {
     /// The manifest of the run to resume.
     pub(crate) manifest: Option<Payload>,
     pub(crate) no_scratch: Option<NoScratch>,
+    /// The store that was asked for, where it is not used.
+    pub(crate) unused_store: Option<StoreKind>,
 }
 
 /// What a user should know before a search starts.
@@ -52,6 +56,8 @@ pub enum Warning {
         /// The budget in bytes.
         budget: u64,
     },
+    /// States are stored whole, not as the hashes that were asked for: liveness needs them.
+    ExactStore(StoreKind),
     /// There is no scratch folder, so the search stops when memory is full.
     NoScratch(NoScratch),
 }
@@ -74,6 +80,11 @@ impl fmt::Display for Warning {
                 f,
                 "{threads} of {asked} threads are used: the memory budget of {} has no room for more",
                 units::bytes(*budget),
+            ),
+            Warning::ExactStore(store) => write!(
+                f,
+                "states are stored whole, not as {}: liveness needs them",
+                store.name(),
             ),
             Warning::NoScratch(why) => {
                 write!(f, "states have nowhere to go when memory is full: {why}")
@@ -137,7 +148,9 @@ impl<'a> PreparedCheck<'a> {
             budget: self.budget,
         });
         let scratch = self.no_scratch.clone().map(Warning::NoScratch);
-        budget.into_iter().chain(fewer).chain(scratch).collect()
+        let store = self.unused_store.map(Warning::ExactStore);
+        let warnings = budget.into_iter().chain(fewer).chain(store);
+        warnings.chain(scratch).collect()
     }
 
     /// Where states go when memory is full.

@@ -980,3 +980,50 @@ fn the_time_to_the_first_state_is_reported() {
     let load = record["seconds"]["load"].as_f64();
     assert!(first > load && load > Some(0.0), "{}", record["seconds"]);
 }
+
+#[test]
+fn a_model_is_never_overwritten_by_a_result() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = folder.path().join("lock.m");
+    std::fs::write(&model, lock(false)).expect("it is written");
+    let path = model.to_str().expect("a name");
+    for args in [
+        &["check", path, "--json", path][..],
+        &["check", "models/msi.m", "--json", path],
+        &["lab", "locality", path, "--svg", path],
+    ] {
+        let run = hadal(args);
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        assert!(run.stderr.contains("is not overwritten"), "{}", run.stderr);
+        let text = std::fs::read_to_string(&model).expect("it is there");
+        assert_eq!(text, lock(false), "{args:?}");
+    }
+    // A record may be replaced by the next one.
+    let record = folder.path().join("lock.json");
+    for _ in 0..2 {
+        let run = hadal(&["check", path, "--json", record.to_str().expect("a name")]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    }
+}
+
+#[test]
+fn liveness_stores_states_whole_and_says_so() {
+    let text = "var x: 0..9; startstate x := 0; end; rule x := (x + 1) % 10; end; \
+                liveness \"back\" x = 0;";
+    let run = check_text(text, &["--store", "hash40", "--json", "-"]);
+    assert_eq!(run.record()["store"], "exact");
+    let expected = "warning: states are stored whole, not as hash40: liveness needs them";
+    assert!(run.stderr.contains(expected), "{}", run.stderr);
+}
+
+#[test]
+fn threads_that_do_not_fit_the_budget_are_not_started() {
+    let flags = ["--memory", "32M", "--threads", "64", "--json", "-"];
+    let run = check_text(&lock(false), &flags);
+    let threads = run.record()["threads"].as_u64().expect("a number");
+    assert!((1..12).contains(&threads), "{threads}");
+    let expected = format!(
+        "warning: {threads} of 64 threads are used: the memory budget of 32.0 MiB has no room for more"
+    );
+    assert!(run.stderr.contains(&expected), "{}", run.stderr);
+}

@@ -16,6 +16,11 @@ use crate::{
 ///
 /// `fire` and `holds` depend on nothing but their arguments, and return their states in one order:
 /// it numbers the states of a search.
+///
+/// A state from which no step leads to another state is a deadlock, unless the search is asked for
+/// another meaning: a machine that terminates needs that, or a rule that returns its last state. A
+/// machine has invariants, and no other properties; for goals, parameters of rules in traces or a
+/// reduction, implement [`Model`].
 pub trait Machine: Sync {
     /// What the system remembers.
     type State: StateBytes;
@@ -48,8 +53,30 @@ pub trait Machine: Sync {
 /// A value of fixed length in bytes. Two values are the same state if and only if their bytes are
 /// equal, so each value has one encoding.
 ///
-/// Integers, `bool`, and arrays and tuples of these have it; a struct writes and reads its fields
-/// as a tuple.
+/// Integers, `bool`, and arrays and tuples (up to six) of these have it; a struct or an enum encodes
+/// itself as one of them:
+///
+/// ```
+/// # use hadal_model::StateBytes;
+/// #[derive(Debug)]
+/// struct Lock {
+///     owner: u8,
+///     waiting: [bool; 4],
+/// }
+///
+/// impl StateBytes for Lock {
+///     const LEN: usize = <(u8, [bool; 4])>::LEN;
+///
+///     fn write(&self, bytes: &mut [u8]) {
+///         (self.owner, self.waiting).write(bytes);
+///     }
+///
+///     fn read(bytes: &[u8]) -> Self {
+///         let (owner, waiting) = StateBytes::read(bytes);
+///         Lock { owner, waiting }
+///     }
+/// }
+/// ```
 pub trait StateBytes: Debug {
     /// Length of the encoding.
     const LEN: usize;

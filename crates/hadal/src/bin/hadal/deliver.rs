@@ -1,10 +1,10 @@
 //! Delivering results: the summary to standard output, the run record to its file.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Serialize;
 
 use crate::flags::RunArgs;
@@ -34,6 +34,22 @@ pub(crate) fn deliver_record(
     }
 }
 
+/// Refuses to overwrite a file that is not what a command writes there, a model say: what a command
+/// writes begins with `first`, and is a `what`.
+pub(crate) fn refuse_others(path: &Path, first: u8, what: &str) -> anyhow::Result<()> {
+    let is_file = path.metadata().is_ok_and(|about| about.is_file());
+    let Some(mut file) = is_file.then(|| File::open(path).ok()).flatten() else {
+        return Ok(());
+    };
+    let mut head = [0; 256];
+    let n_read = file.read(&mut head).unwrap_or(0);
+    let begins_with = head[..n_read].trim_ascii_start().first();
+    if begins_with.is_some_and(|&byte| byte != first) {
+        bail!("`{}` is no {what}, and is not overwritten", path.display());
+    }
+    Ok(())
+}
+
 /// The file of the run record. It is opened before the search, so that a bad path costs nothing,
 /// and unchanged until there is a record.
 pub(crate) struct RecordFile {
@@ -53,6 +69,7 @@ impl RecordFile {
     }
 
     fn open(path: &Path) -> anyhow::Result<Self> {
+        refuse_others(path, b'{', "run record")?;
         let is_useless = !path.exists();
         let mut options = File::options();
         let opened = options.write(true).create(true).truncate(false).open(path);

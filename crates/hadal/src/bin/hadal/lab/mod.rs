@@ -24,6 +24,7 @@ use hadal_search::{Observer, Options, Violation};
 
 pub(crate) use args::LabArgs;
 
+use crate::deliver::refuse_others;
 use crate::exit::Exit;
 use crate::flags::ProgressName;
 use crate::progress::Display;
@@ -96,6 +97,7 @@ fn in_rig(
     // Before anything is measured, so that a bad path costs nothing.
     let cannot_write = |path: &Path| format!("cannot write `{}`", path.display());
     if let Some(path) = svg {
+        refuse_others(path, b'<', "picture")?;
         fs::File::create(path).with_context(|| cannot_write(path))?;
     }
     let conditions = Conditions {
