@@ -87,7 +87,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Expands the frontier, resolves the candidates and goes on to the next rank, if there is one.
+    /// Expands the frontier and begins the next rank; false if there is none.
     fn next_rank(&mut self) -> bool {
         self.expand(usize::MAX);
         let first = self.states.len();
@@ -169,8 +169,9 @@ impl Search<'_, '_> {
             let decoded = disk.keys.decode(&slice, &mut Vec::new(), &mut bytes);
             decoded.expect("records are what was written");
         }
-        let parents = &self.states.parents;
-        let parent = |ordinal| (parents.get(ordinal).ok().flatten()).expect("every state has one");
+        let mut finder = self.states.parents.finder();
+        let parent = |ordinal| (finder.get(ordinal).ok().flatten()).expect("every state has one");
+        let parents = (0..self.states.parents.len()).map(parent).collect();
 
         let n_words = disk.keys.codec.newest().n_words;
         let views = Views::new(tiers.segments(), disk.keys.layouts());
@@ -196,7 +197,7 @@ impl Search<'_, '_> {
         Snapshot {
             n_states: self.states.len(),
             frontier: split(&bytes, disk.shape.state_len),
-            parents: (0..parents.len()).map(parent).collect(),
+            parents,
             in_runs,
             n_keys: tiers.n_keys(),
             n_candidates: candidates.len(),
@@ -258,7 +259,7 @@ fn for_each_search<T: Send>(
             keys: &keys,
             n_threads,
             durable: rng.random_range(0..2) == 0,
-            shares: Shares::of([0, 2_000, 20_000][rng.random_range(0..3)]),
+            shares: Shares::of([0, 2_000, 20_000, 200_000][rng.random_range(0..4)]),
             monitor: &monitor,
         };
         let pool = pool_for(&graph, &stop, &keys, n_threads);
