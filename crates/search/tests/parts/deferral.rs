@@ -286,7 +286,7 @@ fn for_each_search<T: Send>(
 
 #[test]
 fn what_is_rolled_back_leaves_no_trace() {
-    let tested = for_each_search(0..40, |search, graph, rng| {
+    let tested = for_each_search(0..24, |search, graph, rng| {
         let before = search.snapshot();
         if !search.defer() {
             return false;
@@ -306,7 +306,7 @@ fn what_is_rolled_back_leaves_no_trace() {
         n_ranks > 0
     });
     let n_tested = tested.iter().filter(|is_tested| **is_tested).count();
-    assert!(n_tested > 15, "{n_tested}");
+    assert!(n_tested > 10, "{n_tested}");
 }
 
 /// What became of ranks that were found while old runs were skipped.
@@ -325,7 +325,7 @@ enum Fate {
 
 #[test]
 fn what_is_committed_is_kept_and_what_has_hits_is_repeated_with_them() {
-    let fates = for_each_search(100..180, |search, graph, rng| {
+    let fates = for_each_search(100..150, |search, graph, rng| {
         let before = search.snapshot();
         if !search.defer() {
             return Fate::NotDeferred;
@@ -372,13 +372,13 @@ fn what_is_committed_is_kept_and_what_has_hits_is_repeated_with_them() {
         fate
     });
     let count = |fate| fates.iter().filter(|it| **it == fate).count();
-    assert!(count(Fate::Committed) > 20, "{fates:?}");
-    assert!(count(Fate::Repeated) > 5, "{fates:?}");
+    assert!(count(Fate::Committed) > 10, "{fates:?}");
+    assert!(count(Fate::Repeated) > 3, "{fates:?}");
 }
 
 #[test]
 fn a_stopped_look_up_commits_nothing() {
-    let tested = for_each_search(200..220, |search, graph, _| {
+    let tested = for_each_search(200..212, |search, graph, _| {
         let before = search.snapshot();
         if !search.defer() || search.next_ranks(3) == 0 {
             return false;
@@ -393,5 +393,5 @@ fn a_stopped_look_up_commits_nothing() {
         true
     });
     let n_tested = tested.iter().filter(|is_tested| **is_tested).count();
-    assert!(n_tested > 5, "{n_tested}");
+    assert!(n_tested > 3, "{n_tested}");
 }
