@@ -87,7 +87,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Expands the frontier, resolves the candidates and goes on to the next rank, if there is one.
+    /// Expands the frontier and begins the next rank; false if there is none.
     fn next_rank(&mut self) -> bool {
         self.expand(usize::MAX);
         let first = self.states.len();
@@ -169,8 +169,9 @@ impl Search<'_, '_> {
             let decoded = disk.keys.decode(&slice, &mut Vec::new(), &mut bytes);
             decoded.expect("records are what was written");
         }
-        let parents = &self.states.parents;
-        let parent = |ordinal| (parents.get(ordinal).ok().flatten()).expect("every state has one");
+        let mut finder = self.states.parents.finder();
+        let parent = |ordinal| (finder.get(ordinal).ok().flatten()).expect("every state has one");
+        let parents = (0..self.states.parents.len()).map(parent).collect();
 
         let n_words = disk.keys.codec.newest().n_words;
         let views = Views::new(tiers.segments(), disk.keys.layouts());
@@ -196,7 +197,7 @@ impl Search<'_, '_> {
         Snapshot {
             n_states: self.states.len(),
             frontier: split(&bytes, disk.shape.state_len),
-            parents: (0..parents.len()).map(parent).collect(),
+            parents,
             in_runs,
             n_keys: tiers.n_keys(),
             n_candidates: candidates.len(),
@@ -258,7 +259,7 @@ fn for_each_search<T: Send>(
             keys: &keys,
             n_threads,
             durable: rng.random_range(0..2) == 0,
-            shares: Shares::of([0, 2_000, 20_000][rng.random_range(0..3)]),
+            shares: Shares::of([0, 2_000, 20_000, 200_000][rng.random_range(0..4)]),
             monitor: &monitor,
         };
         let pool = pool_for(&graph, &stop, &keys, n_threads);
@@ -285,7 +286,7 @@ fn for_each_search<T: Send>(
 
 #[test]
 fn what_is_rolled_back_leaves_no_trace() {
-    let tested = for_each_search(0..40, |search, graph, rng| {
+    let tested = for_each_search(0..24, |search, graph, rng| {
         let before = search.snapshot();
         if !search.defer() {
             return false;
@@ -305,7 +306,7 @@ fn what_is_rolled_back_leaves_no_trace() {
         n_ranks > 0
     });
     let n_tested = tested.iter().filter(|is_tested| **is_tested).count();
-    assert!(n_tested > 15, "{n_tested}");
+    assert!(n_tested > 10, "{n_tested}");
 }
 
 /// What became of ranks that were found while old runs were skipped.
@@ -324,7 +325,7 @@ enum Fate {
 
 #[test]
 fn what_is_committed_is_kept_and_what_has_hits_is_repeated_with_them() {
-    let fates = for_each_search(100..180, |search, graph, rng| {
+    let fates = for_each_search(100..150, |search, graph, rng| {
         let before = search.snapshot();
         if !search.defer() {
             return Fate::NotDeferred;
@@ -371,13 +372,13 @@ fn what_is_committed_is_kept_and_what_has_hits_is_repeated_with_them() {
         fate
     });
     let count = |fate| fates.iter().filter(|it| **it == fate).count();
-    assert!(count(Fate::Committed) > 20, "{fates:?}");
-    assert!(count(Fate::Repeated) > 5, "{fates:?}");
+    assert!(count(Fate::Committed) > 10, "{fates:?}");
+    assert!(count(Fate::Repeated) > 3, "{fates:?}");
 }
 
 #[test]
 fn a_stopped_look_up_commits_nothing() {
-    let tested = for_each_search(200..220, |search, graph, _| {
+    let tested = for_each_search(200..212, |search, graph, _| {
         let before = search.snapshot();
         if !search.defer() || search.next_ranks(3) == 0 {
             return false;
@@ -392,5 +393,5 @@ fn a_stopped_look_up_commits_nothing() {
         true
     });
     let n_tested = tested.iter().filter(|is_tested| **is_tested).count();
-    assert!(n_tested > 5, "{n_tested}");
+    assert!(n_tested > 3, "{n_tested}");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -17,25 +17,21 @@ use crate::fixture::{keys_for, pool_for};
 
 /// Calls `test` with a pool of each number of threads from 1 to 4, and fails if it does not end.
 fn with_pools(test: impl Fn(&Pool<'_>) + Send + 'static) {
-    let (done, is_done) = channel();
+    let (running, is_running) = channel::<()>();
     let testing = std::thread::spawn(move || {
+        let _running = running;
         let (graph, stop) = (Graph::new(2, &[0], vec![vec![]]), Stop::new());
         let keys = keys_for(&graph, StoreKind::Exact);
         for n_threads in 1..=4 {
             test(&pool_for(&graph, &stop, &keys, n_threads));
         }
-        drop(done);
     });
-    let waited = is_done.recv_timeout(Duration::from_secs(120));
-    assert_ne!(
-        waited,
-        Err(std::sync::mpsc::RecvTimeoutError::Timeout),
-        "some phase does not end"
-    );
+    let ended = is_running.recv_timeout(Duration::from_secs(120));
+    let is_hung = ended == Err(RecvTimeoutError::Timeout);
+    assert!(!is_hung, "some phase does not end");
     if let Err(panic) = testing.join() {
         std::panic::resume_unwind(panic);
     }
-    let _: Result<(), _> = waited;
 }
 
 #[test]
@@ -107,27 +103,43 @@ fn every_thread_has_its_own_worker() {
 }
 
 #[test]
-fn one_item_stays_on_the_coordinator_behind_what_is_done_meanwhile() {
+fn one_item_stays_on_the_coordinator() {
     with_pools(|pool| {
         let here = || std::thread::current().id();
-        for _ in 0..100 {
+        for _ in 0..20 {
             pool.run(|| {
                 let coordinator: ThreadId = here();
-                let is_meanwhile_done = AtomicBool::new(false);
                 pool.each_while(
                     std::iter::once(()),
-                    |(), _| {
-                        assert_eq!(here(), coordinator);
-                        assert!(is_meanwhile_done.load(Ordering::Relaxed));
+                    |(), _| assert_eq!(here(), coordinator),
+                    // Time enough for another thread to take it.
+                    || std::thread::sleep(Duration::from_millis(2)),
+                );
+                pool.each_alone(0..10, |_, _| assert_eq!(here(), coordinator));
+            });
+        }
+    });
+}
+
+#[test]
+fn the_coordinator_takes_items_after_what_it_does_meanwhile() {
+    with_pools(|pool| {
+        let here = || std::thread::current().id();
+        for n_items in [1, 2, 10, 1000] {
+            pool.run(|| {
+                let coordinator: ThreadId = here();
+                let is_done = AtomicBool::new(false);
+                pool.each_while(
+                    0..n_items,
+                    |_, _| {
+                        let is_free = is_done.load(Ordering::Relaxed);
+                        assert!(is_free || here() != coordinator);
                     },
                     || {
                         assert_eq!(here(), coordinator);
-                        is_meanwhile_done.store(true, Ordering::Relaxed);
+                        is_done.store(true, Ordering::Relaxed);
                     },
                 );
-                pool.each_alone(0..10, |_, _| assert_eq!(here(), coordinator));
-                // With more items, too, the coordinator does the rest itself.
-                pool.each_while(0..10, |_, _| (), || assert_eq!(here(), coordinator));
             });
         }
     });
@@ -174,6 +186,24 @@ fn a_panic_reaches_the_caller_and_nothing_hangs() {
                     });
                 });
                 assert_eq!(of_item, Some(format!("item {bad}")), "of {n_items}");
+            }
+            if pool.n_threads() > 1 && n_items > 1 {
+                // On another thread than the coordinator's, which waits for it.
+                let is_taken = AtomicBool::new(false);
+                let of_helper = panic_of(|| {
+                    pool.run(|| {
+                        let work = |_, _: &mut Worker<'_>| {
+                            let is_first = !is_taken.swap(true, Ordering::SeqCst);
+                            assert!(!is_first, "{}", "helper".to_owned());
+                        };
+                        pool.each_while(0..n_items, work, || {
+                            while !is_taken.load(Ordering::SeqCst) {
+                                std::thread::yield_now();
+                            }
+                        });
+                    });
+                });
+                assert_eq!(of_helper, Some("helper".to_owned()), "of {n_items}");
             }
             let n_done = AtomicUsize::new(0);
             let of_meanwhile = panic_of(|| {

@@ -2,6 +2,9 @@
 //! finds, in the same order.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use hadal_model::{Model, Source, Stop};
 use hadal_store::{Parent, write_records};
@@ -284,11 +287,23 @@ fn a_raised_flag_stops_all_blocks_and_the_window_can_be_cleared() {
         let pool = pool_for(&graph, &stop, &keys, n_threads);
         let mut window = Window::new(shape, &keys, sizes, false);
         let mut source = BlockSource::States(0..40);
-        pool.run(|| {
-            let filled = window.fill(&mut source, &mut log, n_threads, ROOM);
-            assert_eq!(filled.expect("the log is in memory"), Filled::Enough);
-            assert!(!window.is_stopped());
-            window.expand(&pool);
+        let (running, is_running) = channel::<()>();
+        std::thread::scope(|scope| {
+            let stop = &stop;
+            let watching = scope.spawn(move || {
+                let ended = is_running.recv_timeout(Duration::from_secs(60));
+                let is_hung = ended == Err(RecvTimeoutError::Timeout);
+                stop.flag().fetch_or(is_hung, Ordering::Relaxed);
+                is_hung
+            });
+            pool.run(|| {
+                let filled = window.fill(&mut source, &mut log, n_threads, ROOM);
+                assert_eq!(filled.expect("the log is in memory"), Filled::Enough);
+                assert!(!window.is_stopped());
+                window.expand(&pool);
+            });
+            drop(running);
+            assert!(!watching.join().expect("it only waits"), "no block ends");
         });
         assert!(stop.is_raised() && window.is_stopped());
         assert!(window.is_intact(), "to be stopped is not to be damaged");
