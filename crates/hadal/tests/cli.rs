@@ -1019,7 +1019,7 @@ fn liveness_stores_states_whole_and_says_so() {
 #[test]
 fn threads_that_do_not_fit_the_budget_are_not_started() {
     let flags = ["--memory", "32M", "--threads", "64", "--json", "-"];
-    let run = check_text(&lock(false), &flags);
+    let run = check_text(lock(false), &flags);
     let threads = run.record()["threads"].as_u64().expect("a number");
     assert!((1..12).contains(&threads), "{threads}");
     let expected = format!(

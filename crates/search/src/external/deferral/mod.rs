@@ -8,8 +8,10 @@
 //! Mostly there is no hit, because the cache holds recent states and older ones never recur. The
 //! ranks are *committed*: the result is that of looking up every rank. If there are hits, the search
 //! is *rolled back* to the checkpoint taken when deferral began, and repeats the ranks with the hits
-//! known. These are all it needs: by induction on depth, a state is found at its true depth or it is
-//! in a skipped run, so whatever was wrongly taken for new is in a skipped run and among the hits.
+//! known. By induction on depth, a state is found at its true depth or it is in a skipped run, so
+//! whatever was wrongly taken for new is in a skipped run and among the hits. The cache starts empty
+//! again, so the second pass may meet old states that it knew in the first; they are found when that
+//! pass is committed.
 //!
 //! Nothing is reported or checkpointed on disk before it is committed.
 
