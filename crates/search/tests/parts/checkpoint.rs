@@ -323,16 +323,24 @@ fn another_shape_needs_another_payload_version() {
                   1
                 ]
               },
+              "candidates": {
+                "rank": 13,
+                "log": [
+                  {
+                    "name": "log-5",
+                    "n_blocks": 1
+                  }
+                ],
+                "n_candidates": 17
+              },
               "open": [
                 {
-                  "rank": 13,
-                  "log": [
-                    {
-                      "name": "log-5",
-                      "n_blocks": 1
-                    }
-                  ],
-                  "n_candidates": 17
+                  "name": "rank-6",
+                  "n_blocks": 3,
+                  "left": {
+                    "start": 40,
+                    "end": 150000
+                  }
                 }
               ]
             },

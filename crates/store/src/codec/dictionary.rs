@@ -111,8 +111,9 @@ impl Dictionary {
         self.index = Vec::new();
     }
 
+    /// Memory held, in bytes, itself included.
     pub(super) fn data_bytes(&self) -> u64 {
-        (self.words.capacity() * 8 + self.index.len() * 4) as u64
+        (size_of::<Self>() + self.words.capacity() * 8 + self.index.len() * 4) as u64
     }
 
     fn place(&mut self, id: usize) {

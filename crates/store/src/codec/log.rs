@@ -98,6 +98,7 @@ impl Codec {
         if inner.layouts.last().is_none_or(Option::is_none) {
             return Err(log.damaged("the newest layout is missing"));
         }
+        inner.update_dictionary_bytes();
         Ok(())
     }
 }

@@ -101,6 +101,8 @@ pub struct Codec {
 #[derive(Debug)]
 struct Inner {
     dictionaries: Vec<Dictionary>,
+    /// Memory that they hold: wide states have thousands, and every new word asks for it.
+    dictionary_bytes: u64,
     /// By version; `None` where forgotten.
     layouts: Vec<Option<Arc<Layout>>>,
 }
@@ -116,8 +118,9 @@ impl Inner {
         self.layout(self.layouts.len() as u32 - 1)
     }
 
-    fn dictionary_bytes(&self) -> u64 {
-        self.dictionaries.iter().map(Dictionary::data_bytes).sum()
+    /// Adds up again what dictionaries hold, after many of them changed.
+    fn update_dictionary_bytes(&mut self) {
+        self.dictionary_bytes = self.dictionaries.iter().map(Dictionary::data_bytes).sum();
     }
 }
 
@@ -146,6 +149,7 @@ impl Codec {
         let n_dictionaries = if is_plain { 0 } else { n_positions(state_len) };
         let inner = Inner {
             dictionaries: (0..n_dictionaries).map(|_| Dictionary::default()).collect(),
+            dictionary_bytes: n_dictionaries as u64 * size_of::<Dictionary>() as u64,
             layouts: vec![Some(Arc::new(layout))],
         };
         let small_entries = match n_dictionaries {
@@ -211,6 +215,7 @@ impl Codec {
                 dictionary.forget_words();
             }
         }
+        inner.update_dictionary_bytes();
     }
 
     /// Appends to `states` the states of keys of `version` that lie one after the other.
@@ -235,7 +240,7 @@ impl Codec {
     pub fn data_bytes(&self) -> u64 {
         let inner = self.read();
         let layouts = inner.layouts.iter().flatten();
-        inner.dictionary_bytes() + layouts.map(|layout| layout.data_bytes()).sum::<u64>()
+        inner.dictionary_bytes + layouts.map(|layout| layout.data_bytes()).sum::<u64>()
     }
 
     /// Number of words that have ids.
@@ -247,8 +252,12 @@ impl Codec {
     /// Learns a new word; the newest layout may still lack room for it.
     fn learn(&self, position: usize, word: u64) {
         let mut inner = self.inner.write().expect(UNPOISONED);
-        let has_room = inner.dictionary_bytes() < self.max_bytes;
-        inner.dictionaries[position].learn(word, has_room, self.small_entries);
+        let inner = &mut *inner;
+        let has_room = inner.dictionary_bytes < self.max_bytes;
+        let dictionary = &mut inner.dictionaries[position];
+        let before = dictionary.data_bytes();
+        dictionary.learn(word, has_room, self.small_entries);
+        inner.dictionary_bytes += dictionary.data_bytes() - before;
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Inner> {
