@@ -312,25 +312,20 @@ impl Candidates {
         let are_buffers_empty = !self.spills.is_empty();
         let bytes = sorting_bytes(are_buffers_empty, disk) / resolving_threads(disk) as u64;
         SortLimits {
-            most_keys: self.sorted_keys(are_buffers_empty, disk),
-            // The rest suffices for keys that are listed, because those in spills are decoded as
-            // they are read.
+            // Keys in buffers are counted there, and those in spills are decoded as they are read.
+            most_keys: keys_within(bytes, 0, disk.keys.shape().n_words),
+            // The rest suffices for the keys of a part, which has half as many.
             part_bytes: (bytes / 3).max(MIN_PART_BYTES),
         }
     }
 
-    /// Keys of a bucket that a thread can sort: each is there as it was partitioned, as words with
-    /// its ordinal, and in a list by parts; what is sorted at once is there twice more. Threads share
-    /// the memory for sorting, and that of the buffers if these are empty.
+    /// Keys of a bucket that a thread should sort at most: as if each were there as it was
+    /// partitioned too. Threads share the memory for sorting, and that of the buffers if these are
+    /// empty.
     fn sorted_keys(&self, are_buffers_empty: bool, disk: &DiskContext<'_>) -> u64 {
         let bytes = sorting_bytes(are_buffers_empty, disk) / resolving_threads(disk) as u64;
         let shape = disk.keys.shape();
-        let key_bytes = self.buffers.bytes_per_key(shape) + 8 * shape.n_words as u64 + 14;
-        let at_once_bytes = 16 * shape.n_words as u64 + 32;
-        let at_once = bytes / (key_bytes + at_once_bytes);
-        let most_at_once = most_at_once(shape.n_words) as u64;
-        let by_parts = bytes.saturating_sub(most_at_once * at_once_bytes) / key_bytes;
-        at_once.max(by_parts).max(MIN_SORTED_KEYS)
+        keys_within(bytes, self.buffers.bytes_per_key(shape), shape.n_words)
     }
 
     /// How many candidates the rank may have.
@@ -372,6 +367,16 @@ impl Candidates {
         let runs: Vec<_> = tiers.segments().map(|segment| views.of(segment)).collect();
         fence_splitters(n_words, &runs, n_buckets)
     }
+}
+
+/// Keys that are sorted in `bytes` of memory: each takes `coded_bytes`, and is there as words with its
+/// ordinal and in a list by parts; what is sorted at once is there twice more.
+fn keys_within(bytes: u64, coded_bytes: u64, n_words: usize) -> u64 {
+    let key_bytes = coded_bytes + 8 * n_words as u64 + 14;
+    let at_once_bytes = 16 * n_words as u64 + 32;
+    let at_once = bytes / (key_bytes + at_once_bytes);
+    let by_parts = bytes.saturating_sub(most_at_once(n_words) as u64 * at_once_bytes) / key_bytes;
+    at_once.max(by_parts).max(MIN_SORTED_KEYS)
 }
 
 /// Memory for sorting buckets.

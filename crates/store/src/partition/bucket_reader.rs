@@ -62,7 +62,7 @@ impl Decoding<'_> {
                 offset: 0,
                 what: "a bucket is not what was written".to_owned(),
             };
-            let mut pieces = PieceDecoder::new(self);
+            let mut pieces = PieceDecoder::new(self, std::mem::take(&mut list.undecoded));
             stripes.read_next(|bytes| {
                 pieces.bytes.extend_from_slice(bytes);
                 while pieces.decode_some(list).ok_or_else(damaged)? {
@@ -73,6 +73,7 @@ impl Decoding<'_> {
             if !pieces.is_done() {
                 return Err(damaged());
             }
+            list.undecoded = pieces.bytes;
         }
         Ok(())
     }
@@ -99,10 +100,11 @@ struct Piece {
 const HEAD_BYTES: usize = 16;
 
 impl<'a> PieceDecoder<'a> {
-    fn new(decoding: &'a Decoding<'a>) -> Self {
+    /// With an empty buffer.
+    fn new(decoding: &'a Decoding<'a>, bytes: Vec<u8>) -> Self {
         PieceDecoder {
             decoding,
-            bytes: Vec::new(),
+            bytes,
             piece: None,
         }
     }

@@ -255,7 +255,7 @@ impl Sorted for SortedRow<'_> {
         let n_words = self.n_words();
         while batch.keys.is_empty() {
             if let Some((parts, next)) = &mut self.fine {
-                let KeyList { keys, ordinals } = &self.list;
+                let KeyList { keys, ordinals, .. } = &self.list;
                 let splits = [Split::listed(n_words, keys, ordinals, parts)];
                 sort_part(&splits, *next, &mut self.scratch, batch);
                 *next += 1;
@@ -267,7 +267,7 @@ impl Sorted for SortedRow<'_> {
             if !self.take_some()? {
                 return Ok(false);
             }
-            let KeyList { keys, ordinals } = &self.list;
+            let KeyList { keys, ordinals, .. } = &self.list;
             if ordinals.len() <= most_at_once(n_words) {
                 sort_keys(n_words, keys, ordinals, &mut self.scratch, batch);
             } else {

@@ -139,7 +139,7 @@ impl PartitionBuffers {
             return Ok(());
         };
         in_parallel(n_buffers, n_buffers, |number| {
-            let KeyList { keys, ordinals } = &all[number];
+            let KeyList { keys, ordinals, .. } = &all[number];
             let mut buffer = write(&self.buffers[number]);
             buffer.partition(keys, ordinals.iter().copied(), splitters, shape);
             Ok(())
@@ -559,6 +559,8 @@ fn prev_power_of_two(n: usize) -> usize {
 pub struct KeyList {
     pub(crate) keys: Vec<u64>,
     pub(crate) ordinals: Vec<u64>,
+    /// Scratch for bytes that are not decoded yet.
+    undecoded: Vec<u8>,
 }
 
 impl KeyList {
@@ -583,6 +585,7 @@ impl KeyList {
         KeyList {
             keys: places.iter().flat_map(key).copied().collect(),
             ordinals: places.iter().map(|(ordinal, _)| *ordinal).collect(),
+            undecoded: Vec::new(),
         }
     }
 
