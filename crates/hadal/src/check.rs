@@ -13,7 +13,7 @@ use crate::loaded_model::stack_bytes;
 use crate::prepared_check::{ChosenStrategy, PreparedCheck};
 use crate::question::{AskedModel, Question, SearchOptions};
 use crate::resources::{Resources, space_for_data};
-use crate::{Error, LoadedModel, ModelSource, SavedRun, model_digest};
+use crate::{Error, LoadedModel, ModelSource, SavedRun, memory, model_digest};
 
 /// A check of a model: what is asked, with which resources, and who watches.
 ///
@@ -305,7 +305,8 @@ impl<'a> Check<'a> {
         }
         let question = Question::new(asked, self.search.clone(), strategy.get().name());
         let budget = self.resources.budget();
-        Resources::check_budget(budget)?;
+        // Not the peak: an earlier check of this process may have needed more.
+        Resources::check_budget(budget, memory::resident_bytes())?;
         let stack_bytes = self.model.stack_bytes();
         let resources = &self.resources;
         let threads = resources.threads_for(strategy.get());

@@ -3,7 +3,7 @@
 //! A text can be of any size, and so can what becomes of it. While a model is loaded, a thread
 //! measures the process and raises a flag that the stages poll: lexer, parser, checker, code
 //! generator. What none of them polls for, such as a read from a terminal, only the end of the
-//! process can end; a program can ask to be told ([`LoadLimits::on_overrun`]).
+//! process can end; a program can register a callback ([`LoadLimits::on_overrun`]).
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -96,7 +96,7 @@ impl fmt::Display for LoadStopped {
 /// How often the process is measured. A front-end allocates some hundred KiB in this time.
 const MEASURE_EVERY: Duration = Duration::from_millis(2);
 
-/// How long loading may go on after the deadline or the request to stop: most models are loaded by
+/// How long loading may continue after the deadline or the request to stop: most models are loaded by
 /// then, and their checks end with a record.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -118,7 +118,7 @@ pub(crate) struct Loading {
 }
 
 impl Loading {
-    /// Whether to go on.
+    /// Whether to continue.
     pub(crate) fn check(&self) -> Result<(), Error> {
         match (self.stop.is_raised(), self.cause.get()) {
             (true, Some(cause)) => Err(Error::LoadStopped(*cause)),
@@ -260,21 +260,24 @@ mod tests {
 
     #[test]
     fn work_that_does_not_poll_is_reported() {
-        let is_told = AtomicBool::new(false);
-        let tell = |cause: LoadStopped| {
+        let is_reported = AtomicBool::new(false);
+        let report = |cause: LoadStopped| {
             assert_eq!(cause, LoadStopped::Time);
-            is_told.store(true, Ordering::Relaxed);
+            is_reported.store(true, Ordering::Relaxed);
         };
         let limits = LoadLimits {
             deadline: Some(Instant::now()),
-            on_overrun: Some(&tell),
+            on_overrun: Some(&report),
             ..LoadLimits::default()
         };
         let waited = limits.watch(|| {
             let start = Instant::now();
-            while !is_told.load(Ordering::Relaxed) {
+            while !is_reported.load(Ordering::Relaxed) {
                 std::thread::sleep(MEASURE_EVERY);
-                assert!(start.elapsed() < Duration::from_secs(60), "nobody is told");
+                assert!(
+                    start.elapsed() < Duration::from_secs(60),
+                    "the overrun is not reported"
+                );
             }
             start.elapsed()
         });

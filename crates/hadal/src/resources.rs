@@ -115,10 +115,11 @@ impl Resources {
         self.memory.unwrap_or_else(memory::default_budget)
     }
 
-    /// Refuses a budget in which nothing can be done, once the model is loaded. What the process
-    /// held before and has returned does not count: an earlier check may have needed more.
-    pub(crate) fn check_budget(budget: u64) -> Result<(), Error> {
-        let least = memory::resident_bytes().max(Self::LEAST_BUDGET);
+    /// Rejects a budget below the least one, or below the `used` bytes that the process needs
+    /// already.
+    #[doc(hidden)]
+    pub fn check_budget(budget: u64, used: u64) -> Result<(), Error> {
+        let least = used.max(Self::LEAST_BUDGET);
         match budget < least {
             true => Err(Error::BudgetTooSmall { budget, least }),
             false => Ok(()),

@@ -9,19 +9,23 @@ use rand_pcg::Pcg64Mcg;
 use crate::oracle::expect;
 use crate::summary::summarise;
 
+/// Random options that affect the result.
+pub(crate) fn random_meaning(rng: &mut Pcg64Mcg) -> Options {
+    Options {
+        deadlock: [Deadlock::Stuttering, Deadlock::Stuck, Deadlock::Off][rng.random_range(0..3)],
+        bound: [None, None, Some(0), Some(3)][rng.random_range(0..4)],
+        max_errors: [1, 1, 2, 100][rng.random_range(0..4)],
+        ..Options::default()
+    }
+}
+
 #[test]
 fn random_graphs_agree_with_the_oracle_in_memory() {
     let mut verdicts = std::collections::BTreeMap::<String, u32>::new();
     for seed in 0..600 {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let graph = random_graph(&mut rng);
-        let meaning = Options {
-            deadlock: [Deadlock::Stuttering, Deadlock::Stuck, Deadlock::Off]
-                [rng.random_range(0..3)],
-            bound: [None, None, Some(0), Some(3)][rng.random_range(0..4)],
-            max_errors: [1, 1, 2, 100][rng.random_range(0..4)],
-            ..Options::default()
-        };
+        let meaning = random_meaning(&mut rng);
         let expected = expect(&graph, &meaning);
         // No state to start from, and no fault to report.
         if expected.states == 0 && expected.violations.is_empty() {

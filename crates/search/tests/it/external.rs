@@ -7,9 +7,10 @@ use hadal_search::{Auto, Deadlock, Options, Outcome, SearchFolder, Silent, Store
 use hadal_store::disk::{Disk, Folder, FolderOptions};
 use hadal_testkit::disk::CrashDisk;
 use hadal_testkit::graph::{Edge, Graph, random_graph};
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
+use crate::agreement::random_meaning;
 use crate::oracle::expect;
 use crate::resume::LABEL;
 use crate::summary::summarise;
@@ -69,13 +70,7 @@ fn random_graphs_agree_with_the_oracle_whatever_the_memory() {
         if goals.iter().any(|goal| goal.kind == GoalKind::Liveness) {
             continue;
         }
-        let meaning = Options {
-            deadlock: [Deadlock::Stuttering, Deadlock::Stuck, Deadlock::Off]
-                [rng.random_range(0..3)],
-            bound: [None, None, Some(0), Some(3)][rng.random_range(0..4)],
-            max_errors: [1, 1, 2, 100][rng.random_range(0..4)],
-            ..Options::default()
-        };
+        let meaning = random_meaning(&mut rng);
         let expected = expect(&graph, &meaning);
         if expected.states == 0 && expected.violations.is_empty() {
             continue;

@@ -102,22 +102,3 @@ fn one_rank_for_all_states_finds_them_all() {
         }
     }
 }
-
-/// A rank is missing: the search must not lose its state.
-struct Incomplete;
-
-impl RankOrder for Incomplete {
-    fn name(&self) -> &'static str {
-        "incomplete"
-    }
-
-    fn rank_successors(&self, _: Option<Rank>, successors: &Successors, ranks: &mut Vec<Rank>) {
-        ranks.resize(successors.len().saturating_sub(1), Rank(0));
-    }
-}
-
-#[test]
-#[should_panic(expected = "incomplete")]
-fn an_order_that_misses_a_rank_is_an_error() {
-    search(&Graph::cube(3), Incomplete, None);
-}

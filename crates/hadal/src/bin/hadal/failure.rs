@@ -15,7 +15,7 @@ pub(crate) fn hint(error: &anyhow::Error) -> &'static str {
 
 const FEWER_THREADS: &str = "; try fewer with --threads, or allow more with ulimit";
 
-/// Ends the process where loading was stopped and goes on all the same.
+/// Ends the process where loading continues although it was stopped.
 pub(crate) fn exit_at_overrun(cause: LoadStopped) {
     let error = Error::LoadStopped(cause);
     let _ = writeln!(io::stderr(), "error: {error}{}", hint_for(&error));

@@ -85,7 +85,8 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
         }
     };
     print_warnings(&loaded, args)?;
-    refuse_exceeded_budget(&resources)?;
+    // The peak so far is that of loading the model.
+    Resources::check_budget(resources.budget(), memory::peak_bytes())?;
     let check = Check::new(&loaded)
         .search(search.clone())
         .resources(resources)
@@ -149,17 +150,6 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
     }
     let verdict = checked.outcome.verdict;
     Ok(if_delivered(delivered, exit::of_verdict(verdict)))
-}
-
-/// Refuses a budget that loading the model has exceeded. The library counts what the process holds
-/// now; this process makes one check, so its peak is that of loading.
-fn refuse_exceeded_budget(resources: &Resources) -> Result<(), Error> {
-    let budget = resources.budget();
-    let least = memory::peak_bytes().max(Resources::LEAST_BUDGET);
-    match budget < least {
-        true => Err(Error::BudgetTooSmall { budget, least }),
-        false => Ok(()),
-    }
 }
 
 /// Prints why a model is rejected; other errors are passed on.
