@@ -620,6 +620,19 @@ fn slots_are_used_on_their_own_multiset_while_they_hold_their_element() {
         "on another multiset",
         "ruleset p: Proc; q: Proc do choose k: nets[p] do rule n := nets[q][k].n; end; end; end;",
     );
+    // A parameter is a reference: nobody changes what it refers to here, and someone does there.
+    proves(
+        1,
+        "procedure count(dst: Proc); begin n := multisetcount(k: nets[dst], nets[dst][k].n = 1); end;
+         rule count(owner); end;",
+    );
+    refuses(
+        "on another multiset",
+        "function move(var dst: Proc; p: Proc): boolean; begin dst := p; return true; end;
+         procedure drop(var dst: Proc; p: Proc);
+         begin multisetremovepred(k: nets[dst], move(dst, p) & nets[dst][k].n = 1); end;
+         ruleset p: Proc do rule drop(owner, p); end; end;",
+    );
     refuses(
         "was freed",
         "choose k: net do choose l: net do rule

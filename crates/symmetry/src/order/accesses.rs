@@ -104,9 +104,14 @@ impl<'p> Walk<'p> {
     pub(super) fn referred_to(&mut self, local: LocalId, site: SiteId) -> Vec<Spot> {
         let own = self.whole(local);
         self.read(&own, site);
+        self.known_targets(local)
+    }
+
+    /// What is known of the targets of a reference; this is no read of it.
+    pub(super) fn known_targets(&self, local: LocalId) -> Vec<Spot> {
         match self.env.references.get(&(self.frame(), local)) {
             Some(spots) => spots.clone(),
-            None => vec![Spot::anywhere(own.ty)],
+            None => vec![Spot::anywhere(self.whole(local).ty)],
         }
     }
 

@@ -170,26 +170,22 @@ impl<'p> Walk<'p> {
                             path: Vec::new(),
                             ty: self.program.var(var).ty,
                         }),
-                        Mention::Local(local) => depends_on.push(Spot {
-                            base: Base::Local(self.frame(), local),
-                            path: Vec::new(),
-                            ty: self.current().frame.local(local).kind.ty(),
-                        }),
+                        Mention::Local(local) => {
+                            depends_on.push(self.whole(local));
+                            let kind = self.current().frame.local(local).kind;
+                            if !matches!(kind, LocalKind::Value(_)) {
+                                depends_on.extend(self.known_targets(local));
+                            }
+                        }
                         _ => {}
                     });
             }
         }
-        // References and calls may lead anywhere.
-        let mut has_reference = matches!(place.root, Root::Result { .. });
-        for spot in &depends_on {
-            if let Base::Local(_, local) = spot.base {
-                let kind = self.current().frame.local(local).kind;
-                has_reference |= !matches!(kind, LocalKind::Value(_));
-            }
-        }
-        has_reference |= indices(&place).any(|id| self.mentions.has_call(id));
+        // Calls may read anything.
+        let has_call = matches!(place.root, Root::Result { .. })
+            || indices(&place).any(|id| self.mentions.has_call(id));
         Bag {
-            has_changed: has_reference && !spot.is_certain(),
+            has_changed: has_call && !spot.is_certain(),
             spot,
             place: (self.frame(), place),
             depends_on,
