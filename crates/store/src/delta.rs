@@ -15,8 +15,9 @@ pub const fn delta_bytes(n_words: usize) -> usize {
     9 * n_words
 }
 
-/// Keys for which room is made at once.
+/// Keys for which room is made at once, and the bytes that these may take if they are wide.
 const ROOM_KEYS: usize = 64;
+const ROOM_BYTES: usize = 16 << 10;
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = LOW_BITS << 7;
@@ -126,7 +127,8 @@ impl<'a, K: Iterator<Item = &'a [u64]>> WriteAll<'_, K> {
         let mut end = self.out.len();
         for key in self.keys {
             if self.out.len() < end + most {
-                self.out.resize(end + ROOM_KEYS * most, 0);
+                let room = (ROOM_KEYS * most).min(ROOM_BYTES.max(most));
+                self.out.resize(end + room, 0);
             }
             end += write_delta(bits, &key[..n_words], &mut before, &mut self.out[end..]);
         }

@@ -16,6 +16,7 @@ mod arena;
 #[expect(unsafe_code, reason = "instructions without a safe name")]
 pub mod bits;
 mod blocks;
+pub mod candidates;
 pub mod codec;
 mod delta;
 pub mod disk;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::dictionary::Dictionary;
 use super::layout::{Field, Layout};
-use super::{Codec, KeyShape, Outgrown, WORD_BYTES, n_positions, position_mask, shape_of};
+use super::{Codec, KeyShape, Outgrown, WORD_BYTES, n_positions, position_mask};
 
 /// Bytes that must be readable behind the last state of a block.
 const PAD_BYTES: usize = 8;
@@ -40,10 +40,10 @@ impl Encoder {
             0 => 0,
             n => position_mask(codec.state_len, n - 1).swap_bytes(),
         };
-        let layout = Arc::clone(inner.newest());
+        let layout = Arc::clone(inner.layouts.newest());
         Encoder {
             state_len: codec.state_len,
-            version: inner.layouts.len() as u32 - 1,
+            version: inner.layouts.newest_version(),
             last_mask,
             last: vec![Last::default(); n_positions],
             has_last: false,
@@ -53,7 +53,7 @@ impl Encoder {
 
     /// Shape of the keys of the last block.
     pub fn shape(&self) -> KeyShape {
-        shape_of(self.version, &self.layout)
+        self.layout.shape(self.version)
     }
 
     /// Replaces the content of `keys` by the keys of `n_states` states that lie one after the other
@@ -125,9 +125,9 @@ impl Encoder {
         keys: &mut Vec<u64>,
     ) -> Result<(), Outgrown> {
         let mut inner = codec.read();
-        if !Arc::ptr_eq(&self.layout, inner.newest()) {
-            self.layout = Arc::clone(inner.newest());
-            self.version = inner.layouts.len() as u32 - 1;
+        if !Arc::ptr_eq(&self.layout, inner.layouts.newest()) {
+            self.layout = Arc::clone(inner.layouts.newest());
+            self.version = inner.layouts.newest_version();
             self.has_last = false;
         }
         let n_words = self.layout.n_words();

@@ -4,7 +4,7 @@
 //! the widths.
 
 use super::dictionary::Dictionary;
-use super::{n_positions, position_mask};
+use super::{KeyShape, n_positions, position_mask};
 
 /// One version of how keys are laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Layout {
         let mut n_bits = 0;
         for field in &mut fields {
             for bits in [&mut field.id, &mut field.literal] {
-                bits.begin = n_bits;
+                bits.begin = n_bits as u32;
                 n_bits += bits.n_bits as usize;
             }
         }
@@ -88,7 +88,21 @@ impl Layout {
     }
 
     pub(super) fn n_words(&self) -> usize {
-        self.n_bits.div_ceil(64).max(1)
+        Self::words_for(self.n_bits)
+    }
+
+    /// Words of keys of `n_bits` bits.
+    pub(super) fn words_for(n_bits: usize) -> usize {
+        n_bits.div_ceil(64).max(1)
+    }
+
+    /// Shape of its keys, as layout of `version`.
+    pub(super) fn shape(&self, version: u32) -> KeyShape {
+        KeyShape {
+            version,
+            n_bits: self.n_bits,
+            n_words: self.n_words(),
+        }
     }
 
     pub(super) fn data_bytes(&self) -> u64 {
@@ -117,6 +131,16 @@ impl Field {
             squeeze: Squeeze::new(varying),
             n_surprises: 0,
         }
+    }
+
+    /// Whether the two differ in their places alone.
+    pub(super) fn is_like(&self, other: &Field) -> bool {
+        let key = |field: &Field| {
+            let Field { form, base, .. } = *field;
+            let bits = (field.id.n_bits, field.squeeze.mask);
+            (form, base, bits, field.n_surprises)
+        };
+        key(self) == key(other)
     }
 
     pub(super) fn has_ids(&self) -> bool {
@@ -207,7 +231,7 @@ fn roomy(n_entries: usize, n_bits: u32) -> u32 {
 /// Consecutive bits of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bits {
-    begin: usize,
+    begin: u32,
     pub(super) n_bits: u32,
 }
 
@@ -235,7 +259,7 @@ impl Bits {
         if self.n_bits == 0 {
             return 0;
         }
-        let (word, at) = (self.begin / 64, self.begin as u32 % 64);
+        let (word, at) = (self.begin as usize / 64, self.begin % 64);
         let high = (key[word] << at) >> (64 - self.n_bits);
         match (at + self.n_bits).checked_sub(64) {
             None | Some(0) => high,
@@ -245,8 +269,8 @@ impl Bits {
 
     /// Where the bits lie within one word of a key: its number, and the bits behind them there.
     pub(super) fn within_word(&self) -> Option<(usize, u32)> {
-        let end = self.begin as u32 % 64 + self.n_bits;
-        (self.n_bits > 0 && end <= 64).then(|| (self.begin / 64, 64 - end))
+        let end = self.begin % 64 + self.n_bits;
+        (self.n_bits > 0 && end <= 64).then(|| (self.begin as usize / 64, 64 - end))
     }
 
     /// Adds `value` to the bits, without carry: sets bits that are zero, or turns one value into
@@ -256,7 +280,7 @@ impl Bits {
         if self.n_bits == 0 {
             return;
         }
-        let (word, at) = (self.begin / 64, self.begin as u32 % 64);
+        let (word, at) = (self.begin as usize / 64, self.begin % 64);
         match (at + self.n_bits).checked_sub(64) {
             None | Some(0) => key[word] ^= value << (64 - at - self.n_bits),
             Some(n_low) => {

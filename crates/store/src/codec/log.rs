@@ -6,8 +6,6 @@
 //! surprises (a byte each), the bits that do not vary and those that do (eight each).
 //! Forgotten: nothing more; a version without a layout, for no key has it.
 
-use std::sync::Arc;
-
 use super::layout::{Bits, Field, Form, Layout};
 use super::{Codec, MAX_ENTRIES, UNPOISONED};
 
@@ -50,10 +48,10 @@ impl Codec {
             }
         }
         // Every codec begins with its first layout.
-        for layout in &inner.layouts[mark.n_layouts.max(1)..] {
-            match layout {
+        for version in mark.n_layouts.max(1)..inner.layouts.len() {
+            match inner.layouts.find(version) {
                 None => bytes.push(FORGOTTEN),
-                Some(layout) => write_layout(layout, bytes),
+                Some(layout) => write_layout(&layout, bytes),
             }
         }
         mark.n_layouts = inner.layouts.len();
@@ -89,13 +87,13 @@ impl Codec {
                             dictionary.close(field.base, field.squeeze.mask);
                         }
                     }
-                    inner.layouts.push(Some(Arc::new(layout)));
+                    inner.layouts.push(layout);
                 }
-                FORGOTTEN => inner.layouts.push(None),
+                FORGOTTEN => inner.layouts.push_forgotten(),
                 _ => return Err(log.damaged("there is no such record")),
             }
         }
-        if inner.layouts.last().is_none_or(Option::is_none) {
+        if !inner.layouts.has_newest() {
             return Err(log.damaged("the newest layout is missing"));
         }
         inner.update_dictionary_bytes();

@@ -27,11 +27,13 @@ mod log;
 mod recoder;
 #[cfg(test)]
 mod tests;
+mod versions;
 
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use dictionary::Dictionary;
-use layout::Layout;
+use layout::{Field, Layout};
+use versions::Versions;
 
 pub use encoder::Encoder;
 pub use log::{Damaged, Mark};
@@ -59,6 +61,9 @@ pub struct Outgrown;
 
 /// Most bits of a key for each position: a literal word behind an id that no word has.
 const MAX_POSITION_BITS: usize = 64 + MAX_ENTRIES.ilog2() as usize + 1;
+
+/// Layouts that most searches come to have.
+const FEW_LAYOUTS: usize = 8;
 
 /// Most words that keys of states of `state_len` bytes ever have.
 pub const fn max_key_words(state_len: usize) -> usize {
@@ -103,21 +108,10 @@ struct Inner {
     dictionaries: Vec<Dictionary>,
     /// Memory that they hold: wide states have thousands, and every new word asks for it.
     dictionary_bytes: u64,
-    /// By version; `None` where forgotten.
-    layouts: Vec<Option<Arc<Layout>>>,
+    layouts: Versions,
 }
 
 impl Inner {
-    fn layout(&self, version: u32) -> &Arc<Layout> {
-        self.layouts[version as usize]
-            .as_ref()
-            .expect("no one has keys of a version that was forgotten")
-    }
-
-    fn newest(&self) -> &Arc<Layout> {
-        self.layout(self.layouts.len() as u32 - 1)
-    }
-
     /// Adds up again what dictionaries hold, after many of them changed.
     fn update_dictionary_bytes(&mut self) {
         self.dictionary_bytes = self.dictionaries.iter().map(Dictionary::data_bytes).sum();
@@ -135,6 +129,16 @@ impl Codec {
         }
     }
 
+    /// The least that a codec for states of `state_len` bytes comes to hold, in bytes: the first
+    /// words of every position and some layouts.
+    pub const fn least_bytes(state_len: usize) -> u64 {
+        if state_len <= PLAIN_BYTES {
+            return 0;
+        }
+        let words = size_of::<Dictionary>() as u64 + LEAST_ENTRIES * SMALL_ENTRY_BYTES;
+        n_positions(state_len) as u64 * (words + (FEW_LAYOUTS * size_of::<Field>()) as u64)
+    }
+
     /// A codec by which states are their own keys.
     pub fn plain(state_len: usize) -> Self {
         Self::with_layout(state_len, 0, true, Layout::plain(state_len))
@@ -150,7 +154,7 @@ impl Codec {
         let inner = Inner {
             dictionaries: (0..n_dictionaries).map(|_| Dictionary::default()).collect(),
             dictionary_bytes: n_dictionaries as u64 * size_of::<Dictionary>() as u64,
-            layouts: vec![Some(Arc::new(layout))],
+            layouts: Versions::new(layout, FEW_POSITIONS),
         };
         let small_entries = match n_dictionaries {
             0..=FEW_POSITIONS => SMALL_ENTRIES,
@@ -174,12 +178,12 @@ impl Codec {
     /// The newest version.
     pub fn newest(&self) -> KeyShape {
         let inner = self.read();
-        shape_of(inner.layouts.len() as u32 - 1, inner.newest())
+        inner.layouts.shape(inner.layouts.newest_version())
     }
 
     /// Shape of keys of `version`.
     pub fn shape(&self, version: u32) -> KeyShape {
-        shape_of(version, self.read().layout(version))
+        self.read().layouts.shape(version)
     }
 
     /// One thread's encoder.
@@ -194,22 +198,28 @@ impl Codec {
     /// too many words is held in fewer bits.
     pub fn widen(&self, keep_order: bool) -> KeyShape {
         let mut inner = self.inner.write().expect(UNPOISONED);
-        let newest = inner.newest();
+        let newest = inner.layouts.newest();
         let layout = newest.widened(&inner.dictionaries, self.state_len, keep_order);
         if layout != **newest {
-            inner.layouts.push(Some(Arc::new(layout)));
+            inner.layouts.push(layout);
         }
-        let version = inner.layouts.len() as u32 - 1;
-        shape_of(version, inner.newest())
+        inner.layouts.shape(inner.layouts.newest_version())
+    }
+
+    /// The shape of keys after [`widen`](Self::widen) without `keep_order`.
+    pub fn widened_shape(&self) -> KeyShape {
+        let inner = self.read();
+        let newest = inner.layouts.newest();
+        let layout = newest.widened(&inner.dictionaries, self.state_len, false);
+        layout.shape(inner.layouts.newest_version() + 1)
     }
 
     /// Forgets all layouts but the newest, and dictionaries that it does not need. There must be
     /// no keys of older versions any more.
     pub fn forget_older(&self) {
         let inner = &mut *self.inner.write().expect(UNPOISONED);
-        let newest = Arc::clone(inner.newest());
-        let n_older = inner.layouts.len() - 1;
-        inner.layouts[..n_older].fill(None);
+        let newest = Arc::clone(inner.layouts.newest());
+        inner.layouts.forget_older();
         for (dictionary, field) in inner.dictionaries.iter_mut().zip(newest.fields()) {
             if !field.has_ids() {
                 dictionary.forget_words();
@@ -221,7 +231,7 @@ impl Codec {
     /// Appends to `states` the states of keys of `version` that lie one after the other.
     pub fn decode(&self, version: u32, keys: &[u64], states: &mut Vec<u8>) {
         let inner = self.read();
-        let layout = inner.layout(version);
+        let layout = inner.layouts.get(version);
         for key in keys.chunks_exact(layout.n_words()) {
             let begin = states.len();
             if self.is_plain {
@@ -239,8 +249,7 @@ impl Codec {
     /// Memory held, in bytes.
     pub fn data_bytes(&self) -> u64 {
         let inner = self.read();
-        let layouts = inner.layouts.iter().flatten();
-        inner.dictionary_bytes + layouts.map(|layout| layout.data_bytes()).sum::<u64>()
+        inner.dictionary_bytes + inner.layouts.data_bytes()
     }
 
     /// Number of words that have ids.
@@ -266,14 +275,6 @@ impl Codec {
 }
 
 const UNPOISONED: &str = "no one panics while they hold the dictionaries";
-
-fn shape_of(version: u32, layout: &Layout) -> KeyShape {
-    KeyShape {
-        version,
-        n_bits: layout.n_bits(),
-        n_words: layout.n_words(),
-    }
-}
 
 const fn n_positions(state_len: usize) -> usize {
     state_len.div_ceil(WORD_BYTES)

@@ -19,7 +19,7 @@ impl Codec {
     /// A recoder between two versions.
     pub fn recoder(&self, from: u32, to: u32) -> Recoder<'_> {
         let inner = self.read();
-        let (from, to) = (Arc::clone(inner.layout(from)), Arc::clone(inner.layout(to)));
+        let (from, to) = (inner.layouts.get(from), inner.layouts.get(to));
         Recoder { inner, from, to }
     }
 }

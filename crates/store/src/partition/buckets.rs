@@ -148,7 +148,7 @@ pub struct SortLimits {
 /// splitting.
 const PART_KEYS: usize = 1 << 12;
 /// The same for wide keys, in bytes.
-const PART_BYTES: usize = 512 << 10;
+const PART_BYTES: usize = 128 << 10;
 
 /// Keys in a part that is sorted at once.
 fn part_keys(n_words: usize) -> usize {
@@ -227,6 +227,10 @@ impl SortedRow<'_> {
                         cut,
                     });
                     continue;
+                }
+                // Without a sample there is no cut, and the bucket may be larger than memory.
+                if self.context.monitor.is_stopped() {
+                    return Ok(false);
                 }
             }
             let mut most = self.limits.most_keys as usize;

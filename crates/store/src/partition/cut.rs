@@ -69,7 +69,10 @@ impl Cut {
         let mut list = KeyList::default();
         decoding.read(bucketed, bucket, stripes, &mut list, &mut |some| {
             let ordinals = some.ordinals.iter().copied();
-            (cut.parts).partition(&some.keys, ordinals, &splitters, shape);
+            // What is left of a search that stops is not looked at.
+            if !context.monitor.is_stopped() {
+                (cut.parts).partition(&some.keys, ordinals, &splitters, shape);
+            }
             some.clear();
             match cut.parts.memory_bytes() > limits.part_bytes {
                 true => cut.spill(shape.version, context),

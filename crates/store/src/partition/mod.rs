@@ -9,6 +9,7 @@
 mod bucket_reader;
 mod buckets;
 mod cut;
+mod sample;
 mod spill;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -25,6 +26,7 @@ use crate::parallel::in_parallel;
 
 pub(crate) use buckets::part_splitters;
 pub use buckets::{Buckets, SortLimits, SortedRow, most_at_once};
+pub use sample::KeySample;
 pub use spill::Spills;
 
 /// The partition buffers of all threads.

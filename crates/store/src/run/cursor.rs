@@ -20,6 +20,8 @@ pub struct RunKeys<'a> {
     progress: Option<Progress>,
     is_done: bool,
     old_keys: Vec<u64>,
+    /// Keys that are decoded at once.
+    batch_keys: usize,
 }
 
 impl<'a> RunKeys<'a> {
@@ -34,7 +36,13 @@ impl<'a> RunKeys<'a> {
             reader: run.run.source().read(wanted.into_iter().collect()),
             progress: None,
             old_keys: Vec::new(),
+            batch_keys: batch_keys(run.run.n_words()),
         }
+    }
+
+    /// Decodes up to `n` keys at once, if that is less than usual.
+    pub(super) fn limit_batch(&mut self, n: usize) {
+        self.batch_keys = self.batch_keys.min(n);
     }
 
     /// Replaces the content of `keys` by the next keys; false, and no keys, at the end.
@@ -65,8 +73,7 @@ impl<'a> RunKeys<'a> {
             None => &mut *keys,
             Some(_) => &mut self.old_keys,
         };
-        let n_wanted = batch_keys(run.n_words());
-        self.progress = run.decode(number, payload, progress, n_wanted, decoded)?;
+        self.progress = run.decode(number, payload, progress, self.batch_keys, decoded)?;
         if let Some(older) = self.run.older {
             let mut newest = vec![0; older.n_words];
             for key in self.old_keys.chunks_exact(run.n_words()) {

@@ -10,7 +10,7 @@ use std::hint::select_unpredictable;
 use std::mem;
 
 use super::batch::key;
-use super::batch_keys;
+use super::merge_keys;
 use super::row::Row;
 use crate::Error;
 
@@ -20,6 +20,8 @@ const STRETCH: usize = 16;
 /// The keys of several rows, ascending and distinct.
 pub(crate) struct Merge<'a> {
     n_words: usize,
+    /// Keys that are merged at once.
+    batch_keys: usize,
     all: Stream<'a>,
 }
 
@@ -47,9 +49,13 @@ impl Default for Source<'_> {
 impl<'a> Merge<'a> {
     /// Merges `rows`, whose keys all have `n_words` words.
     pub(crate) fn new(n_words: usize, rows: Vec<Row<'a>>) -> Self {
+        let batch_keys = merge_keys(n_words, rows.len());
         let mut streams: Vec<(u64, Stream<'a>)> = rows
             .into_iter()
-            .map(|row| (row.n_blocks(), Stream::new(Source::Row(Box::new(row)))))
+            .map(|mut row| {
+                row.limit_batch(batch_keys);
+                (row.n_blocks(), Stream::new(Source::Row(Box::new(row))))
+            })
             .collect();
         let all = loop {
             streams.sort_by_key(|(n_blocks, _)| Reverse(*n_blocks));
@@ -62,18 +68,22 @@ impl<'a> Merge<'a> {
             let two = Stream::new(Source::Two(Box::new([next, shortest])));
             streams.push((n_shortest + n_next, two));
         };
-        Merge { n_words, all }
+        Merge {
+            n_words,
+            batch_keys,
+            all,
+        }
     }
 
     /// The next keys, up to some thousand; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<&[u64]>, Error> {
         self.all.at = self.all.keys.len();
         let more = match self.n_words {
-            1 => self.all.fill::<1>(1)?,
-            2 => self.all.fill::<2>(2)?,
-            3 => self.all.fill::<3>(3)?,
-            4 => self.all.fill::<4>(4)?,
-            n_words => self.all.fill::<0>(n_words)?,
+            1 => self.all.fill::<1>(1, self.batch_keys)?,
+            2 => self.all.fill::<2>(2, self.batch_keys)?,
+            3 => self.all.fill::<3>(3, self.batch_keys)?,
+            4 => self.all.fill::<4>(4, self.batch_keys)?,
+            n_words => self.all.fill::<0>(n_words, self.batch_keys)?,
         };
         Ok(more.then(|| self.all.at_hand()))
     }
@@ -93,7 +103,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Ensures that keys are buffered; false at the end.
-    fn fill<const W: usize>(&mut self, n_words: usize) -> Result<bool, Error> {
+    fn fill<const W: usize>(&mut self, n_words: usize, batch_keys: usize) -> Result<bool, Error> {
         if self.at < self.keys.len() {
             return Ok(true);
         }
@@ -103,14 +113,10 @@ impl<'a> Stream<'a> {
             Source::Row(row) => return row.next(&mut self.keys),
             Source::Two(two) => two,
         };
-        let batch_keys = if W == 0 {
-            batch_keys(n_words)
-        } else {
-            batch_keys(W)
-        };
         while self.keys.len() < batch_keys * n_words {
             let [a, b] = &mut **two;
-            let (more_a, more_b) = (a.fill::<W>(n_words)?, b.fill::<W>(n_words)?);
+            let more_a = a.fill::<W>(n_words, batch_keys)?;
+            let more_b = b.fill::<W>(n_words, batch_keys)?;
             if more_a && more_b {
                 let n_most = batch_keys - self.keys.len() / n_words;
                 let (a_keys, b_keys) = (a.at_hand(), b.at_hand());

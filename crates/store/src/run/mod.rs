@@ -82,3 +82,16 @@ fn batch_keys(n_words: usize) -> usize {
         _ => (BATCH_WORDS / n_words).max(1),
     }
 }
+
+/// Words that a merge of wide keys holds.
+const MERGE_WORDS: usize = 4 * BATCH_WORDS;
+
+/// As [`batch_keys`], for each of the `n_rows` that are merged: each has keys at hand, and so has each
+/// pair of them.
+fn merge_keys(n_words: usize, n_rows: usize) -> usize {
+    let share = MERGE_WORDS / (2 * n_rows.max(1)) / n_words;
+    match n_words {
+        0..=PACKED_WORDS => batch_keys(n_words),
+        _ => share.clamp(1, batch_keys(n_words)),
+    }
+}

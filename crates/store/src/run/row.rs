@@ -14,6 +14,8 @@ pub(crate) struct Row<'a> {
     range: KeyRange<'a>,
     to_come: VecDeque<Versioned<'a>>,
     current: Option<RunKeys<'a>>,
+    /// Keys that are read at once.
+    batch_keys: usize,
 }
 
 impl<'a> Row<'a> {
@@ -30,10 +32,16 @@ impl<'a> Row<'a> {
                     range,
                     to_come: VecDeque::from([*run]),
                     current: None,
+                    batch_keys: usize::MAX,
                 }),
             }
         }
         rows
+    }
+
+    /// Reads up to `n` keys at once, if that is less than usual.
+    pub(super) fn limit_batch(&mut self, n: usize) {
+        self.batch_keys = n;
     }
 
     /// Whether the last run ends before `next` begins.
@@ -62,11 +70,14 @@ impl<'a> Row<'a> {
             }
             // A run is opened when it is needed: until then it takes no memory.
             let next = self.to_come.pop_front();
-            self.current = next.map(|run| RunKeys::new(run, self.range));
-            if self.current.is_none() {
+            let Some(run) = next else {
+                self.current = None;
                 keys.clear();
                 return Ok(false);
-            }
+            };
+            let mut current = RunKeys::new(run, self.range);
+            current.limit_batch(self.batch_keys);
+            self.current = Some(current);
         }
     }
 }

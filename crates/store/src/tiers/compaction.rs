@@ -229,7 +229,6 @@ impl Tiers {
         let old = self.tiers[inputs.clone()].iter();
         let segments: Vec<&Segment> = old.flat_map(|tier| &tier.segments).collect();
         let views = Views::new(segments.iter().copied().chain(done), context.layouts);
-        let bounds: Vec<_> = segments.iter().map(|old| views.bounds(old)).collect();
         let from = first_left(done, &views);
         let n_keys: u64 = segments.iter().map(|segment| segment.n_keys()).sum();
         let n_done = self.tiers[at].n_keys();
@@ -238,14 +237,8 @@ impl Tiers {
             .begin(RunWork::Merging, n_done, n_done + n_keys);
         let made = in_parallel(context.n_threads, parts.len(), |part| {
             let range = later(plan.cuts.range(parts.start + part), from.as_deref());
-            let is_in = |bounds: &Option<(Vec<u64>, Vec<u64>)>| {
-                let is_in = |(first, last): &(Vec<u64>, Vec<u64>)| {
-                    !range.ends_before(first) && !range.starts_after(last)
-                };
-                bounds.as_ref().is_some_and(is_in)
-            };
-            let overlapping = segments.iter().zip(&bounds).filter(|(_, b)| is_in(b));
-            let runs: Vec<_> = overlapping.map(|(segment, _)| views.of(segment)).collect();
+            let runs = segments.iter().map(|segment| views.of(segment));
+            let runs: Vec<_> = runs.filter(|run| meets(run, range)).collect();
             let sink = BlockWriter::create(context.folder, RUN)?;
             let mut writer = RunWriter::new(sink, newest.n_words);
             let is_whole = compact(&runs, range, &mut writer, || {
@@ -258,9 +251,12 @@ impl Tiers {
         let is_whole = made.iter().all(|(_, is_whole)| *is_whole);
         let end = plan.cuts.range(parts.end - 1).to;
         let is_past = |last: &[u64]| end.is_none_or(|end| last < end);
-        let is_old: Vec<bool> = bounds
+        let is_old: Vec<bool> = segments
             .iter()
-            .map(|bounds| bounds.as_ref().is_none_or(|(_, last)| is_past(last)))
+            .map(|segment| {
+                let last = &mut Vec::new();
+                views.of(segment).newest_last(last).is_none_or(is_past)
+            })
             .collect();
 
         let (kept, useless): (Vec<Segment>, Vec<Segment>) = made
@@ -298,10 +294,21 @@ impl Tiers {
 /// About the number of keys merged between two looks at the stop flag.
 const BATCH_KEYS: u64 = 1024;
 
+/// Whether a run may have keys in `range`. Its bounds are not kept: those of many runs with wide keys
+/// would take more memory than merging them.
+fn meets(run: &Versioned<'_>, range: KeyRange<'_>) -> bool {
+    let (first, last) = (&mut Vec::new(), &mut Vec::new());
+    // A key that the newest layout cannot express is damage, which is found when its block is read.
+    run.run.last_key().is_some()
+        && !range.ends_before(run.newest_fence(0, first))
+        && (run.newest_last(last)).is_none_or(|last| !range.starts_after(last))
+}
+
 /// The first key behind the last run written.
 fn first_left(done: Option<&Segment>, views: &Views<'_>) -> Option<Vec<u64>> {
-    let (_, last) = views.bounds(done?)?;
-    Some(successor(last))
+    let mut last = Vec::new();
+    let run = views.of(done?);
+    Some(successor(run.newest_last(&mut last)?.to_vec()))
 }
 
 /// The least key greater than `key`.

@@ -22,6 +22,24 @@ pub struct RunContext<'a> {
     pub monitor: &'a dyn Monitor,
 }
 
+/// Memory that a thread has for merging, in bytes, and the part of that for partitioned keys, as a
+/// divisor, where that is more.
+const MERGE_BYTES: u64 = 2 << 20;
+const MERGE_SHARE: u64 = 16;
+/// A tier that is merged takes this much: its block, and blocks that are read ahead.
+const INPUT_BYTES: u64 = 96 << 10;
+/// Keys that are held of each tier, and of each pair that is merged.
+const INPUT_KEYS: u64 = 4;
+
+impl RunContext<'_> {
+    /// Most tiers that are merged at once: each thread has a block of each.
+    pub(super) fn most_inputs(&self) -> usize {
+        let bytes = MERGE_BYTES.max(self.bucket_bytes / MERGE_SHARE / self.n_threads as u64);
+        let key_bytes = 8 * self.layouts.newest().n_words as u64;
+        (bytes / (INPUT_BYTES + INPUT_KEYS * key_bytes)).max(2) as usize
+    }
+}
+
 /// Watches work on runs that takes long.
 pub trait Monitor: Sync {
     /// Whether the work should stop. Then it has no effect.

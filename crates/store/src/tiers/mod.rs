@@ -282,23 +282,25 @@ impl Tiers {
     /// Where some tier is no longer much larger than all younger ones, starts to merge them: small
     /// ones at once, large ones with [`Tiers::keep_up`].
     pub fn balance(&mut self, context: &RunContext<'_>) -> Result<(), Error> {
-        if self.compaction.is_some() {
-            return Ok(());
+        while self.compaction.is_none()
+            && !context.monitor.is_stopped()
+            && let Some(from) = self.unbalanced()
+        {
+            // Where there are too many for the memory, the youngest are merged first.
+            let from = from.max(self.tiers.len().saturating_sub(context.most_inputs()));
+            let are_in_memory = self.tiers[from..].iter().all(Tier::is_in_memory);
+            let segments = all_segments(&self.tiers[from..]);
+            let data_bytes: u64 = segments.iter().map(|segment| segment.data_bytes).sum();
+            if are_in_memory && data_bytes < context.run_bytes / 2 {
+                let merged = merge_in_memory(&segments, context)?;
+                self.tiers.truncate(from);
+                self.tiers.push(merged);
+            } else {
+                self.begin_compaction(from);
+                self.finish_if_short(context)?;
+            }
         }
-        let Some(from) = self.unbalanced() else {
-            return Ok(());
-        };
-        let are_in_memory = self.tiers[from..].iter().all(Tier::is_in_memory);
-        let segments = all_segments(&self.tiers[from..]);
-        let data_bytes: u64 = segments.iter().map(|segment| segment.data_bytes).sum();
-        if are_in_memory && data_bytes < context.run_bytes / 2 {
-            let merged = merge_in_memory(&segments, context)?;
-            self.tiers.truncate(from);
-            self.tiers.push(merged);
-            return Ok(());
-        }
-        self.begin_compaction(from);
-        self.finish_if_short(context)
+        Ok(())
     }
 
     /// The oldest tier that is no longer much larger than all younger ones.

@@ -60,21 +60,4 @@ impl<'a> Views<'a> {
             }),
         }
     }
-
-    /// The first and the last key of a run in the newest layout; `None` where it has none.
-    pub fn bounds(&self, segment: &Segment) -> Option<(Vec<u64>, Vec<u64>)> {
-        let view = self.of(segment);
-        let newest = |key: &[u64]| match view.older {
-            None => key.to_vec(),
-            Some(older) => {
-                let mut made = vec![0; older.n_words];
-                // A key that the newest layout cannot express is damage, which is found when its
-                // block is read.
-                older.to_newest.recode(key, &mut made);
-                made
-            }
-        };
-        let last = view.run.last_key()?;
-        Some((newest(view.run.fence(0)), newest(last)))
-    }
 }
