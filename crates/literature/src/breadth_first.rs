@@ -16,7 +16,7 @@ use hadal_store::Parent;
 
 use crate::distinct;
 use crate::evaluator::Evaluator;
-use crate::explorer::{self, Explorer};
+use crate::explorer::{self, Explorer, block_len};
 use crate::figures::Visits;
 use crate::io_figures;
 use crate::parent_index::{ExploredStates, NO_PARENT, ParentIndex};
@@ -302,7 +302,7 @@ impl<M: Memory> Breadth<'_, M> {
     ) -> Result<(), Halt> {
         let mut first = ordinals.start;
         while first < ordinals.end {
-            let most = self.run.options.block_len.clamp(1, 1 << 16) as u64;
+            let most = block_len(self.run) as u64;
             let n = most.min(ordinals.end - first) as usize;
             let mut block = std::mem::take(&mut self.block);
             block.clear();

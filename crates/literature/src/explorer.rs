@@ -8,8 +8,25 @@ use hadal_search::{Duplicates, Error};
 
 use crate::evaluator::Evaluator;
 
-/// Successors taken at once.
+/// Successors taken at once, where states are narrow.
 const BUFFER_LEN: usize = 4096;
+/// Bytes that states taken at once may have. The papers do not count them.
+const AT_ONCE_BYTES: usize = 1 << 20;
+
+/// Successors that are taken at once.
+pub(crate) fn buffer_len(run: &Run<'_>) -> usize {
+    (run.options.buffer_len).unwrap_or_else(|| most_states(run).min(BUFFER_LEN))
+}
+
+/// States that are expanded at once.
+pub(crate) fn block_len(run: &Run<'_>) -> usize {
+    run.options.block_len.clamp(1, most_states(run))
+}
+
+/// States taken at once; wide ones would take more than all else.
+fn most_states(run: &Run<'_>) -> usize {
+    (AT_ONCE_BYTES / run.shape.state_len.max(1)).clamp(1, 1 << 16)
+}
 
 /// Makes successors.
 pub(crate) struct Explorer<'a> {
@@ -24,10 +41,9 @@ pub(crate) struct Explorer<'a> {
 
 impl<'a> Explorer<'a> {
     pub(crate) fn new(run: &'a Run<'a>) -> Self {
-        let capacity = run.options.buffer_len.unwrap_or(BUFFER_LEN);
         Explorer {
             expander: run.model.expander(run.stop()),
-            kernel: Kernel::new(run.shape, capacity),
+            kernel: Kernel::new(run.shape, buffer_len(run)),
             most_candidates: None,
             totals: Totals::new(run.shape),
             seconds: 0.0,

@@ -14,6 +14,8 @@ use hadal_search::strategy::{self, Halt, Kernel, Run};
 use hadal_search::{Error, Observer, Options, Reason};
 use hadal_store::hash_state;
 
+use crate::explorer::{block_len, buffer_len};
+
 /// How far the transitions of a model lead.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Locality {
@@ -106,15 +108,12 @@ struct Walk<'a> {
     faults: u64,
 }
 
-/// Successors taken at once.
-const BUFFER_LEN: usize = 4096;
-
 impl<'a> Walk<'a> {
     fn new(run: &'a Run<'a>) -> Self {
         let shape = run.shape;
         Walk {
             expander: run.model.expander(run.stop()),
-            kernel: Kernel::new(shape, run.options.buffer_len.unwrap_or(BUFFER_LEN)),
+            kernel: Kernel::new(shape, buffer_len(run)),
             known: Known::new(shape.state_len),
             tally: Tally::default(),
             firsts: vec![0],
@@ -165,7 +164,7 @@ impl<'a> Walk<'a> {
             self.run.begin_rank(level as u32, (end - first) as u64);
             let mut at = first;
             while at < end {
-                let n = (end - at).min(self.run.options.block_len.clamp(1, 1 << 16));
+                let n = (end - at).min(block_len(self.run));
                 block.clear();
                 block.extend_from_slice(self.known.states(at, n));
                 block.resize(block.len() + PAD_BYTES, 0);

@@ -27,7 +27,7 @@ use hadal_store::{Parent, hash_state};
 
 use crate::configurable::{Configurable, Line, ParameterError, parse_number};
 use crate::evaluator::Evaluator;
-use crate::explorer::{self, Explorer};
+use crate::explorer::{self, Explorer, block_len};
 use crate::figures::Figures;
 use crate::io_figures;
 use crate::parent_index::{
@@ -351,7 +351,7 @@ impl Search<'_> {
         depths: &mut Vec<u32>,
     ) -> Result<(), Halt> {
         let record_len = self.run.shape.state_len + PARENT_BYTES + DEPTH_BYTES;
-        let most = self.run.options.block_len.clamp(1, 1 << 16);
+        let most = block_len(self.run);
         let mut batch = Vec::new();
         while depths.is_empty() {
             // There may be nothing but known states in a long queue.

@@ -28,7 +28,7 @@ use std::rc::Rc;
 
 use hadal_report::units::{count, counted};
 use hadal_search::strategy::{Halt, Run};
-use hadal_search::{Error, Outcome, Reason, Stats, Strategy, Value};
+use hadal_search::{Error, Outcome, ProcessLimit, Reason, Stats, Strategy, Value};
 use hadal_store::Parent;
 
 use crate::breadth_first::{self, Forgets, Intake, Memory, Plan};
@@ -104,6 +104,7 @@ impl Strategy for Snapshots {
             bounded: self.bounded,
             key_len: Signatures::new(run).key_len(),
             budget_bytes: run.options.memory_bytes,
+            process_limit: run.options.process_limit,
             held: HashMap::new(),
             next: HashMap::new(),
             snapshots: HashMap::new(),
@@ -216,6 +217,10 @@ impl Configurable for Snapshots {
     }
 }
 
+/// Memory that a state takes when it is in its first snapshot: twice its place in the table, which
+/// grows, its list of snapshots, and its place in the snapshot.
+const STATE_BYTES: u64 = 160;
+
 type Key = Rc<[u8]>;
 type SnapshotId = u32;
 
@@ -227,6 +232,7 @@ struct HeldLayers {
     bounded: bool,
     key_len: usize,
     budget_bytes: u64,
+    process_limit: Option<ProcessLimit>,
     /// The snapshots that each state is in.
     held: HashMap<Key, Vec<SnapshotId>>,
     /// All successors in the layer that is being found, and whether they were admitted.
@@ -474,6 +480,13 @@ impl Memory for HeldLayers {
         for state in std::mem::take(&mut self.suspects) {
             self.backtrack
                 .insert(Key::from(intake.signatures.key(&state)));
+        }
+        // A layer may be larger than all before it, and a snapshot of it is taken at once.
+        let needed = self.next.len() as u64 * STATE_BYTES;
+        if (self.process_limit)
+            .is_some_and(|limit| (limit.held_bytes)() + needed > limit.most_bytes)
+        {
+            return Err(Halt::Stop(Reason::Memory));
         }
         let next = std::mem::take(&mut self.next);
         self.n_open = next.values().filter(|is_new| **is_new).count() as u64;
