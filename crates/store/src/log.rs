@@ -44,6 +44,13 @@ struct Piece {
     place: Option<Place>,
 }
 
+impl Piece {
+    /// Bytes of its records in memory.
+    fn memory_bytes(&self) -> usize {
+        self.bytes.as_ref().map_or(0, |bytes| bytes.len())
+    }
+}
+
 /// Some records of a piece.
 #[derive(Clone, Debug)]
 pub struct Slice {
@@ -102,8 +109,8 @@ impl Log {
         Self::default()
     }
 
-    /// Attaches a folder. What was appended before stays in memory, and is written if `keep` writes
-    /// everything.
+    /// Attaches a folder. Of what was appended before, the first records stay in memory as far as
+    /// `keep` allows; the others are written.
     pub fn attach(&mut self, folder: Folder, keep: Retention) -> Result<(), Error> {
         self.disk = Some(LogFiles {
             folder,
@@ -113,18 +120,30 @@ impl Log {
             payload: Vec::new(),
             ahead: None,
         });
-        if keep.writes_all() {
-            for at in 0..self.pieces.len() {
+        let mut n_bytes = 0;
+        for at in 0..self.pieces.len() {
+            n_bytes += Self::bytes_for(self.pieces[at].memory_bytes());
+            if keep.writes_all() || n_bytes > keep.limit() {
                 self.write_piece(at)?;
             }
         }
         Ok(())
     }
 
-    /// Changes what is kept in memory of later records.
+    /// Changes what is kept in memory, of later records and of those that are on disk.
     pub fn set_retention(&mut self, keep: Retention) {
-        if let Some(disk) = &mut self.disk {
-            disk.keep = keep;
+        let Some(disk) = &mut self.disk else {
+            return;
+        };
+        disk.keep = keep;
+        let underway = disk.payload_place();
+        let mut n_bytes = 0;
+        for piece in &mut self.pieces {
+            n_bytes += Self::bytes_for(piece.memory_bytes());
+            if n_bytes > keep.limit() && piece.place.is_some() && piece.place != underway {
+                self.memory_bytes -= piece.memory_bytes() as u64;
+                piece.bytes = None;
+            }
         }
     }
 
