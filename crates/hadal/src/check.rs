@@ -311,7 +311,9 @@ impl<'a> Check<'a> {
         let resources = &self.resources;
         let threads = resources.threads_for(strategy.get());
         let left = Resources::left_of(budget).min(space_for_data(threads, stack_bytes)?);
-        let mut options = resources.options(left, &self.search, strategy.get(), stack_bytes);
+        let shape = self.model.model().shape();
+        let threads = resources.threads_within(strategy.get(), shape, left)?;
+        let mut options = resources.options(left, &self.search, threads, stack_bytes);
         // Loading counts, so less may be left.
         let spent = since.elapsed();
         options.time_limit = options.time_limit.map(|limit| limit.saturating_sub(spent));

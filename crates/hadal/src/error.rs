@@ -91,6 +91,21 @@ pub enum Error {
         /// What the process holds already, or the least budget there is.
         least: u64,
     },
+    /// A memory budget too small for the states of the model.
+    #[error(
+        "a memory budget of {} is too small for states of {}; this model needs at least {}",
+        bytes(*budget), bytes(*state_bytes), needed(*least, *asked)
+    )]
+    BudgetTooSmallForStates {
+        /// The budget.
+        budget: u64,
+        /// Bytes of a state.
+        state_bytes: u64,
+        /// What is needed on one thread.
+        least: u64,
+        /// The threads asked for, and what they need.
+        asked: (usize, u64),
+    },
     /// A folder cannot be used for a new run.
     #[error("{}", unusable_folder(path, reason))]
     Folder {
@@ -282,6 +297,18 @@ fn text_too_long(name: &str, limit: u64, budget: Option<u64>) -> String {
             bytes(budget)
         ),
         None => format!("`{name}` has more than {limit} of text"),
+    }
+}
+
+/// What a search needs on one thread and on those asked for.
+fn needed(least: u64, (threads, bytes_needed): (usize, u64)) -> String {
+    match threads {
+        0 | 1 => bytes(least),
+        _ => format!(
+            "{} with 1 thread, {} with {threads}",
+            bytes(least),
+            bytes(bytes_needed)
+        ),
     }
 }
 

@@ -53,6 +53,8 @@ pub enum Warning {
         threads: usize,
         /// The threads asked for.
         asked: usize,
+        /// The bytes that these would need.
+        needed: u64,
         /// The budget in bytes.
         budget: u64,
     },
@@ -75,10 +77,13 @@ impl fmt::Display for Warning {
             Warning::FewerThreads {
                 threads,
                 asked,
+                needed,
                 budget,
             } => write!(
                 f,
-                "{threads} of {asked} threads are used: the memory budget of {} has no room for more",
+                "{threads} of {asked} threads are used: {asked} need {} of memory, and the budget \
+                 is {}",
+                units::bytes(*needed),
                 units::bytes(*budget),
             ),
             Warning::ExactStore(store) => write!(
@@ -145,6 +150,11 @@ impl<'a> PreparedCheck<'a> {
         let fewer = (threads < asked).then_some(Warning::FewerThreads {
             threads,
             asked,
+            needed: memory::resident_bytes()
+                + self
+                    .strategy
+                    .get()
+                    .least_bytes(self.model.model().shape(), asked),
             budget: self.budget,
         });
         let scratch = self.no_scratch.clone().map(Warning::NoScratch);

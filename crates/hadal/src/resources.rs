@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hadal_model::Shape;
 use hadal_search::{Options, ProcessLimit, Strategy};
 
 use crate::question::SearchOptions;
@@ -44,9 +45,6 @@ pub enum Accounting {
 /// The least that a search is given, beside the loaded model. Less than what the system's own
 /// figure may exceed a budget by.
 pub(crate) const MIN_DATA_BYTES: u64 = 8 << 20;
-
-/// Memory for a thread: its share of the window, batches, sorting and reading of runs, its stack.
-const THREAD_BYTES: u64 = 3 << 20;
 
 /// For counting and reporting after the search.
 const RESERVE_BYTES: u64 = 64 << 20;
@@ -101,13 +99,30 @@ impl Resources {
         }
     }
 
-    /// Threads that a strategy gets of a budget that leaves `left` bytes for data.
-    pub(crate) fn threads_within(&self, strategy: &dyn Strategy, left: u64) -> usize {
+    /// Threads that a strategy gets for a model of this `shape` where `left` bytes are left for its
+    /// data: as many as have room. An error if one has none.
+    pub(crate) fn threads_within(
+        &self,
+        strategy: &dyn Strategy,
+        shape: &Shape,
+        left: u64,
+    ) -> Result<usize, Error> {
         let asked = self.threads_for(strategy);
-        match self.data_memory {
-            None => asked.min((left / THREAD_BYTES).max(1) as usize),
-            Some(_) => asked,
+        if self.data_memory.is_some() {
+            return Ok(asked);
         }
+        let fitting = (1..=asked)
+            .rev()
+            .find(|&threads| strategy.least_bytes(shape, threads) <= left);
+        fitting.ok_or_else(|| {
+            let held = memory::resident_bytes();
+            Error::BudgetTooSmallForStates {
+                budget: self.budget(),
+                state_bytes: shape.state_len as u64,
+                least: held + strategy.least_bytes(shape, 1),
+                asked: (asked, held + strategy.least_bytes(shape, asked)),
+            }
+        })
     }
 
     /// The budget of the process in bytes: the one that is set, or the default.
@@ -132,12 +147,12 @@ impl Resources {
         left.max(MIN_DATA_BYTES)
     }
 
-    /// The options of a search for which `left` bytes are left.
+    /// The options of a search on `threads` threads, for which `left` bytes are left.
     pub(crate) fn options(
         &self,
         left: u64,
         search: &SearchOptions,
-        strategy: &dyn Strategy,
+        threads: usize,
         stack_bytes: usize,
     ) -> Options {
         let (memory_bytes, process_limit) = match self.accounting {
@@ -157,7 +172,7 @@ impl Resources {
             max_errors: search.max_errors.max(1) as usize,
             store: search.store,
             seed: search.seed,
-            threads: self.threads_within(strategy, left),
+            threads,
             stack_bytes,
             memory_bytes: self.data_memory.unwrap_or(memory_bytes),
             process_limit,

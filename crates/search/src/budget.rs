@@ -9,12 +9,13 @@
 //! Every part reports what it holds to its account in [`Held`]. No size in here changes a result.
 
 use hadal_model::Shape;
-use hadal_store::codec::max_key_words;
+use hadal_store::candidates::BATCH_HEAD;
+use hadal_store::codec::{Codec, max_key_words};
 use hadal_store::{MAX_PIECE_BYTES, Retention, delta_bytes};
 
 use crate::Options;
-use crate::external::{BATCH_HEAD, SurvivorBatch};
-use crate::keys::KeySpace;
+use crate::external::SurvivorBatch;
+use crate::keys::{KeySpace, KeyWidths};
 use crate::window::Task;
 
 /// The memory of a search and its division.
@@ -26,32 +27,55 @@ pub(crate) struct Budget {
     pub(crate) window: WindowSizes,
     /// Batches of candidates that become survivors at once: half are worked on, half are read.
     pub(crate) survivor_batches: usize,
+    /// Memory of such a batch.
+    batch_bytes: u64,
 }
 
-/// How much is expanded at once, and what that takes.
+/// How much is expanded at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowSizes {
+    /// What they follow from.
+    pub(crate) limits: WindowLimits,
     /// Most states in a block.
     pub(crate) block_len: usize,
     /// Most blocks in a window.
     pub(crate) window_blocks: usize,
     /// Candidates that the buffer of a task holds.
     pub(crate) buffer_len: usize,
-    /// Memory held by a task.
-    pub(crate) buffer_bytes: u64,
+}
+
+/// What bounds the sizes of a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowLimits {
+    /// Memory for all tasks.
+    pub(crate) share_bytes: u64,
+    n_threads: usize,
+    window_blocks: usize,
+    block_len: usize,
+    buffer_len: Option<usize>,
 }
 
 /// The buffers of a task take about this much where memory is plentiful.
-const TASK_BYTES: u64 = 256 << 10;
+const TASK_BYTES: u64 = 320 << 10;
 /// Divisor: the part of the budget that all tasks may take.
 const WINDOW_SHARE: u64 = 5;
-/// Least number of candidates in a buffer.
-const MIN_BUFFER_LEN: u64 = 16;
+/// With less room in a buffer than for this many candidates a window has fewer tasks.
+const FEW_CANDIDATES: usize = 16;
+/// Divisor: the part of the budget that batches of survivors may take.
+const BATCHES_SHARE: u64 = 8;
 /// Divisor: the part of the budget that the dictionaries of keys may take.
 const DICTIONARY_SHARE: u64 = 8;
 /// Divisor: the part of the budget that stays free while all states are in memory. Keys are sorted
 /// there when memory ends.
 const SORT_SHARE: u64 = 8;
+/// Least number of batches: one is worked on, one is read.
+const MIN_BATCHES: u64 = 2;
+/// The least that a search takes beside what grows with threads and states.
+const LEAST_BYTES: u64 = 2 << 20;
+/// What each thread takes at least: batches, sorting and reading of runs, its stack.
+const THREAD_BYTES: u64 = 3 << 20;
+/// Keys that a thread holds at least beside its task: in pages, sorted, looked up, in blocks of runs.
+const THREAD_KEYS: u64 = 24;
 /// What each thread takes for sorting keys and merging runs beside what has a share.
 const SORT_SCRATCH_BYTES: u64 = 2 << 20;
 /// Percentages of the budget at which flushing the set begins, and by which it should be done. Keys
@@ -62,12 +86,26 @@ const FLUSH_END_PERCENT: u64 = 82;
 impl Budget {
     /// Divides the memory that `options` grant.
     pub(crate) fn new(options: &Options, shape: &Shape, keys: &KeySpace) -> Self {
+        let n_threads = options.threads.max(1);
+        let batch_bytes = SurvivorBatch::bytes_for(shape);
+        let most_batches = options.memory_bytes / BATCHES_SHARE / batch_bytes;
         Budget {
             total_bytes: options.memory_bytes,
-            n_threads: options.threads.max(1),
-            window: WindowSizes::new(options, shape, keys),
-            survivor_batches: 4 * options.threads.max(1),
+            n_threads,
+            window: WindowLimits::new(options).sizes(shape, keys.widths()),
+            survivor_batches: most_batches.clamp(MIN_BATCHES, 4 * n_threads as u64) as usize,
+            batch_bytes,
         }
+    }
+
+    /// The least memory with which a search on `n_threads` keeps to it.
+    pub(crate) fn least_bytes(shape: &Shape, n_threads: usize) -> u64 {
+        let n_threads = n_threads as u64;
+        let task = Task::bytes_for(shape, KeyWidths::widest(shape.state_len), 1, 1);
+        let key_bytes = 8 * max_key_words(shape.state_len) as u64;
+        let batches = MIN_BATCHES * SurvivorBatch::bytes_for(shape);
+        let fixed = Codec::least_bytes(shape.state_len) + batches + LEAST_BYTES;
+        fixed + n_threads * (task + THREAD_KEYS * key_bytes + THREAD_BYTES)
     }
 
     /// What the dictionaries of keys may take of `memory_bytes`.
@@ -95,40 +133,49 @@ impl Budget {
         (percent(FLUSH_BEGIN_PERCENT), percent(FLUSH_END_PERCENT))
     }
 
-    /// Divides what window, codec and disk buffers leave, once states are on disk.
-    pub(crate) fn shares(&self, codec_bytes: u64, disk_buffer_bytes: u64) -> Shares {
-        let window = self.window.window_blocks as u64 * self.window.buffer_bytes;
-        let fixed = window + codec_bytes + disk_buffer_bytes;
+    /// Divides what window, codec and disk buffers, `fixed` bytes, leave once states are on disk.
+    pub(crate) fn shares(&self, fixed: u64) -> Shares {
         let left = self.total_bytes.saturating_sub(fixed);
-        let scratch = self.survivor_batches as u64 * SurvivorBatch::BYTES
+        let scratch = self.survivor_batches as u64 * self.batch_bytes
             + self.n_threads as u64 * SORT_SCRATCH_BYTES;
         // With little memory scratch is small too, because buckets and batches are.
         Shares::of(left - scratch.min(left / 4))
     }
 }
 
-impl WindowSizes {
-    fn new(options: &Options, shape: &Shape, keys: &KeySpace) -> Self {
-        let window_blocks = options.window_blocks.max(1);
-        let share = options.memory_bytes / WINDOW_SHARE / window_blocks as u64;
-        let task_bytes = TASK_BYTES.min(share);
+impl WindowLimits {
+    fn new(options: &Options) -> Self {
+        WindowLimits {
+            share_bytes: options.memory_bytes / WINDOW_SHARE,
+            n_threads: options.threads,
+            window_blocks: options.window_blocks.max(1),
+            block_len: options.block_len,
+            buffer_len: options.buffer_len,
+        }
+    }
+
+    /// Sizes of a window for keys of these `widths`.
+    pub(crate) fn sizes(self, shape: &Shape, widths: KeyWidths) -> WindowSizes {
+        // Every thread should have a task, however wide states are.
+        let n_threads = self.n_threads.clamp(1, self.window_blocks) as u64;
+        let wide_task = Task::bytes_for(shape, widths, FEW_CANDIDATES, 1);
+        let window_blocks = self.share_bytes / wide_task;
+        let window_blocks = window_blocks.clamp(n_threads, self.window_blocks as u64);
+        let task_bytes = TASK_BYTES.min(self.share_bytes / window_blocks);
         // The states of a block take a quarter of the task at most.
-        let per_source = Task::bytes_for_source(shape, keys).max(1) as u64;
-        let block_len = (options.block_len as u64)
-            .min(task_bytes / 4 / per_source)
-            .clamp(1, 1 << 16) as usize;
-        let bytes_for = |capacity| Task::bytes_for(shape, keys, capacity, block_len);
-        let buffer_len = options.buffer_len.unwrap_or_else(|| {
-            let per_candidate = bytes_for(1) - bytes_for(0);
+        let source_bytes = shape.state_len + 8 * widths.codec_words;
+        let most_sources = task_bytes / 4 / source_bytes.max(1) as u64;
+        let block_len = self.block_len.min(most_sources.clamp(1, 1 << 16) as usize);
+        let buffer_len = self.buffer_len.unwrap_or_else(|| {
+            let bytes_for = |n| Task::bytes_for(shape, widths, n, block_len);
             let left = task_bytes.saturating_sub(bytes_for(0));
-            (left / per_candidate).max(MIN_BUFFER_LEN) as usize
+            (left / (bytes_for(1) - bytes_for(0))).max(1) as usize
         });
-        let buffer_len = buffer_len.min(most_in_piece(shape));
         WindowSizes {
+            limits: self,
             block_len,
-            window_blocks,
-            buffer_len,
-            buffer_bytes: bytes_for(buffer_len),
+            window_blocks: window_blocks as usize,
+            buffer_len: buffer_len.min(most_in_piece(shape)),
         }
     }
 }

@@ -8,7 +8,7 @@
 //! holds keys, so what is expanded and replayed are states.
 
 use hadal_model::{PAD_BYTES, States};
-use hadal_store::codec::{Codec, KeyShape, Recoder};
+use hadal_store::codec::{Codec, KeyShape, Recoder, max_key_words};
 use hadal_store::tiers::Layouts;
 use hadal_store::{Slice, read_records};
 
@@ -21,7 +21,39 @@ pub(crate) struct KeySpace {
     pub(crate) hashing: Option<Box<Hashing>>,
 }
 
+/// How wide keys are, for the budget.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyWidths {
+    /// Words of the codec's keys, and of signatures if there are some.
+    pub(crate) codec_words: usize,
+    pub(crate) signature_words: usize,
+    /// Bits of what set and runs hold.
+    pub(crate) stored_bits: usize,
+}
+
+impl KeyWidths {
+    /// The widest keys that states of `state_len` bytes may come to have.
+    pub(crate) fn widest(state_len: usize) -> Self {
+        let codec_words = max_key_words(state_len);
+        KeyWidths {
+            codec_words,
+            signature_words: 0,
+            stored_bits: 64 * codec_words,
+        }
+    }
+}
+
 impl KeySpace {
+    /// How wide keys are now.
+    pub(crate) fn widths(&self) -> KeyWidths {
+        let stored = self.shape();
+        KeyWidths {
+            codec_words: self.codec.newest().n_words,
+            signature_words: self.hashing.as_ref().map_or(0, |_| stored.n_words),
+            stored_bits: stored.n_bits,
+        }
+    }
+
     /// Keys for states of `state_len` bytes, whose dictionaries take up to `dictionary_bytes`.
     pub(crate) fn new(
         state_len: usize,

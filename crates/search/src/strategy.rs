@@ -21,6 +21,7 @@ pub use crate::kernel::{Kernel, Verdicts};
 pub use crate::ranked::{Auto, Ranked};
 pub use crate::totals::Totals;
 
+use crate::budget::Budget;
 use crate::checkpoint::{Content, from_manifest};
 use crate::ending::conclude;
 use crate::watch::{Watched, watched};
@@ -50,6 +51,11 @@ pub trait Strategy: Sync {
     /// Whether it uses more than one thread.
     fn is_parallel(&self) -> bool {
         false
+    }
+
+    /// The least memory with which it can keep to its budget on `threads` threads, in bytes.
+    fn least_bytes(&self, shape: &Shape, threads: usize) -> u64 {
+        Budget::least_bytes(shape, threads)
     }
 
     /// Whether a later run can resume it from its folder. Only the strategies of this crate write

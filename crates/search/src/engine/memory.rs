@@ -88,9 +88,8 @@ impl<'a> Engine<'a, '_> {
     /// Memory that the budget leaves beside everything held and a full window, in bytes.
     pub(crate) fn spare_bytes(&self) -> u64 {
         let budget = self.context.budget;
-        let full_window = budget.window.window_blocks as u64 * budget.window.buffer_bytes;
         let held = self.held();
-        let beside = held.total() - held.window + full_window.max(held.window);
+        let beside = held.total() - held.window + self.window.full_bytes().max(held.window);
         budget.total_bytes.saturating_sub(beside)
     }
 
@@ -147,19 +146,40 @@ impl<'a> Engine<'a, '_> {
         Ok(())
     }
 
+    /// Whether the set has room for its keys when they are wider.
+    fn fits_widened(&self) -> bool {
+        let keys = self.context.keys;
+        if matches!(self.storage, Storage::External(_)) || keys.hashing.is_some() {
+            return true;
+        }
+        let held = self.held();
+        let (now, then) = (keys.shape().n_words, keys.codec.widened_shape().n_words);
+        let widened = held.set / now as u64 * then as u64;
+        held.total() - held.set + widened <= self.resident_limit(&held)
+    }
+
     /// Gives keys more room where some did not fit, and makes those of the window again.
     pub(super) fn widen_keys(&mut self) -> Result<(), Error> {
         while self.window.has_outgrown() {
             let keys = self.context.keys;
+            if !self.fits_widened() {
+                self.go_external()?;
+            }
             let folder = self
                 .context
                 .folder
                 .map(|search_folder| &search_folder.folder);
             let is_external = matches!(self.storage, Storage::External(_));
             let recoder = keys.widen(is_external);
+            self.window.fit();
+            let disk = self.disk_context();
             let set_bytes = match &mut self.storage {
                 Storage::Resident(resident) => resident.widen(recoder, keys, folder)?,
-                Storage::External(external) => external.widen(recoder)?,
+                Storage::External(external) => {
+                    // Window and codec take more now, and leave less.
+                    external.disk = disk.unwrap_or(external.disk);
+                    external.widen(recoder)?
+                }
             };
             let held = self.held();
             self.peak_bytes = self.peak_bytes.max(held.total() - held.set + set_bytes);

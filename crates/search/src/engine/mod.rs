@@ -291,13 +291,14 @@ impl<'a, 'm> Engine<'a, 'm> {
         let SearchFolder {
             folder, resumable, ..
         } = folder?;
+        let fixed = self.window.full_bytes() + keys.codec.data_bytes() + folder.data_bytes();
         Some(DiskContext {
             shape,
             folder,
             keys,
             n_threads: budget.n_threads,
             durable: *resumable,
-            shares: budget.shares(keys.codec.data_bytes(), folder.data_bytes()),
+            shares: budget.shares(fixed),
             monitor,
         })
     }

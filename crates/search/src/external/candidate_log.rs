@@ -1,14 +1,14 @@
 //! Candidates of one rank in the order of generation: their keys and parents.
 //!
-//! This is all that a rank owns while it is open. Candidates arrive in *batches*, one per task: in
-//! front of each the number of candidates and of bytes, then their delta-coded keys, then their
-//! parents. Several batches form a piece of the log.
+//! This is all that a rank owns while it is open. Candidates arrive in *batches*, one per task;
+//! several batches form a piece of the log.
 
+use hadal_store::candidates::{BATCH_HEAD, batches, write_batch};
 use hadal_store::codec::KeyShape;
 use hadal_store::disk::Folder;
 use hadal_store::{
-    Error, HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Parent, Retention, SegmentEntry, Slice,
-    decode_parent, encode_parent, read_deltas, record_overhead,
+    Error, HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Retention, SegmentEntry, Slice, read_deltas,
+    record_overhead,
 };
 
 use crate::keys::KeySpace;
@@ -30,8 +30,6 @@ pub(crate) struct CandidateLog {
 const PIECE_STATES_BYTES: usize = 256 << 10;
 /// Batches go to the log together, in pieces of up to this many bytes.
 pub(super) const LOG_PIECE_BYTES: usize = HALF_PIECE_BYTES;
-/// In front of each batch: number of candidates, number of bytes.
-pub(crate) const BATCH_HEAD: usize = 8;
 
 /// An empty log in memory.
 impl Default for CandidateLog {
@@ -219,56 +217,6 @@ pub(crate) fn damaged_log(of: &str) -> Error {
         offset: 0,
         what: "a piece is not what was written".to_owned(),
     }
-}
-
-/// The batches of a piece, each with its number of candidates; `None` where the piece ends within
-/// one.
-pub(super) fn batches(mut piece: &[u8]) -> impl Iterator<Item = Option<(usize, &[u8])>> {
-    std::iter::from_fn(move || {
-        if piece.is_empty() {
-            return None;
-        }
-        let split = |piece: &mut &'_ [u8]| -> Option<(usize, usize)> {
-            let (len, rest) = piece.split_first_chunk::<4>()?;
-            let (n_bytes, rest) = rest.split_first_chunk::<4>()?;
-            let found = (u32::from_le_bytes(*len), u32::from_le_bytes(*n_bytes));
-            let n_bytes = found.1 as usize;
-            (rest.len() >= n_bytes).then_some((found.0 as usize, n_bytes))
-        };
-        let Some((len, n_bytes)) = split(&mut piece) else {
-            piece = &[];
-            return Some(None);
-        };
-        let (batch, rest) = piece[BATCH_HEAD..].split_at(n_bytes);
-        piece = rest;
-        Some(Some((len, batch)))
-    })
-}
-
-/// Appends a batch of `len` candidates to a piece.
-pub(crate) fn write_batch(batch: &[u8], len: usize, piece: &mut Vec<u8>) {
-    piece.extend((len as u32).to_le_bytes());
-    piece.extend((batch.len() as u32).to_le_bytes());
-    piece.extend_from_slice(batch);
-}
-
-/// Writes parents behind the keys of a batch.
-pub(crate) fn write_parents(parents: impl Iterator<Item = Parent>, batch: &mut Vec<u8>) {
-    let mut last = 0;
-    for parent in parents {
-        encode_parent(batch, last, parent);
-        last = parent.ordinal;
-    }
-}
-
-/// Reads parents one after the other, while there are some.
-pub(super) fn read_parents(mut bytes: &[u8]) -> impl Iterator<Item = Parent> {
-    let mut last = 0;
-    std::iter::from_fn(move || {
-        let parent = decode_parent(&mut bytes, last)?;
-        last = parent.ordinal;
-        Some(parent)
-    })
 }
 
 #[cfg(test)]

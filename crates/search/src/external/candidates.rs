@@ -3,9 +3,8 @@
 
 use std::ops::Range;
 
-use hadal_store::codec::KeyShape;
 use hadal_store::partition::{
-    PartitionBuffers, SortLimits, Spills, least_page_bytes, most_at_once,
+    KeySample, PartitionBuffers, SortLimits, Spills, least_page_bytes, most_at_once,
 };
 use hadal_store::run::{Splitters, fence_splitters};
 use hadal_store::tiers::{Tiers, Views};
@@ -30,45 +29,9 @@ pub(crate) struct Candidates {
     /// How many buckets the rank should have, and whether their skew was checked.
     n_buckets: usize,
     is_skew_checked: bool,
-    /// What is known of earlier ranks.
-    before: EarlierRanks,
-}
-
-/// What the candidates of earlier ranks predict about those of the next.
-#[derive(Default)]
-struct EarlierRanks {
-    /// Number of candidates of the last rank.
-    len: u64,
-    /// Sampled keys of several ranks, and their layout.
-    sample: Vec<u64>,
-    shape: Option<KeyShape>,
-}
-
-/// One in this many sampled keys is of the last rank, once others are known. Consecutive ranks may
-/// be less alike than one is to several before it.
-const LAST_OF: usize = 4;
-
-impl EarlierRanks {
-    /// Takes sampled keys of another rank, and forgets some of earlier ones.
-    fn add(&mut self, sample: Vec<u64>, shape: KeyShape) {
-        let n_words = shape.n_words;
-        let n_wanted = sample.len() / n_words;
-        let n_earlier = match self.shape == Some(shape) {
-            true => (self.sample.len() / n_words).min(n_wanted - n_wanted / LAST_OF),
-            false => 0,
-        };
-        let mut keys = Vec::with_capacity(sample.len());
-        keys.extend(evenly_spread(&self.sample, n_words, n_earlier));
-        keys.extend(evenly_spread(&sample, n_words, n_wanted - n_earlier));
-        (self.sample, self.shape) = (keys, Some(shape));
-    }
-}
-
-/// `n` of `keys`, evenly spread.
-fn evenly_spread(keys: &[u64], n_words: usize, n: usize) -> impl Iterator<Item = u64> {
-    let n_keys = keys.len() / n_words;
-    let at = move |i: usize| keys[i * n_keys / n * n_words..][..n_words].iter().copied();
-    (0..n).flat_map(at)
+    /// Number of candidates of the last rank, and keys sampled of several.
+    len_before: u64,
+    sample: KeySample,
 }
 
 /// Keys in a bucket, where that does not make too many buckets.
@@ -99,7 +62,8 @@ impl Candidates {
             spills: Spills::default(),
             n_buckets: 1,
             is_skew_checked: false,
-            before: EarlierRanks::default(),
+            len_before: 0,
+            sample: KeySample::default(),
         })
     }
 
@@ -114,7 +78,7 @@ impl Candidates {
         self.log = log;
         self.first = next;
         self.log.end_piece()?;
-        self.before.len = self.len();
+        self.len_before = self.len();
         // A piece for each buffer, so that ordinals ascend there; its keys take several times its
         // bytes.
         let n_at_once = disk.shares.sort / (8 * LOG_PIECE_BYTES as u64);
@@ -169,12 +133,12 @@ impl Candidates {
 
     /// Number of candidates of the last rank.
     pub(crate) fn len_before(&self) -> u64 {
-        self.before.len
+        self.len_before
     }
 
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let sample = 8 * self.before.sample.capacity() as u64;
+        let sample = self.sample.memory_bytes();
         let keys = self.buffers.memory_bytes() + self.spills.memory_bytes();
         self.log.memory_bytes() + keys + sample
     }
@@ -227,8 +191,7 @@ impl Candidates {
         tiers: &Tiers,
         disk: &DiskContext<'_>,
     ) -> Result<(), Error> {
-        let is_alike = self.before.shape == self.buffers.shape();
-        let before: &[u64] = if is_alike { &self.before.sample } else { &[] };
+        let before = self.sample.keys(self.buffers.shape());
         // While keys are partitioned again they exist several times.
         reclaim_all(tiers, disk);
         let spare = disk.folder.lent_memory();
@@ -292,8 +255,8 @@ impl Candidates {
     /// Forgets the candidates, for the next rank; `sample` are keys of some of them, of the newest
     /// layout.
     pub(crate) fn clear(&mut self, sample: Vec<u64>, disk: &DiskContext<'_>) -> Result<(), Error> {
-        self.before.len = self.len();
-        self.before.add(sample, disk.keys.shape());
+        self.len_before = self.len();
+        self.sample.add(sample, disk.keys.shape());
         self.discard(disk)
     }
 
@@ -330,7 +293,7 @@ impl Candidates {
 
     /// How many candidates the rank may have.
     fn expected_len(&self, disk: &DiskContext<'_>) -> u64 {
-        match self.before.len {
+        match self.len_before {
             0 => 2 * disk.shares.buckets / self.buffers.bytes_per_key(disk.keys.shape()),
             len => len + len / 4,
         }
@@ -357,10 +320,11 @@ impl Candidates {
     fn bucket_splitters(&self, tiers: &Tiers, disk: &DiskContext<'_>) -> Splitters {
         let shape = disk.keys.shape();
         let (n_words, n_buckets) = (shape.n_words, self.n_buckets);
-        let n_sampled = self.before.sample.len() / n_words;
-        if self.before.shape == Some(shape) && n_sampled >= MIN_SAMPLE_KEYS {
+        let sample = self.sample.keys(Some(shape));
+        let n_sampled = sample.len() / n_words;
+        if n_sampled >= MIN_SAMPLE_KEYS {
             let n_buckets = n_buckets.min(n_sampled / 2);
-            return Splitters::sample(n_words, &[&self.before.sample], n_buckets);
+            return Splitters::sample(n_words, &[sample], n_buckets);
         }
         // Keys of all ranks are not quite like those of this one, but better than nothing.
         let views = Views::new(tiers.segments(), disk.keys.layouts());
@@ -399,7 +363,3 @@ fn empty_log(disk: &DiskContext<'_>) -> Result<CandidateLog, Error> {
     let retention = retention(disk.shares.candidates, disk.durable);
     CandidateLog::new(Some((disk.folder, retention)), disk.keys)
 }
-
-#[cfg(test)]
-#[path = "../../tests/parts/candidates.rs"]
-mod tests;

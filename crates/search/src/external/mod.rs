@@ -12,7 +12,6 @@
 //!
 //! The sizes of cache, buffers, buckets and slices depend on memory and change no result.
 
-mod bitmap;
 mod candidate_log;
 mod candidates;
 mod context;
@@ -25,6 +24,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hadal_model::{Flow, Shape, Stop};
+use hadal_store::candidates::Bitmap;
 use hadal_store::codec::Recoder;
 use hadal_store::tiers::Tiers;
 use hadal_store::{Keys, Set};
@@ -41,10 +41,7 @@ use candidates::Candidates;
 use deferral::Deferral;
 use resolve::resolve;
 
-pub(crate) use bitmap::Bitmap;
-pub(crate) use candidate_log::{
-    BATCH_HEAD, CandidateLog, damaged_log, keys_of_piece, write_batch, write_parents,
-};
+pub(crate) use candidate_log::{CandidateLog, damaged_log, keys_of_piece};
 pub(crate) use context::{DiskContext, RunMonitor, is_nearly_full};
 pub(crate) use survivor_batch::SurvivorBatch;
 

@@ -1,13 +1,13 @@
 //! Resolving the candidates of a rank: of equal ones the first counts, and those in older runs are
 //! dropped.
 
+use hadal_store::candidates::Bitmap;
 use hadal_store::disk::BlockWriter;
 use hadal_store::partition::Buckets;
 use hadal_store::run::{Batch, KeyRange, MemoryBlocks, RunWriter, Sorted, Versioned, subtract};
 use hadal_store::tiers::{RUN, Segment, Tier, Tiers, Views};
 use hadal_store::{BlockSink, Error, in_parallel};
 
-use super::bitmap::Bitmap;
 use super::candidates::Candidates;
 use super::context::DiskContext;
 use crate::progress::Work;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use hadal_model::{Flow, PAD_BYTES, Remark, Shape, States};
+use hadal_store::candidates::{Bitmap, batches, read_parents};
+use hadal_store::codec::max_key_words;
 use hadal_store::disk::Parents;
-use hadal_store::{Slice, read_deltas, write_records};
+use hadal_store::{Slice, delta_bytes, read_deltas, write_records};
 
-use super::Bitmap;
-use super::candidate_log::{batches, read_parents};
 use crate::kernel::Verdicts;
 use crate::keys::KeySpace;
 use crate::worker::Worker;
@@ -37,9 +37,17 @@ pub(crate) struct SurvivorBatch {
     pub(crate) is_intact: bool,
 }
 
+/// Pieces have a limit for what is made of them.
+const USUAL_BYTES: u64 = 320 << 10;
+
 impl SurvivorBatch {
     /// About the memory of one: its piece, and what is made of that.
-    pub(crate) const BYTES: u64 = 320 << 10;
+    pub(crate) fn bytes_for(shape: &Shape) -> u64 {
+        // Of wide states there is one in a piece: its keys four times, and its record.
+        let n_words = max_key_words(shape.state_len);
+        let least = shape.state_len + 5 * delta_bytes(n_words);
+        USUAL_BYTES.max(least as u64)
+    }
 
     pub(crate) fn new(shape: &Shape) -> Self {
         SurvivorBatch {

@@ -6,11 +6,12 @@
 
 use std::mem;
 
+use hadal_store::candidates::{write_batch, write_parents};
 use hadal_store::disk::Folder;
 use hadal_store::{Error, PieceQueue, QueueDisk, Retention, SpillEntry, write_deltas};
 
 use super::{Rank, RankOrder};
-use crate::external::{CandidateLog, write_batch, write_parents};
+use crate::external::CandidateLog;
 use crate::keys::KeySpace;
 use crate::window::Task;
 

@@ -3,7 +3,7 @@
 use hadal_model::States;
 use hadal_store::{Keys, Placing};
 
-use crate::keys::KeySpace;
+use crate::keys::{KeySpace, KeyWidths};
 use crate::worker::Worker;
 
 /// The keys of candidates in the order of generation, and as cells of the set by partition.
@@ -21,10 +21,9 @@ pub(crate) struct CandidateKeys {
 
 impl CandidateKeys {
     /// Memory held for each candidate, in bytes.
-    pub(super) fn bytes_for_state(keys: &KeySpace) -> usize {
-        let placing = Placing::new(keys.shape().n_bits);
-        let signature_words = keys.hashing.as_ref().map_or(0, |_| placing.key_words());
-        8 * (keys.codec.newest().n_words + signature_words) + Keys::bytes_for_key(placing)
+    pub(super) fn bytes_for_state(widths: KeyWidths) -> usize {
+        let placing = Placing::new(widths.stored_bits);
+        8 * (widths.codec_words + widths.signature_words) + Keys::bytes_for_key(placing)
     }
 
     /// Takes the keys of `states`. This is where a successor becomes a key.

@@ -91,7 +91,28 @@ impl<'a> Window<'a> {
 
     /// Memory held by all tasks, in bytes.
     pub(crate) fn data_bytes(&self) -> u64 {
-        (self.active.len() + self.idle.len()) as u64 * self.sizes.buffer_bytes
+        (self.active.len() + self.idle.len()) as u64 * self.task_bytes()
+    }
+
+    /// Memory that all tasks of a full window hold with keys as they are now, in bytes.
+    pub(crate) fn full_bytes(&self) -> u64 {
+        self.sizes.window_blocks as u64 * self.task_bytes()
+    }
+
+    fn task_bytes(&self) -> u64 {
+        let (sizes, widths) = (&self.sizes, self.keys.widths());
+        Task::bytes_for(self.shape, widths, sizes.buffer_len, sizes.block_len)
+    }
+
+    /// Keys have become wider: has fewer tasks or smaller ones, if those there are take more than
+    /// their share now.
+    pub(crate) fn fit(&mut self) {
+        let limits = self.sizes.limits;
+        if self.full_bytes() > limits.share_bytes {
+            self.sizes = limits.sizes(self.shape, self.keys.widths());
+            self.block_len = self.block_len.min(self.sizes.block_len);
+            self.idle.clear();
+        }
     }
 
     /// Assigns blocks of `source`, whose records are in `log`, to tasks as far as there is `room` for
@@ -103,8 +124,9 @@ impl<'a> Window<'a> {
         n_threads: usize,
         mut room: Room,
     ) -> Result<Filled, Error> {
+        let task_bytes = self.task_bytes();
         while self.active.len() < self.sizes.window_blocks && !source.is_empty() {
-            if self.idle.is_empty() && !room.take(self.sizes.buffer_bytes, self.active.is_empty()) {
+            if self.idle.is_empty() && !room.take(task_bytes, self.active.is_empty()) {
                 return Ok(match self.active.is_empty() {
                     true => Filled::NoMemory,
                     false => Filled::Enough,
@@ -191,7 +213,7 @@ impl<'a> Window<'a> {
                 task.is_expanded = false;
                 task.is_partly_taken = true;
                 full = Some(task);
-            } else {
+            } else if task.capacity == self.sizes.buffer_len {
                 self.idle.push(task);
             }
         }

@@ -8,18 +8,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_model::{Flow, PAD_BYTES, Shape, Source, States, Successors};
+use hadal_store::candidates::write_parents;
 use hadal_store::disk::Parents;
 use hadal_store::{Parent, Slice, write_deltas, write_records};
 
 use super::block_source::Block;
 use super::candidate_keys::CandidateKeys;
-use crate::external::write_parents;
 use crate::kernel::{Kernel, Verdicts};
-use crate::keys::KeySpace;
+use crate::keys::{KeySpace, KeyWidths};
 use crate::worker::Worker;
 
 /// A block of states and its results so far.
 pub(crate) struct Task {
+    /// Candidates that its buffer has room for.
+    pub(super) capacity: usize,
     /// What is expanded.
     pub(crate) block: Block,
     /// Whether its buffer holds the next successors, not those already handed on.
@@ -66,6 +68,7 @@ impl Task {
     /// A task with room for `capacity` candidates and, on request, for their costs.
     pub(super) fn new(shape: &Shape, capacity: usize, with_costs: bool) -> Self {
         Task {
+            capacity,
             block: Block::Starts,
             is_expanded: false,
             is_partly_taken: false,
@@ -91,25 +94,21 @@ impl Task {
         }
     }
 
-    /// Memory held by a task with room for `capacity` candidates and blocks of `block_len` states,
-    /// in bytes.
+    /// Most memory that a task with room for `capacity` candidates and blocks of `block_len` states
+    /// holds with keys of these `widths`, in bytes.
     pub(crate) fn bytes_for(
         shape: &Shape,
-        keys: &KeySpace,
+        widths: KeyWidths,
         capacity: usize,
         block_len: usize,
     ) -> u64 {
-        // Marks and survivors, the survivors' states or keys, parents and goals.
-        let key_len = 8 * keys.shape().n_words;
-        let survivor = 4 + shape.state_len.max(key_len) + 1 + 8 * shape.goal_words();
-        let columns = CandidateKeys::bytes_for_state(keys) + 1 + survivor;
-        let sources = block_len * Self::bytes_for_source(shape, keys);
-        (Successors::bytes_for(shape, capacity) + capacity * columns + sources) as u64
-    }
-
-    /// Memory for a state of a block: the state and its key.
-    pub(crate) fn bytes_for_source(shape: &Shape, keys: &KeySpace) -> usize {
-        shape.state_len + 8 * keys.codec.newest().n_words
+        let key_len = 8 * widths.codec_words;
+        let candidate = CandidateKeys::bytes_for_state(widths) + 1;
+        // States and records while all states are in memory, later keys and a batch.
+        let survivor = 4 + shape.state_len.max(key_len) + key_len + 1 + 8 * shape.goal_words();
+        let sources = block_len * (shape.state_len + key_len);
+        let successors = Successors::bytes_for_costs(shape, capacity);
+        (successors + capacity * (candidate + survivor) + sources) as u64
     }
 
     /// Starts with a new block, whose records are `slices`.

@@ -92,10 +92,10 @@ fn shares_are_no_more_than_what_window_codec_and_disk_buffers_leave() {
         // What is held may exceed the budget: then nothing is left, and no share underflows.
         let codec_bytes = rng.random_range(0..=Budget::dictionary_bytes(total) * 2);
         let disk_buffer_bytes = rng.random_range(0..=total / 2);
-        let window = budget.window.window_blocks as u64 * budget.window.buffer_bytes;
+        let window = window_bytes(&case, budget.window, case.keys.widths());
         let fixed = window + codec_bytes + disk_buffer_bytes;
         let left = total.saturating_sub(fixed);
-        let shares = budget.shares(codec_bytes, disk_buffer_bytes);
+        let shares = budget.shares(fixed);
         assert!(
             sum(&shares) <= left,
             "{}: {shares:?} of {left}",
@@ -112,39 +112,68 @@ fn shares_are_no_more_than_what_window_codec_and_disk_buffers_leave() {
     assert!(n_left > 2000, "{n_left}");
 }
 
+/// What a window of some sizes takes with keys of some widths.
+fn window_bytes(case: &Case, sizes: WindowSizes, widths: KeyWidths) -> u64 {
+    let task = Task::bytes_for(&case.shape, widths, sizes.buffer_len, sizes.block_len);
+    sizes.window_blocks as u64 * task
+}
+
+/// Whatever the layout of keys becomes.
 #[test]
-fn a_window_keeps_to_its_share_or_to_its_floor() {
+fn a_window_keeps_to_its_share_or_has_one_candidate_a_thread() {
     let mut rng = Pcg64Mcg::seed_from_u64(2);
-    let (mut n_floors, mut n_within) = (0, 0);
+    let (mut n_least, mut n_fewer, mut n_within) = (0, 0, 0);
     for _ in 0..5000 {
         let case = Case::random(&mut rng);
-        let WindowSizes {
-            block_len,
-            window_blocks,
-            buffer_len,
-            buffer_bytes,
-        } = case.budget().window;
-        let name = case.name();
-        assert!(block_len >= 1 && buffer_len >= 1 && window_blocks >= 1);
-        let bytes_for =
-            |capacity, block_len| Task::bytes_for(&case.shape, &case.keys, capacity, block_len);
-        assert_eq!(buffer_bytes, bytes_for(buffer_len, block_len), "{name}");
-        let window = window_blocks as u64 * buffer_bytes;
-        if window <= case.options.memory_bytes / WINDOW_SHARE {
-            n_within += 1;
-            continue;
+        let first = case.budget().window;
+        let share = case.options.memory_bytes / WINDOW_SHARE;
+        let widest = KeyWidths::widest(case.shape.state_len);
+        let widened = first.limits.sizes(&case.shape, widest);
+        for (sizes, widths) in [(first, case.keys.widths()), (widened, widest)] {
+            let name = case.name();
+            let WindowSizes {
+                block_len,
+                window_blocks,
+                buffer_len,
+                ..
+            } = sizes;
+            assert!(block_len >= 1 && buffer_len >= 1 && window_blocks >= case.options.threads);
+            n_fewer += u64::from(window_blocks < case.options.window_blocks);
+            let window = window_bytes(&case, sizes, widths);
+            if window <= share {
+                n_within += 1;
+                continue;
+            }
+            n_least += 1;
+            assert!(
+                window_blocks == case.options.threads && buffer_len == 1 && block_len == 1,
+                "{name}: {window} bytes of {share}, {sizes:?}"
+            );
         }
-        // The floor of a task: a buffer of so few candidates that it is no use to have fewer, and
-        // a block of one state or of a quarter of the task.
-        n_floors += 1;
-        let share = case.options.memory_bytes / WINDOW_SHARE / window_blocks as u64;
-        let floor = bytes_for(MIN_BUFFER_LEN as usize, 1) + share / 4;
-        assert!(
-            buffer_len as u64 <= MIN_BUFFER_LEN && buffer_bytes <= floor,
-            "{name}: a task of {buffer_bytes} bytes exceeds its floor of {floor}"
-        );
     }
-    assert!(n_floors > 500 && n_within > 500, "{n_floors}, {n_within}");
+    assert!(n_least > 300 && n_within > 500, "{n_least}, {n_within}");
+    assert!(n_fewer > n_least, "{n_fewer}, {n_least}");
+}
+
+/// The least memory has room for the parts that it is made of, and grows with threads and states.
+#[test]
+fn the_least_memory_leaves_something_to_share() {
+    let mut rng = Pcg64Mcg::seed_from_u64(4);
+    for _ in 0..2000 {
+        let case = Case::random(&mut rng);
+        let (shape, threads) = (&case.shape, case.options.threads);
+        let least = Budget::least_bytes(shape, threads);
+        assert!(least < Budget::least_bytes(shape, threads + 1));
+        let case = Case::new(least, threads, shape.state_len, StoreKind::Exact);
+        let budget = case.budget();
+        let widest = KeyWidths::widest(shape.state_len);
+        let sizes = budget.window.limits.sizes(shape, widest);
+        let window = window_bytes(&case, sizes, widest);
+        let shares = budget.shares(window + Codec::least_bytes(shape.state_len));
+        let key_bytes = 8 * widest.codec_words as u64;
+        let per_thread = sum(&shares) / threads as u64;
+        assert!(per_thread >= 8 * key_bytes, "{}: {shares:?}", case.name());
+    }
 }
 
 #[test]

@@ -339,13 +339,13 @@ fn tasks_are_made_as_far_as_there_is_room() {
         let mut window = Window::new(shape, &keys, sizes, false);
         let mut source = BlockSource::States(0..40);
         let room = Room {
-            bytes: n_fitting * sizes.buffer_bytes + sizes.buffer_bytes / 2,
+            bytes: n_fitting * window.task_bytes() + window.task_bytes() / 2,
             is_one_free,
         };
         let filled = window.fill(&mut source, &mut log, 2, room);
         let filled = filled.expect("the log is in memory");
         assert_eq!((filled, window.active.len()), expected, "{room:?}");
-        let held = window.active.len() as u64 * sizes.buffer_bytes;
+        let held = window.active.len() as u64 * window.task_bytes();
         assert_eq!(window.data_bytes(), held);
         assert_eq!(source_start(&source), Some(2 * window.active.len() as u64));
     }
