@@ -229,3 +229,33 @@ fn a_committed_log_reopens_unchanged() {
     let slices = assert_there(&mut log, 50_000, 510);
     assert_eq!(slices.last().map(|slice| slice.version), Some(3));
 }
+
+/// Memory may end when a log is long already.
+#[test]
+fn what_was_appended_before_there_was_a_folder_keeps_to_its_memory_too() {
+    let path = tempfile::tempdir().expect("a temporary folder");
+    let limit = 100_000;
+    for keep in [Retention::Bytes(limit), Retention::BytesAndWrite(limit)] {
+        let mut log = Log::new();
+        for at in 0..500 {
+            let appended = log.append(piece(100 * at, 100), 100, 0);
+            appended.expect("it is in memory");
+        }
+        assert!(log.data_bytes() > 4 * limit);
+        match keep {
+            Retention::Bytes(_) => log.attach(folder(path.path()), keep).expect("it works"),
+            // As a search that can be resumed does it.
+            _ => {
+                let attached = log.attach(folder(path.path()), Retention::AllAndWrite);
+                attached.expect("it works");
+                assert!(log.data_bytes() > 4 * limit);
+                log.set_retention(keep);
+            }
+        }
+        // One block may not be full yet, and is in memory twice; its buffer has grown by doubling.
+        let most = limit + 3 * crate::BLOCK_BYTES as u64 + 500 * 100;
+        assert!(log.data_bytes() <= most, "{} bytes", log.data_bytes());
+        assert_there(&mut log, 0, 50_000);
+        log.discard().expect("it works");
+    }
+}
