@@ -150,11 +150,7 @@ impl<'a> PreparedCheck<'a> {
         let fewer = (threads < asked).then_some(Warning::FewerThreads {
             threads,
             asked,
-            needed: memory::resident_bytes()
-                + self
-                    .strategy
-                    .get()
-                    .least_bytes(self.model.model().shape(), asked),
+            needed: Resources::needed_bytes(self.strategy.get(), self.model.model().shape(), asked),
             budget: self.budget,
         });
         let scratch = self.no_scratch.clone().map(Warning::NoScratch);

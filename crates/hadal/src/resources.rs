@@ -114,15 +114,17 @@ impl Resources {
         let fitting = (1..=asked)
             .rev()
             .find(|&threads| strategy.least_bytes(shape, threads) <= left);
-        fitting.ok_or_else(|| {
-            let held = memory::resident_bytes();
-            Error::BudgetTooSmallForStates {
-                budget: self.budget(),
-                state_bytes: shape.state_len as u64,
-                least: held + strategy.least_bytes(shape, 1),
-                asked: (asked, held + strategy.least_bytes(shape, asked)),
-            }
+        fitting.ok_or_else(|| Error::BudgetTooSmallForStates {
+            budget: self.budget(),
+            state_bytes: shape.state_len as u64,
+            least: Self::needed_bytes(strategy, shape, 1),
+            asked: (asked, Self::needed_bytes(strategy, shape, asked)),
         })
+    }
+
+    /// The least budget for a strategy on `threads` threads, beside what the process holds already.
+    pub(crate) fn needed_bytes(strategy: &dyn Strategy, shape: &Shape, threads: usize) -> u64 {
+        memory::resident_bytes() + strategy.least_bytes(shape, threads)
     }
 
     /// The budget of the process in bytes: the one that is set, or the default.

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Run, check_text};
+use common::{PAPERS, Run, check_text};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -384,15 +384,6 @@ fn random_models_keep_to_their_budgets() {
 impl Case {
     /// States of 8 bytes to 100 kB, 1 to 64 threads, 32 MiB to 1 GiB.
     fn random(rng: &mut Pcg64Mcg) -> Self {
-        const STRATEGIES: [&str; 7] = [
-            "ram",
-            "cache",
-            "mono",
-            "local",
-            "part",
-            "layered",
-            "snapshots",
-        ];
         let shape = Shape::random(rng);
         let width = match rng.random_bool(0.4) {
             true => 0,
@@ -412,7 +403,7 @@ impl Case {
             },
             strategy: match rng.random_bool(0.7) {
                 true => "auto",
-                false => STRATEGIES[rng.random_range(0..STRATEGIES.len())],
+                false => PAPERS[rng.random_range(0..PAPERS.len())],
             },
         }
     }

@@ -7,23 +7,12 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Run, check_text, hadal, root};
+use common::{PAPERS, Run, check_text, hadal, root};
 use expect_test::{Expect, expect};
 use hadal_testkit::corpus::{
     Directives, Size, Verdict, directives, expected_rows, model_files, models_folder,
 };
 use serde_json::Value;
-
-const NAMES: [&str; 8] = [
-    "ram",
-    "cache",
-    "mono",
-    "local",
-    "part",
-    "layered",
-    "snapshots",
-    "dfs-cache",
-];
 
 /// Every strategy, and what some of them can do otherwise.
 const STRATEGIES: &[&[&str]] = &[
@@ -353,7 +342,7 @@ fn refused(flags: &[&str], what: &str) {
 fn verdicts_and_exit_codes_are_those_of_any_search() {
     let broken = "invariant \"never\" a + b < 9;";
     let ends = "rule \"end\" a = 3 & b = 3 ==> undefine a; end;";
-    for name in NAMES {
+    for name in PAPERS {
         // The smallest budget that is allowed, and one that suffices for any of these.
         for memory in ["32M", "1G"] {
             let flags = ["--strategy", name, "--memory", memory, "-q"];
@@ -636,7 +625,7 @@ fn what_a_strategy_cannot_do_is_refused() {
 
 #[test]
 fn a_bound_is_kept_by_those_that_go_by_layers() {
-    for name in NAMES.into_iter().filter(|name| is_by_layers(name)) {
+    for name in PAPERS.into_iter().filter(|name| is_by_layers(name)) {
         let flags = ["--strategy", name, "--bound", "4", "--json", "-"];
         let run = check_text(ring(40, ""), &flags);
         let record = run.record();
@@ -652,7 +641,7 @@ fn a_folder_is_used_and_left_empty() {
     let folder = tempfile::tempdir_in(root().join("target")).or_else(|_| tempfile::tempdir());
     let folder = folder.expect("a folder can be made");
     let disk = folder.path().join("run").display().to_string();
-    for name in NAMES.into_iter().filter(|name| *name != "ram") {
+    for name in PAPERS.into_iter().filter(|name| *name != "ram") {
         let small = ["--data-memory", "20K", "--force", "--json", "-"];
         let flags = [&["--strategy", name, "--disk", &disk][..], &small].concat();
         let run = check_text(ring(60, ""), &flags);
@@ -682,7 +671,7 @@ ruleset i: 0..19 do rule on[i] := !on[i]; end; end;";
 fn the_budget_holds_for_the_process() {
     const MIB: u64 = 1 << 20;
     let memory = ["--memory", "36M"];
-    for name in NAMES {
+    for name in PAPERS {
         // The others may take long with so little; this one must come to its limit.
         let time = match name {
             "snapshots" => ["--time-limit", "2m"],
@@ -713,7 +702,7 @@ fn counterexamples_replay() {
     std::fs::write(&model, ring(40, "invariant \"never\" a + b < 9;")).expect("it can be written");
     let model = model.display().to_string();
     let path = folder.path().join("run.json").display().to_string();
-    for name in NAMES {
+    for name in PAPERS {
         let run = hadal(&["check", &model, "--strategy", name, "--json", &path]);
         assert_eq!(run.code, 1, "{name}");
         let again = hadal(&["replay", &path]);

@@ -28,6 +28,18 @@ pub const RESULTS: [&str; 13] = [
     "constants",
 ];
 
+/// The strategies of the papers.
+pub const PAPERS: [&str; 8] = [
+    "ram",
+    "cache",
+    "mono",
+    "local",
+    "part",
+    "layered",
+    "snapshots",
+    "dfs-cache",
+];
+
 /// The result of a run.
 pub struct Run {
     pub code: i32,
