@@ -16,7 +16,7 @@ use crate::interp::{Interpreter, Limits};
 use crate::layout::Layout;
 use crate::program::{LocalKind, Param, ParamDomain, Program};
 use crate::stmt::{PutItem, ReturnValue, Stmt, StmtKind};
-use crate::types::Type;
+use crate::types::{Type, Types};
 use crate::walk::{Mention, Reach};
 use hadal_model::{Cursor, Flow, Model, PAD_BYTES, Stop, Successors};
 
@@ -36,6 +36,8 @@ struct Nodes {
     /// By number of the item, then by local.
     locals: Vec<Vec<usize>>,
     results: Vec<usize>,
+    /// By leaf, whether its type is total.
+    is_total: Vec<bool>,
     n: usize,
 }
 
@@ -90,11 +92,12 @@ impl Nodes {
             };
             n_leaves.push(n);
         }
-        let mut n = 0;
+        let mut is_total = Vec::new();
         let mut take = |ty: TypeId| {
-            let first = n;
+            let first = is_total.len();
+            add_leaves(types, ty, &mut is_total);
             // At least one, so that even an empty record has a number of its own.
-            n += n_leaves[ty.index()].max(1);
+            is_total.resize(first + n_leaves[ty.index()].max(1), false);
             first
         };
         let vars = program.vars.iter().map(|var| take(var.ty)).collect();
@@ -121,7 +124,8 @@ impl Nodes {
             vars,
             locals,
             results,
-            n,
+            n: is_total.len(),
+            is_total,
         }
     }
 
@@ -151,6 +155,22 @@ impl Nodes {
             }
         }
         (first, ty)
+    }
+}
+
+/// Appends for each leaf of a type, arrays and multisets having those of one element, whether it is
+/// total.
+fn add_leaves(types: &Types, ty: TypeId, is_total: &mut Vec<bool>) {
+    match types.get(ty) {
+        Type::Simple(simple) => is_total.push(simple.is_total),
+        Type::Array { element, .. } | Type::Multiset { element, .. } => {
+            add_leaves(types, *element, is_total);
+        }
+        Type::Record { fields } => {
+            for field in fields {
+                add_leaves(types, field.ty, is_total);
+            }
+        }
     }
 }
 
@@ -396,7 +416,7 @@ impl<'p> Walk<'p> {
 
     fn mark_empty(&mut self, first: usize, ty: TypeId) {
         match self.program.types.get(ty) {
-            Type::Simple(simple) => self.undefined[first] |= simple.is_empty(),
+            Type::Simple(simple) => self.undefined[first] |= simple.cleared().is_none(),
             Type::Array { element, .. } | Type::Multiset { element, .. } => {
                 self.mark_empty(first, *element);
             }
@@ -517,8 +537,11 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Carries marks along the edges.
+    /// Carries marks along the edges. What is of a total type is never marked.
     fn spread(&mut self) {
+        for (mark, is_total) in self.undefined.iter_mut().zip(&self.nodes.is_total) {
+            *mark &= !is_total;
+        }
         let mut targets: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.n];
         for &(from, to) in &self.edges {
             targets[from].push(to);
@@ -528,7 +551,7 @@ impl<'p> Walk<'p> {
             .collect();
         while let Some(node) = pending.pop() {
             for &to in &targets[node] {
-                if !std::mem::replace(&mut self.undefined[to], true) {
+                if !self.nodes.is_total[to] && !std::mem::replace(&mut self.undefined[to], true) {
                     pending.push(to);
                 }
             }

@@ -105,10 +105,7 @@ impl Types {
     /// The value of a simple leaf, or `None` where it is undefined.
     pub fn leaf_value(&self, bytes: &[u8], ty: TypeId, first_bit: usize) -> Option<i64> {
         let simple = self.simple(ty)?;
-        match bits::get(bytes, first_bit, simple.bits()) {
-            0 => None,
-            raw => Some((raw as i64).wrapping_add(simple.lo).wrapping_sub(1)),
-        }
+        simple.decode(bits::get(bytes, first_bit, simple.bits()))
     }
 
     /// The name of a leaf's value, `undefined` included.
@@ -116,6 +113,17 @@ impl Types {
         match self.leaf_value(bytes, ty, first_bit) {
             Some(value) => self.value_name(ty, value),
             None => "undefined".to_owned(),
+        }
+    }
+
+    /// Whether a leaf of the type cannot be undefined.
+    pub fn has_total_leaf(&self, ty: TypeId) -> bool {
+        match self.get(ty) {
+            Type::Simple(simple) => simple.is_total,
+            Type::Array { element, .. } | Type::Multiset { element, .. } => {
+                self.has_total_leaf(*element)
+            }
+            Type::Record { fields } => fields.iter().any(|field| self.has_total_leaf(field.ty)),
         }
     }
 

@@ -21,7 +21,7 @@ pub struct Stmt {
 /// What a statement does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StmtKind {
-    /// Stores a value, or undefined, in a place of simple type. The value is evaluated before the
+    /// Stores a value or, unless its type is total, undefined in a place of simple type. The value is evaluated before the
     /// indices of the place. A range fault where the place cannot hold it.
     Assign {
         /// Where to.
@@ -37,9 +37,9 @@ pub enum StmtKind {
         /// Where from.
         from: Place,
     },
-    /// Sets every leaf to its least value and empties multisets.
+    /// Sets every leaf to its least value, or to 0 where its type is total, and empties multisets.
     Clear(Place),
-    /// Sets every leaf to undefined and empties multisets.
+    /// Sets every leaf to undefined and empties multisets. No leaf may be of a total type.
     Undefine(Place),
     /// Runs the block of the first true condition, or `otherwise`.
     If {

@@ -1,8 +1,11 @@
 //! Types: simple values with names, arrays, records and multisets, each of a fixed width in bits.
 //!
-//! A simple type holds the integers `lo..=hi` and, always, `undefined`.
-//! It takes ceil(log2(n + 1)) bits for n values: raw 0 is undefined and value v is stored as
-//! v - lo + 1, so that a zeroed state is wholly undefined.
+//! A simple type holds the integers `lo..=hi` and, unless it is total, `undefined`.
+//! A type that has `undefined` takes ceil(log2(n + 1)) bits for n values: raw 0 is undefined and
+//! value v is stored as v - lo + 1.
+//! A total type has no pattern for `undefined`. Its values are stored as they are, in two's
+//! complement where some are negative, in the fewest bits that hold all of them.
+//! So a zeroed state is undefined, and 0 where it cannot be undefined.
 
 use crate::ids::{ScalarsetId, TypeId};
 
@@ -47,6 +50,9 @@ pub struct Simple {
     pub hi: i64,
     /// What the values stand for.
     pub kind: SimpleKind,
+    /// Whether it is never undefined. Such a type has the value 0, which everything of it starts
+    /// with, and is no scalarset or union.
+    pub is_total: bool,
 }
 
 /// What the values of a simple type stand for.
@@ -98,6 +104,7 @@ impl Simple {
             lo,
             hi,
             kind: SimpleKind::Range,
+            is_total: false,
         }
     }
 
@@ -107,12 +114,21 @@ impl Simple {
             lo: 0,
             hi: 1,
             kind: SimpleKind::Boolean,
+            is_total: false,
         }
     }
 
     /// Any integer that arithmetic can produce; for locals only.
     pub fn integer() -> Self {
         Simple::range(-i64::MAX, i64::MAX)
+    }
+
+    /// The same values without undefined.
+    pub fn total(self) -> Self {
+        Simple {
+            is_total: true,
+            ..self
+        }
     }
 
     /// Number of values.
@@ -125,16 +141,62 @@ impl Simple {
         self.hi < self.lo
     }
 
+    /// Whether values are stored alike, whatever their names.
+    pub fn same_layout(&self, other: &Simple) -> bool {
+        (self.lo, self.hi, self.is_total) == (other.lo, other.hi, other.is_total)
+    }
+
     /// Whether `value` is one of the type's.
     pub fn contains(&self, value: i64) -> bool {
         self.lo <= value && value <= self.hi
     }
 
-    /// Bits that hold a value or undefined.
+    /// Bits that hold a value or, unless the type is total, undefined.
     pub fn bits(&self) -> u32 {
+        if self.is_total {
+            let magnitude = |value: i64| 64 - (value ^ value >> 63).leading_zeros();
+            let sign = u32::from(self.lo < 0);
+            return sign + magnitude(self.lo).max(magnitude(self.hi));
+        }
         // n values and undefined need the bits of the largest raw value, which is n itself.
         64 - self.len().leading_zeros()
     }
+
+    /// What `clear` stores: 0 in a total type, else the least value, if there is one.
+    pub fn cleared(&self) -> Option<i64> {
+        match self.is_total {
+            true => Some(0),
+            false => (!self.is_empty()).then_some(self.lo),
+        }
+    }
+
+    /// How a value of the type is stored, or undefined.
+    #[inline]
+    pub fn encode(&self, value: Option<i64>) -> u64 {
+        match value {
+            None => 0,
+            Some(value) if self.is_total => value as u64 & mask(self.bits()),
+            Some(value) => value.wrapping_sub(self.lo).wrapping_add(1) as u64,
+        }
+    }
+
+    /// The value that is stored as `raw`; `None` is undefined.
+    #[inline]
+    pub fn decode(&self, raw: u64) -> Option<i64> {
+        if self.is_total {
+            let unused = 64 - self.bits();
+            return Some(match self.lo < 0 {
+                true => (raw << unused) as i64 >> unused,
+                false => raw as i64,
+            });
+        }
+        (raw != 0).then(|| (raw as i64).wrapping_add(self.lo).wrapping_sub(1))
+    }
+}
+
+/// The `n_bits` low bits.
+fn mask(n_bits: u32) -> u64 {
+    u64::MAX.checked_shr(64 - n_bits).unwrap_or(0)
 }
 
 /// The types of a program. Equal types need not share an id: names make them different to the
@@ -217,7 +279,7 @@ impl Types {
             return true;
         }
         match (self.get(a), self.get(b)) {
-            (Type::Simple(a), Type::Simple(b)) => a.lo == b.lo && a.hi == b.hi,
+            (Type::Simple(a), Type::Simple(b)) => a.same_layout(b),
             (
                 Type::Array {
                     index: index_a,
@@ -291,5 +353,48 @@ impl Types {
             UnionPart::Enum(members) => members.len() as i64,
             UnionPart::Scalarset(id) => i64::from(self.scalarsets[id.index()].size),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Simple;
+
+    #[test]
+    fn total_types_store_values_in_the_fewest_bits_and_zero_as_zero() {
+        let ranges = [
+            (0, 0, 0),
+            (0, 1, 1),
+            (0, 255, 8),
+            (0, 256, 9),
+            (-1, 0, 1),
+            (-1, 1, 2),
+            (-128, 127, 8),
+            (-129, 127, 9),
+            (-5, 200, 9),
+            (i64::from(i32::MIN), i64::from(i32::MAX), 32),
+            (-i64::MAX, i64::MAX, 64),
+            (0, i64::MAX, 63),
+        ];
+        for (lo, hi, bits) in ranges {
+            let simple = Simple::range(lo, hi).total();
+            assert_eq!(simple.bits(), bits, "{lo}..{hi}");
+            assert_eq!((simple.encode(Some(0)), simple.decode(0)), (0, Some(0)));
+            for value in [lo, lo + 1, -1, 1, hi - 1, hi] {
+                if simple.contains(value) {
+                    let raw = simple.encode(Some(value));
+                    assert!(bits == 64 || raw >> bits == 0);
+                    assert_eq!(simple.decode(raw), Some(value));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_types_store_undefined_as_zero() {
+        let simple = Simple::range(-1, 1);
+        assert_eq!((simple.bits(), simple.encode(None)), (2, 0));
+        assert_eq!((simple.encode(Some(-1)), simple.encode(Some(1))), (1, 3));
+        assert_eq!((simple.decode(0), simple.decode(2)), (None, Some(0)));
     }
 }

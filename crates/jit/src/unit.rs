@@ -79,6 +79,7 @@ pub(crate) struct Simple {
     pub(crate) hi: i64,
     pub(crate) bits: u32,
     pub(crate) is_bool: bool,
+    pub(crate) is_total: bool,
 }
 
 impl Simple {
@@ -88,6 +89,7 @@ impl Simple {
             hi: simple.hi,
             bits: simple.bits(),
             is_bool: simple.kind == SimpleKind::Boolean,
+            is_total: simple.is_total,
         }
     }
 
@@ -96,8 +98,25 @@ impl Simple {
         (self.hi.wrapping_sub(self.lo) as u64).wrapping_add(1)
     }
 
+    /// What is added to a value as it is kept in registers to get the value itself. In registers
+    /// undefined is 0 and v is v - lo + 1, as in memory; a value of a total type is kept as it is.
+    pub(crate) fn offset(self) -> i64 {
+        match self.is_total {
+            true => 0,
+            false => self.lo.wrapping_sub(1),
+        }
+    }
+
+    /// Whether the sign of a value is lost in memory, where it has only as many bits as it needs.
+    pub(crate) fn is_signed(self) -> bool {
+        self.is_total && self.lo < 0 && self.bits < 64
+    }
+
     /// Whether every pattern of its bits stands for undefined or one of its values.
     pub(crate) fn is_tight(self) -> bool {
+        if self.is_total {
+            return self.len() == 1u64.checked_shl(self.bits).unwrap_or(0);
+        }
         self.bits > 0 && self.len() == u64::MAX >> (64 - self.bits)
     }
 }
@@ -262,7 +281,7 @@ impl<'p> Unit<'p> {
         self.program.function(id)
     }
 
-    /// The bit pattern of a type whose leaves all have their least value, first bit first.
+    /// The bit pattern of a type that has been cleared, first bit first.
     pub(crate) fn cleared(&self, ty: TypeId) -> Vec<bool> {
         let mut image = vec![false; self.bits(ty) as usize];
         self.clear(ty, 0, &mut image);
@@ -272,8 +291,8 @@ impl<'p> Unit<'p> {
     fn clear(&self, ty: TypeId, at: usize, image: &mut [bool]) {
         match self.parts(ty) {
             Parts::Simple(simple) => {
-                if simple.lo <= simple.hi {
-                    // The least value is stored as 1.
+                if simple.lo <= simple.hi && !simple.is_total {
+                    // The least value is stored as 1, and 0 of a total type as 0.
                     image[at + simple.bits as usize - 1] = true;
                 }
             }

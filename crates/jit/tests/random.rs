@@ -72,3 +72,24 @@ fn native_code_agrees_with_the_interpreter_on_wide_states() {
     };
     run(&config, 3, 200);
 }
+
+#[test]
+fn native_code_agrees_with_the_interpreter_where_types_are_total() {
+    let config = Config {
+        totals: 0.6,
+        max_state_bits: 24,
+        ..Config::default()
+    };
+    run(&config, 4, 120);
+}
+
+#[test]
+fn native_code_agrees_with_the_interpreter_where_much_faults_and_types_are_total() {
+    let config = Config {
+        totals: 0.6,
+        max_state_bits: 300,
+        faults: 0.3,
+        ..Config::default()
+    };
+    run(&config, 5, 100);
+}

@@ -14,7 +14,7 @@
 //! let mut program = Program::new("counters");
 //! let processes = program.types.add_scalarset("Proc", 3);
 //! let kind = SimpleKind::Scalarset(processes);
-//! let index = program.types.add(Type::Simple(Simple { lo: 0, hi: 2, kind }));
+//! let index = program.types.add(Type::Simple(Simple { lo: 0, hi: 2, kind, is_total: false }));
 //! let element = program.types.add(Type::Simple(Simple::range(0, 2)));
 //! let ty = program.types.add(Type::Array { index, element });
 //! program.vars.push(Var { name: "count".to_owned(), ty });

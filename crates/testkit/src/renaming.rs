@@ -71,7 +71,7 @@ impl Copy<'_> {
         match types.get(ty) {
             Type::Simple(simple) => {
                 if let Some(value) = types.leaf_value(self.from, ty, from) {
-                    let raw = (self.image(simple, value) - simple.lo + 1) as u64;
+                    let raw = simple.encode(Some(self.image(simple, value)));
                     bits::set(self.to, to, simple.bits(), raw);
                 }
             }

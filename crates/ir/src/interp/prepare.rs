@@ -40,6 +40,7 @@ pub(super) enum Parts {
         lo: i64,
         hi: i64,
         bits: u32,
+        is_total: bool,
     },
     Array {
         index: TypeId,
@@ -247,6 +248,7 @@ impl Parts {
                 lo: simple.lo,
                 hi: simple.hi,
                 bits: simple.bits(),
+                is_total: simple.is_total,
             },
             Type::Array { index, element } => {
                 let (lo, len) = types

@@ -208,6 +208,10 @@ fn ty(item: &Sexpr, n_types: usize) -> Result<Type> {
             capacity: items.number()?,
             element: part(items.next()?)?,
         },
+        "total" => match ty(items.next()?, n_types)? {
+            Type::Simple(simple) => Type::Simple(simple.total()),
+            _ => return Err(item.error("only a simple type can be total")),
+        },
         name => {
             let (lo, hi) = (items.number()?, items.number()?);
             let kind = match name {
@@ -220,11 +224,21 @@ fn ty(item: &Sexpr, n_types: usize) -> Result<Type> {
                     } else {
                         SimpleKind::Union(items.all(union_part)?)
                     };
-                    return Ok(Type::Simple(Simple { lo, hi, kind }));
+                    return Ok(Type::Simple(Simple {
+                        lo,
+                        hi,
+                        kind,
+                        is_total: false,
+                    }));
                 }
                 _ => return Err(item.error("there is no such form of type")),
             };
-            Type::Simple(Simple { lo, hi, kind })
+            Type::Simple(Simple {
+                lo,
+                hi,
+                kind,
+                is_total: false,
+            })
         }
     };
     items.end()?;

@@ -348,7 +348,7 @@ fn type_text(ty: &Type) -> String {
     match ty {
         Type::Simple(simple) => {
             let (lo, hi) = (simple.lo, simple.hi);
-            match &simple.kind {
+            let text = match &simple.kind {
                 SimpleKind::Boolean => format!("(boolean {lo} {hi})"),
                 SimpleKind::Range => format!("(range {lo} {hi})"),
                 SimpleKind::Enum(members) => format!("(enum {lo} {hi}{})", names_text(members)),
@@ -363,6 +363,10 @@ fn type_text(ty: &Type) -> String {
                         .collect();
                     format!("(union {lo} {hi}{parts})")
                 }
+            };
+            match simple.is_total {
+                true => format!("(total {text})"),
+                false => text,
             }
         }
         Type::Array { index, element } => format!("(array {index} {element})"),

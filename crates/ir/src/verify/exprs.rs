@@ -79,16 +79,13 @@ impl FrameCheck<'_> {
             Expr::Int(_) => (Sort::Int, false),
             Expr::Bool(_) => (Sort::Bool, false),
             Expr::Undefined => (Sort::Any, true),
-            Expr::Read(place) => {
-                let sort = match self.place(place) {
-                    Some(found) => {
-                        locals.extend(&found.locals);
-                        self.simple_sort(found.ty)
-                    }
-                    None => Sort::Any,
-                };
-                (sort, true)
-            }
+            Expr::Read(place) => match self.place(place) {
+                Some(found) => {
+                    locals.extend(&found.locals);
+                    (self.simple_sort(found.ty), !self.is_total(found.ty))
+                }
+                None => (Sort::Any, true),
+            },
             Expr::Defined(value) => {
                 let facts = self.expr(*value);
                 locals.extend(&facts.locals);
@@ -163,15 +160,14 @@ impl FrameCheck<'_> {
             }
             Expr::Call { function, args } => {
                 self.call(*function, args, &mut locals);
-                let sort = match program.function(*function).result {
-                    Some(ty) => self.simple_sort(ty),
+                match program.function(*function).result {
+                    Some(ty) => (self.simple_sort(ty), !self.is_total(ty)),
                     None => {
                         let message = format!("{function} returns no value");
                         self.error(VerifyErrorKind::Call, message);
-                        Sort::Any
+                        (Sort::Any, true)
                     }
-                };
-                (sort, true)
+                }
             }
             Expr::Remap { value, .. } => {
                 let facts = self.expr(*value);
@@ -227,6 +223,25 @@ impl FrameCheck<'_> {
             self.error(VerifyErrorKind::Sort, message);
         }
         facts
+    }
+
+    /// A value for a place, parameter or result of a simple type; it may be undefined unless the
+    /// type is total.
+    pub(super) fn value_for(&mut self, id: ExprId, ty: TypeId, locals: &mut Locals) {
+        let sort = self.simple_sort(ty);
+        match self.is_total(ty) {
+            true => {
+                self.operand(id, sort, locals);
+            }
+            false => {
+                self.passed_on(id, sort, locals);
+            }
+        }
+    }
+
+    fn is_total(&self, ty: TypeId) -> bool {
+        let simple = self.program.types.simple(ty);
+        simple.is_some_and(|simple| simple.is_total)
     }
 
     fn same_sorts(&mut self, a: Sort, b: Sort) {
@@ -316,8 +331,7 @@ impl FrameCheck<'_> {
             let mut into = None;
             match (arg, mode) {
                 (Arg::Value(value), ParamMode::Value) if is_simple => {
-                    let sort = self.simple_sort(ty);
-                    self.passed_on(*value, sort, &mut arg_locals);
+                    self.value_for(*value, ty, &mut arg_locals);
                 }
                 (Arg::Copy(place), ParamMode::Value) if !is_simple => {
                     let found = self.argument(place, ty, &mut arg_locals);

@@ -118,7 +118,7 @@ impl<'a> FrameCheck<'a> {
         }
         let types = &self.program.types;
         let same = match (types.get(a), types.get(b)) {
-            (Type::Simple(a), Type::Simple(b)) => a.lo == b.lo && a.hi == b.hi,
+            (Type::Simple(a), Type::Simple(b)) => a.same_layout(b),
             (
                 Type::Array { index, element },
                 Type::Array {

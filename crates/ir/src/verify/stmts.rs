@@ -24,8 +24,7 @@ impl FrameCheck<'_> {
             StmtKind::Assign { place, value } => {
                 let mut locals = Locals::default();
                 if let Some(found) = self.place(place) {
-                    let sort = self.simple_sort(found.ty);
-                    self.passed_on(*value, sort, &mut locals);
+                    self.value_for(*value, found.ty, &mut locals);
                     self.write(&found);
                 }
                 self.touch(&locals);
@@ -37,9 +36,18 @@ impl FrameCheck<'_> {
                     self.write(&to);
                 }
             }
-            StmtKind::Clear(place) | StmtKind::Undefine(place) => {
+            StmtKind::Clear(place) => {
                 if let Some(found) = self.place(place) {
                     self.write(&found);
+                }
+            }
+            StmtKind::Undefine(place) => {
+                if let Some(found) = self.place(place) {
+                    self.write(&found);
+                    if self.program.types.has_total_leaf(found.ty) {
+                        let message = format!("{} is never undefined", found.ty);
+                        self.error(VerifyErrorKind::Undefined, message);
+                    }
                 }
             }
             StmtKind::If { arms, otherwise } => self.if_stmt(arms, otherwise),
@@ -218,9 +226,8 @@ impl FrameCheck<'_> {
         match (value, result) {
             (ReturnValue::Nothing, None) => {}
             (ReturnValue::Value(value), Some(ty)) => {
-                let sort = self.simple_sort(ty);
                 let mut locals = Locals::default();
-                self.passed_on(*value, sort, &mut locals);
+                self.value_for(*value, ty, &mut locals);
                 self.touch(&locals);
             }
             (ReturnValue::Copy(place), Some(ty)) => {
@@ -241,9 +248,8 @@ impl FrameCheck<'_> {
         };
         match value {
             Arg::Value(value) => {
-                let sort = self.simple_sort(*element);
                 let mut locals = Locals::default();
-                self.passed_on(*value, sort, &mut locals);
+                self.value_for(*value, *element, &mut locals);
                 self.touch(&locals);
             }
             Arg::Copy(place) => {

@@ -115,6 +115,11 @@ impl Structure<'_> {
             self.error(VerifyErrorKind::Type, at, message);
             return;
         }
+        let is_of_names = matches!(simple.kind, SimpleKind::Scalarset(_) | SimpleKind::Union(_));
+        if simple.is_total && (!simple.contains(0) || is_of_names) {
+            let message = "a type that is never undefined has the value 0 and no scalarset";
+            self.error(VerifyErrorKind::Type, at, message);
+        }
         let expected = match &simple.kind {
             SimpleKind::Range => return,
             SimpleKind::Boolean => Some(2),

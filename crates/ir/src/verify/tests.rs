@@ -474,3 +474,41 @@ fn layouts_are_compared_in_reasonable_time() {
     let errors = verify(&parse(&text).expect("well formed")).expect_err("too many parts");
     assert_eq!(errors[0].kind, VerifyErrorKind::Limit);
 }
+
+#[test]
+fn total_types_are_never_undefined() {
+    use VerifyErrorKind::{Place, Type, Undefined};
+    spoil("(range 0 3)", "(total (range 1 3))", Type);
+    spoil("(scalarset 0 1 s0)", "(total (scalarset 0 1 s0))", Type);
+    // All that is of type t1 is total now; what may be undefined is not stored there.
+    let mut total = SOUND.replacen("(range 0 3)", "(total (range 0 3))", 1);
+    for undefined in ["[e8]) e2)", "l6 e26)", "l8 e21)", "l6 e9)"] {
+        let (place, _) = undefined.split_once(' ').expect("a place and a value");
+        total = total.replacen(undefined, &format!("{place} e0)"), 1);
+    }
+    // Reading it needs no `defined`.
+    let total = total.replacen("(add e4 e0)", "(add e3 e0)", 1);
+    let program = parse(&total).expect("well formed");
+    assert_eq!(verify(&program), Ok(()));
+    let spoil = |from: &str, to: &str, kind: VerifyErrorKind| {
+        let text = total.replacen(from, to, 1);
+        assert_ne!(text, total, "`{from}` is not in the program");
+        let errors = verify(&parse(&text).expect("well formed")).expect_err(to);
+        assert!(errors.iter().any(|it| it.kind == kind), "{errors:?}");
+    };
+    spoil("(assign @0 l8 e0)", "(assign @0 l8 e2)", Undefined);
+    spoil("(call f0 (value e3)", "(call f0 (value e2)", Undefined);
+    spoil(
+        "(return @0 (value e7))",
+        "(return @0 (value e2))",
+        Undefined,
+    );
+    spoil("(clear @0 v0)", "(undefine @0 v1)", Undefined);
+    // Layouts differ where one type is total and the other is not.
+    let other = "(type t9 (range 0 3)) (map m0";
+    let text = total
+        .replacen("(map m0", other, 1)
+        .replacen("ref t1)", "ref t9)", 1);
+    let errors = verify(&parse(&text).expect("well formed")).expect_err("layouts differ");
+    assert!(errors.iter().any(|it| it.kind == Place), "{errors:?}");
+}

@@ -171,7 +171,11 @@ impl<'a> Faults<'a> {
             }
             Expr::Remap { value, .. } => self.may_be_undefined(*value),
             Expr::Cond(_, yes, no) => self.may_be_undefined(*yes) || self.may_be_undefined(*no),
-            Expr::Undefined | Expr::Call { .. } => true,
+            Expr::Call { function, .. } => {
+                let result = self.unit.function(*function).result;
+                !result.is_some_and(|ty| self.unit.simple(ty).is_total)
+            }
+            Expr::Undefined => true,
             _ => false,
         }
     }

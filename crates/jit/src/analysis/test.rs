@@ -291,11 +291,11 @@ fn judge_values(place: &Place, simple: Simple, holds: impl Fn(i64) -> bool) -> J
         may_be_true: vec![true; 1 << simple.bits],
         may_be_false: vec![true; 1 << simple.bits],
     };
-    for raw in 1..=simple.len() {
-        let value = simple.lo.wrapping_add(raw as i64 - 1);
+    for value in simple.lo..=simple.hi {
+        let raw = value.wrapping_sub(simple.offset()) as usize & ((1 << simple.bits) - 1);
         match holds(value) {
-            true => judged.may_be_false[raw as usize] = false,
-            false => judged.may_be_true[raw as usize] = false,
+            true => judged.may_be_false[raw] = false,
+            false => judged.may_be_true[raw] = false,
         }
     }
     judged

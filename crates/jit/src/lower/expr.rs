@@ -3,8 +3,8 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
-use hadal_ir::expr::{BinaryOp, By, Domain, Expr, Place, Quantifier, Root, UnaryOp};
-use hadal_ir::ids::{ExprId, LocalId, MapId};
+use hadal_ir::expr::{BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
+use hadal_ir::ids::{ExprId, LocalId, MapId, TypeId};
 
 use super::place::Target;
 use super::value::{Int, Raw, Val};
@@ -55,7 +55,10 @@ impl<'p> Lower<'_, 'p> {
             Expr::Int(value) => Val::Int(self.const_int(*value)),
             Expr::Bool(value) => Val::Bool(self.b.ins().iconst(I8, i64::from(*value))),
             Expr::Undefined => Val::Undefined,
-            Expr::Read(place) => Val::Raw(self.read_known(place)),
+            Expr::Read(place) => match self.known_local(id) {
+                Some(known) if !self.may_yield_undefined(id) => known,
+                _ => Val::Raw(self.read_known(place)),
+            },
             Expr::Defined(value) => {
                 if let Some(known) = self.known_local(*value) {
                     return known;
@@ -91,20 +94,23 @@ impl<'p> Lower<'_, 'p> {
             Expr::Quantified { .. } => Val::Bool(self.truth_by_branches(id)),
             Expr::Cond(condition, yes, no) => self.cond(*condition, *yes, *no),
             Expr::IsUndefined(place) => {
-                let raw = self.read(place).raw;
-                Val::Bool(self.b.ins().icmp_imm_s(IntCC::Equal, raw, 0))
+                let raw = self.read(place);
+                Val::Bool(match raw.simple.is_total {
+                    true => self.b.ins().iconst(I8, 0),
+                    false => self.b.ins().icmp_imm_s(IntCC::Equal, raw.raw, 0),
+                })
             }
             Expr::SameBits(a, b) => Val::Bool(self.same_bits(a, b)),
             Expr::Call { function, args } => {
                 let nowhere = self.iconst(0);
                 let raw = self.call_function(*function, args, nowhere);
                 let result = self.unit.function(*function).result;
+                let result = result.expect("verified: it returns a value");
+                let simple = self.unit.simple(result);
                 Val::Raw(Raw {
                     raw,
-                    simple: self
-                        .unit
-                        .simple(result.expect("verified: it returns a value")),
-                    defined: false,
+                    simple,
+                    defined: simple.is_total,
                 })
             }
             Expr::Remap { value, map } => self.remap(*value, *map),
@@ -149,11 +155,11 @@ impl<'p> Lower<'_, 'p> {
         }
         let raw = self.read(place);
         if simple.is_bool {
-            return Some(Val::Bool(self.raw_truth(raw.raw)));
+            return Some(Val::Bool(self.raw_truth(raw)));
         }
         Some(Val::Int(Int {
             base: raw.raw,
-            add: simple.lo.wrapping_sub(1),
+            add: simple.offset(),
             lo: known.lo,
             hi: known.hi,
             trusted: known.trusted,
@@ -166,7 +172,7 @@ impl<'p> Lower<'_, 'p> {
         if let Root::Local(local) = place.root
             && place.path.is_empty()
         {
-            raw.defined = self.defined.iter().any(|(id, _)| *id == local);
+            raw.defined |= self.defined.iter().any(|(id, _)| *id == local);
         }
         raw
     }
@@ -180,7 +186,7 @@ impl<'p> Lower<'_, 'p> {
                     self.fault_if(is_undefined);
                 }
                 if raw.simple.is_bool {
-                    Val::Bool(self.raw_truth(raw.raw))
+                    Val::Bool(self.raw_truth(raw))
                 } else {
                     Val::Int(self.raw_int(raw))
                 }
@@ -193,8 +199,12 @@ impl<'p> Lower<'_, 'p> {
         }
     }
 
-    fn raw_truth(&mut self, raw: Value) -> Value {
-        self.b.ins().icmp_imm_s(IntCC::UnsignedGreaterThan, raw, 1)
+    /// A truth value that is known to be there.
+    fn raw_truth(&mut self, raw: Raw) -> Value {
+        let is_false = raw.simple.offset().wrapping_neg();
+        self.b
+            .ins()
+            .icmp_imm_s(IntCC::UnsignedGreaterThan, raw.raw, is_false)
     }
 
     /// Evaluates an integer.
@@ -262,7 +272,8 @@ impl<'p> Lower<'_, 'p> {
     fn same(&mut self, a: ExprId, b: ExprId) -> Value {
         let (a, b) = (self.eval(a), self.eval(b));
         if let (Val::Raw(a), Val::Raw(b)) = (a, b)
-            && a.simple.lo == b.simple.lo
+            && a.simple.is_total == b.simple.is_total
+            && a.simple.offset() == b.simple.offset()
         {
             return self.b.ins().icmp(IntCC::Equal, a.raw, b.raw);
         }
@@ -480,6 +491,13 @@ impl<'p> Lower<'_, 'p> {
         let budget = budget.checked_sub(1)?;
         match self.unit.program.expr(id) {
             Expr::Int(_) | Expr::Bool(_) => Some(budget),
+            // A constant place that cannot be undefined is just loaded.
+            Expr::Read(place) if !self.may_yield_undefined(id) => {
+                let is_field = |step: &Projection| matches!(step, Projection::Field(_));
+                let is_constant = matches!(place.root, Root::Var(_) | Root::Local(_))
+                    && place.path.iter().all(is_field);
+                is_constant.then_some(budget)
+            }
             Expr::Defined(value) => {
                 let Expr::Read(place) = self.unit.program.expr(*value) else {
                     return None;
@@ -531,8 +549,7 @@ impl<'p> Lower<'_, 'p> {
     }
 
     fn cond(&mut self, condition: ExprId, yes: ExprId, no: ExprId) -> Val {
-        let program = self.unit.program;
-        if program.may_yield_undefined(yes) || program.may_yield_undefined(no) {
+        if self.may_yield_undefined(yes) || self.may_yield_undefined(no) {
             return self.optional_cond(condition, yes, no);
         }
         let (yes_block, no_block, done) = (
@@ -565,6 +582,23 @@ impl<'p> Lower<'_, 'p> {
         })
     }
 
+    /// Whether an expression may yield undefined, by its form and the types of what it reads.
+    fn may_yield_undefined(&self, id: ExprId) -> bool {
+        let is_total = |ty: Option<TypeId>| {
+            ty.is_some_and(|ty| matches!(self.parts(ty), Parts::Simple(it) if it.is_total))
+        };
+        match self.unit.program.expr(id) {
+            Expr::Undefined => true,
+            Expr::Read(place) => !is_total(self.place_type(place)),
+            Expr::Call { function, .. } => !is_total(self.unit.function(*function).result),
+            Expr::Remap { value, .. } => self.may_yield_undefined(*value),
+            Expr::Cond(_, yes, no) => {
+                self.may_yield_undefined(*yes) || self.may_yield_undefined(*no)
+            }
+            _ => false,
+        }
+    }
+
     /// A choice between values of which one may be undefined.
     fn optional_cond(&mut self, condition: ExprId, yes: ExprId, no: ExprId) -> Val {
         let (yes_block, no_block, done) = (
@@ -590,6 +624,7 @@ impl<'p> Lower<'_, 'p> {
                     hi: int.hi.max(hi),
                     bits: 64,
                     is_bool,
+                    is_total: false,
                 });
             }
             let value = self.int_value(int);
@@ -625,15 +660,15 @@ impl<'p> Lower<'_, 'p> {
         if let (Target::Memory(a), Target::Memory(b)) = (a, b) {
             return self.equal_bits(a, b, self.unit.bits(ty));
         }
-        let width = self.unit.bits(ty);
-        let a = self.content(a, width);
-        let b = self.content(b, width);
+        let simple = self.unit.simple(ty);
+        let a = self.content(a, simple);
+        let b = self.content(b, simple);
         self.b.ins().icmp(IntCC::Equal, a, b)
     }
 
-    fn content(&mut self, target: Target, width: u64) -> Value {
+    fn content(&mut self, target: Target, simple: Simple) -> Value {
         match target {
-            Target::Memory(addr) => self.load_field(addr, width),
+            Target::Memory(addr) => self.load_simple(addr, simple),
             Target::Register(var) => self.b.use_var(var),
         }
     }
@@ -695,6 +730,7 @@ impl<'p> Lower<'_, 'p> {
             hi: image_hi,
             bits: 64,
             is_bool: false,
+            is_total: false,
         };
         let raw = self.add_imm(image, image_lo.wrapping_sub(1).wrapping_neg());
         match undefined {

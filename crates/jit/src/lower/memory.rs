@@ -10,6 +10,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 use super::Lower;
 use crate::call::Helper;
+use crate::unit::Simple;
 
 /// A place in memory.
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +142,27 @@ impl Lower<'_, '_> {
         let head = self.b.ins().ishl_imm_u(head, in_tail as i64);
         let tail = self.shift_right(tail, 64 - in_tail);
         self.b.ins().bor(head, tail)
+    }
+
+    /// Reads a value of a simple type, as it is kept in registers.
+    pub(crate) fn load_simple(&mut self, addr: Addr, simple: Simple) -> Value {
+        let raw = self.load_field(addr, u64::from(simple.bits));
+        if !simple.is_signed() {
+            return raw;
+        }
+        let unused = i64::from(64 - simple.bits);
+        let up = self.b.ins().ishl_imm_u(raw, unused);
+        self.b.ins().sshr_imm_u(up, unused)
+    }
+
+    /// Writes a value of a simple type that is kept in a register.
+    pub(crate) fn store_simple(&mut self, addr: Addr, simple: Simple, raw: Value) {
+        let width = u64::from(simple.bits);
+        let raw = match simple.is_signed() {
+            true => self.mask(raw, width),
+            false => raw,
+        };
+        self.store_field(addr, width, raw);
     }
 
     fn load_computed(&mut self, addr: Addr, width: u64) -> Value {

@@ -308,8 +308,8 @@ impl<'a, 'p> Lower<'a, 'p> {
             Home::Register(var) => self.b.def_var(var, raw),
             Home::Frame(byte) => {
                 let addr = self.frame_addr(byte);
-                let width = u64::from(self.local_simple(local).bits);
-                self.store_field(addr, width, raw);
+                let simple = self.local_simple(local);
+                self.store_simple(addr, simple, raw);
             }
             Home::Behind(_) | Home::Bound(_) => unreachable!("verified: it holds values"),
         }
@@ -322,10 +322,7 @@ impl<'a, 'p> Lower<'a, 'p> {
     /// Sets a local to an integer that it can hold, and returns what is then known about it.
     fn set_local_int(&mut self, local: LocalId, value: Int) -> Known {
         let simple = self.local_simple(local);
-        let raw = self.add_imm(
-            value.base,
-            value.add.wrapping_sub(simple.lo).wrapping_add(1),
-        );
+        let raw = self.add_imm(value.base, value.add.wrapping_sub(simple.offset()));
         self.set_local(local, raw);
         let fits = simple.lo <= value.lo && value.hi <= simple.hi;
         Known {
@@ -357,7 +354,7 @@ impl<'a, 'p> Lower<'a, 'p> {
     fn raw_int(&mut self, raw: Raw) -> Int {
         Int {
             base: raw.raw,
-            add: raw.simple.lo.wrapping_sub(1),
+            add: raw.simple.offset(),
             lo: raw.simple.lo,
             hi: raw.simple.hi,
             trusted: raw.simple.is_tight(),

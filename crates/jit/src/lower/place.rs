@@ -81,6 +81,23 @@ impl Lower<'_, '_> {
         (Target::Memory(addr), ty)
     }
 
+    /// The type of what a place holds.
+    pub(super) fn place_type(&self, place: &Place) -> Option<TypeId> {
+        let mut ty = match &place.root {
+            Root::Var(var) => self.unit.program.var(*var).ty,
+            Root::Local(local) => self.frame.local(*local).kind.ty(),
+            Root::Result { function, .. } => self.unit.function(*function).result?,
+        };
+        for step in &place.path {
+            ty = match (step, self.parts(ty)) {
+                (Projection::Field(field), Parts::Record { fields }) => fields[*field as usize].1,
+                (_, Parts::Array { element, .. } | Parts::Multiset { element, .. }) => *element,
+                _ => return None,
+            };
+        }
+        Some(ty)
+    }
+
     /// The address of a place that lies in memory.
     pub(super) fn address(&mut self, place: &Place) -> (Addr, TypeId) {
         match self.resolve(place) {
@@ -311,20 +328,20 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The content of a place of simple type, as it is stored.
+    /// The content of a place of simple type.
     pub(super) fn read(&mut self, place: &Place) -> Raw {
         let (target, ty) = self.resolve(place);
         let simple = self.unit.simple(ty);
         match target {
             Target::Memory(addr) => Raw {
-                raw: self.load_field(addr, u64::from(simple.bits)),
+                raw: self.load_simple(addr, simple),
                 simple,
-                defined: false,
+                defined: simple.is_total,
             },
             Target::Register(var) => Raw {
                 raw: self.b.use_var(var),
                 simple,
-                defined: false,
+                defined: simple.is_total,
             },
         }
     }

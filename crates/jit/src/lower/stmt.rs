@@ -37,8 +37,9 @@ impl Lower<'_, '_> {
                     }
                     Target::Register(var) => {
                         let simple = self.unit.simple(ty);
-                        let least = self.iconst(i64::from(simple.lo <= simple.hi));
-                        self.b.def_var(var, least);
+                        let has_least = simple.lo <= simple.hi && !simple.is_total;
+                        let cleared = self.iconst(i64::from(has_least));
+                        self.b.def_var(var, cleared);
                     }
                 }
             }
@@ -149,28 +150,34 @@ impl Lower<'_, '_> {
         true
     }
 
-    /// Converts a value to its stored form in a place of simple type. Faults where it does not
+    /// Converts a value to what a register keeps of one of a simple type. Faults where it does not
     /// fit.
     pub(super) fn stored(&mut self, value: Val, simple: Simple) -> Value {
         match value {
             Val::Undefined => self.iconst(0),
             Val::Bool(truth) => {
                 let truth = self.b.ins().uextend(I64, truth);
-                self.b.ins().iadd_imm_s(truth, 1i64.wrapping_sub(simple.lo))
+                self.add_imm(truth, simple.offset().wrapping_neg())
             }
             Val::Int(int) => {
                 let raw = match int.constant() {
-                    Some(value) => self.iconst(value.wrapping_sub(simple.lo).wrapping_add(1)),
-                    None => {
-                        let add = int.add.wrapping_sub(simple.lo).wrapping_add(1);
-                        self.add_imm(int.base, add)
-                    }
+                    Some(value) => self.iconst(value.wrapping_sub(simple.offset())),
+                    None => self.add_imm(int.base, int.add.wrapping_sub(simple.offset())),
                 };
                 if int.lo < simple.lo || int.hi > simple.hi {
-                    let above = self.b.ins().iadd_imm_s(raw, -1);
+                    let above = self.add_imm(raw, simple.offset().wrapping_sub(simple.lo));
                     self.outside(above, simple);
                 }
                 raw
+            }
+            Val::Raw(raw) if raw.simple.is_total || simple.is_total => {
+                if !raw.defined {
+                    // Verified: a total type takes nothing that may be undefined.
+                    let is_undefined = self.b.ins().icmp_imm_s(IntCC::Equal, raw.raw, 0);
+                    self.fault_if(is_undefined);
+                }
+                let int = self.raw_int(raw);
+                self.stored(Val::Int(int), simple)
             }
             Val::Raw(raw) => {
                 let fits = simple.lo <= raw.simple.lo && raw.simple.hi <= simple.hi;
@@ -220,7 +227,7 @@ impl Lower<'_, '_> {
         let simple = self.unit.simple(ty);
         let raw = self.stored(value, simple);
         match target {
-            Target::Memory(addr) => self.store_field(addr, u64::from(simple.bits), raw),
+            Target::Memory(addr) => self.store_simple(addr, simple, raw),
             Target::Register(var) => self.b.def_var(var, raw),
         }
     }
@@ -353,7 +360,7 @@ impl Lower<'_, '_> {
                 let simple = self.unit.simple(element_ty);
                 let raw = self.stored(value, simple);
                 let to = at(self, slots, stride);
-                self.store_field(to, u64::from(simple.bits), raw);
+                self.store_simple(to, simple, raw);
             }
             Element::At(from, ty) => {
                 let to = at(self, slots, stride);

@@ -11,7 +11,7 @@ pub(crate) enum Val {
     Bool(Value),
     /// An integer.
     Int(Int),
-    /// Something that may be undefined, as it is stored.
+    /// Something that may be undefined, as it is kept in registers.
     Raw(Raw),
     /// Undefined for sure.
     Undefined,
@@ -29,7 +29,7 @@ pub(crate) struct Int {
     pub(crate) trusted: bool,
 }
 
-/// A stored value: 0 is undefined, and v is stored as v - lo + 1.
+/// A value as it is kept in registers; see [`Simple::offset`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raw {
     pub(crate) raw: Value,

@@ -157,6 +157,7 @@ impl TypeTable {
             lo: 0,
             hi: members.len() as i64 - 1,
             kind: SimpleKind::Enum(names),
+            is_total: false,
         };
         let id = self.ir_type(ir, Type::Simple(simple));
         let class = self.class(|_| Shape::Enum(members.clone()));
@@ -170,6 +171,7 @@ impl TypeTable {
             lo: 0,
             hi: i64::from(size) - 1,
             kind: SimpleKind::Scalarset(id),
+            is_total: false,
         };
         let size = i64::from(size);
         let ty = self.ir_type(ir, Type::Simple(simple));
@@ -202,6 +204,7 @@ impl TypeTable {
             lo: 0,
             hi: n_values - 1,
             kind: SimpleKind::Union(parts),
+            is_total: false,
         };
         let id = self.ir_type(ir, Type::Simple(simple));
         let class = self

@@ -265,7 +265,15 @@ mod tests {
         let id = types.add_scalarset(name, size);
         let kind = SimpleKind::Scalarset(id);
         let hi = i64::from(size) - 1;
-        (id, types.add(Type::Simple(Simple { lo: 0, hi, kind })))
+        (
+            id,
+            types.add(Type::Simple(Simple {
+                lo: 0,
+                hi,
+                kind,
+                is_total: false,
+            })),
+        )
     }
 
     #[test]
@@ -293,7 +301,12 @@ mod tests {
             UnionPart::Scalarset(id),
         ];
         let kind = SimpleKind::Union(parts);
-        let union = types.add(Type::Simple(Simple { lo: 0, hi: 3, kind }));
+        let union = types.add(Type::Simple(Simple {
+            lo: 0,
+            hi: 3,
+            kind,
+            is_total: false,
+        }));
         let to_union = |lo, hi, to| ValueMap {
             segments: vec![Segment { lo, hi, to }],
             from: p,

@@ -32,9 +32,12 @@ impl Declarations {
     }
 
     pub(crate) fn simple(&mut self, hi: i64, kind: SimpleKind) -> TypeId {
-        self.program
-            .types
-            .add(Type::Simple(Simple { lo: 0, hi, kind }))
+        self.program.types.add(Type::Simple(Simple {
+            lo: 0,
+            hi,
+            kind,
+            is_total: false,
+        }))
     }
 
     pub(crate) fn boolean(&mut self) -> TypeId {

@@ -33,7 +33,7 @@ impl Maker {
     pub(super) fn value_for(&mut self, scope: &mut Scope, ty: TypeId, depth: u32) -> ExprId {
         let class = self.class(ty);
         match self.upto(19) {
-            0 => return self.expr(Expr::Undefined),
+            0 if !self.program.types.has_total_leaf(ty) => return self.expr(Expr::Undefined),
             1..=3 => {
                 let wanted = move |_: &Maker, other: TypeId, _: &_| other == ty;
                 if let Some((place, _)) = self.place(scope, Access::Read, &wanted) {
@@ -84,6 +84,7 @@ impl Maker {
         let wanted = move |_: &Maker, other: TypeId, _: &_| other == ty;
         let other = match self.place(scope, Access::Read, &wanted) {
             Some((place, _)) if self.chance(0.8) => self.expr(Expr::Read(place)),
+            _ if self.program.types.has_total_leaf(ty) => value,
             _ => self.expr(Expr::Undefined),
         };
         let (yes, no) = match self.chance(0.5) {

@@ -47,6 +47,8 @@ pub struct Config {
     /// How often, of 1, a property is a cover or liveness property of single elements: one whose
     /// parameters are scalarsets and unions with them, and that mentions them.
     pub element_goals: f64,
+    /// How often, of 1, a simple type that may be total is.
+    pub totals: f64,
 }
 
 impl Default for Config {
@@ -64,6 +66,7 @@ impl Default for Config {
             faults: 0.02,
             violations: 0.2,
             element_goals: 0.0,
+            totals: 0.0,
         }
     }
 }

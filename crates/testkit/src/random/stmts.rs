@@ -106,7 +106,7 @@ impl Maker {
         };
         let (place, ty) = found?;
         let kind = match self.upto(9) {
-            0 => StmtKind::Undefine(place),
+            0 if !self.program.types.has_total_leaf(ty) => StmtKind::Undefine(place),
             1 if !self.has_elements(ty) => StmtKind::Clear(place),
             _ if self.program.types.simple(ty).is_some() => {
                 let value = self.value_for(scope, ty, self.config.expr_depth);
@@ -253,6 +253,9 @@ impl Maker {
                 };
                 let value = self.expr(value);
                 StmtKind::Assign { place, value }
+            }
+            _ if self.has_elements(element) && self.program.types.has_total_leaf(element) => {
+                return None;
             }
             _ if self.has_elements(element) => StmtKind::Undefine(place),
             _ => StmtKind::Clear(place),

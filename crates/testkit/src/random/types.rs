@@ -24,6 +24,7 @@ impl Maker {
             lo: 0,
             hi,
             kind: SimpleKind::Enum(members),
+            is_total: false,
         });
         for number in 0..1 + self.upto(1) {
             let size = 2 + u32::from(self.chance(0.4));
@@ -33,9 +34,13 @@ impl Maker {
                 lo: 0,
                 hi: i64::from(size) - 1,
                 kind: SimpleKind::Scalarset(set),
+                is_total: false,
             });
             // Twice in the pool, for scalarsets are what makes models interesting.
             self.pool.simple.push(ty);
+        }
+        if self.config.totals > 0.0 {
+            self.make_totals();
         }
         self.make_union();
         self.make_maps();
@@ -45,9 +50,37 @@ impl Maker {
     }
 
     fn add_simple(&mut self, simple: Simple) -> TypeId {
+        // Nothing is drawn where there are none, so that seeds keep their programs.
+        let totals = self.config.totals;
+        let may_be_total = matches!(simple.kind, SimpleKind::Range | SimpleKind::Enum(_))
+            && simple.contains(0)
+            && totals > 0.0;
+        let simple = match may_be_total && self.chance(totals) {
+            true => simple.total(),
+            false => simple,
+        };
         let ty = self.program.types.add(Type::Simple(simple));
         self.pool.simple.push(ty);
         ty
+    }
+
+    /// Total types as other languages have them: bits, bytes, and a few with a sign.
+    fn make_totals(&mut self) {
+        let ranges = [
+            (0, 0),
+            (0, 3),
+            (0, 5),
+            (0, 255),
+            (-1, 0),
+            (-2, 1),
+            (-3, 2),
+            (-128, 127),
+        ];
+        for _ in 0..3 {
+            let (lo, hi) = self.pick(&ranges).unwrap_or((0, 1));
+            self.add_simple(Simple::range(lo, hi).total());
+        }
+        self.add_simple(Simple::boolean().total());
     }
 
     fn make_union(&mut self) {
@@ -62,6 +95,7 @@ impl Maker {
             lo: 0,
             hi: n_members as i64 + size - 1,
             kind: SimpleKind::Union(parts),
+            is_total: false,
         });
         // The scalarset into the union and back.
         let element = self.element_type(set);

@@ -191,10 +191,16 @@ impl<'p> Machine<'p> {
     }
 
     fn load(&self, at: usize, ty: TypeId) -> i64 {
-        let Parts::Simple { lo, bits, .. } = self.code.parts[ty.index()] else {
+        let Parts::Simple {
+            lo, bits, is_total, ..
+        } = self.code.parts[ty.index()]
+        else {
             return UNDEFINED;
         };
         match bits::get(&self.memory, at, bits) {
+            0 if is_total => 0,
+            raw if is_total && lo < 0 => (raw << (64 - bits)) as i64 >> (64 - bits),
+            raw if is_total => raw as i64,
             0 => UNDEFINED,
             raw => (raw as i64).wrapping_add(lo).wrapping_sub(1),
         }
@@ -202,11 +208,15 @@ impl<'p> Machine<'p> {
 
     /// Stores a value that the type can hold, or undefined.
     fn store(&mut self, at: usize, ty: TypeId, value: i64) {
-        let Parts::Simple { lo, bits, .. } = self.code.parts[ty.index()] else {
+        let Parts::Simple {
+            lo, bits, is_total, ..
+        } = self.code.parts[ty.index()]
+        else {
             return;
         };
         let raw = match value {
             UNDEFINED => 0,
+            value if is_total => value as u64,
             value => value.wrapping_sub(lo).wrapping_add(1) as u64,
         };
         bits::set(&mut self.memory, at, bits, raw);
@@ -235,7 +245,9 @@ impl<'p> Machine<'p> {
     /// Whether a value that may be undefined can be held by a simple type.
     fn fits(&self, ty: TypeId, value: i64) -> bool {
         match self.code.parts[ty.index()] {
-            Parts::Simple { lo, hi, .. } => value == UNDEFINED || (lo <= value && value <= hi),
+            Parts::Simple {
+                lo, hi, is_total, ..
+            } => (value == UNDEFINED && !is_total) || (lo <= value && value <= hi),
             _ => false,
         }
     }

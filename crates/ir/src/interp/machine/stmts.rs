@@ -189,12 +189,18 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Sets every leaf to its least value and empties multisets.
+    /// Sets every leaf to its least value, or 0 where it is total, and empties multisets.
     fn clear(&mut self, at: usize, ty: TypeId) {
         match &self.code.parts[ty.index()] {
-            Parts::Simple { lo, hi, .. } => {
-                let least = if lo <= hi { *lo } else { UNDEFINED };
-                self.store(at, ty, least);
+            Parts::Simple {
+                lo, hi, is_total, ..
+            } => {
+                let cleared = match is_total {
+                    true => 0,
+                    false if lo <= hi => *lo,
+                    false => UNDEFINED,
+                };
+                self.store(at, ty, cleared);
             }
             Parts::Array {
                 len,
