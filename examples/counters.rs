@@ -82,8 +82,7 @@ impl BoundedBuffer {
         let rule = |name: &&str| Rule {
             name: (*name).to_owned(),
             at: String::new(),
-            reads: Default::default(),
-            writes: Default::default(),
+            ..Rule::default()
         };
         let shape = Shape {
             state_bits: 8 * STATE_LEN,
@@ -163,7 +162,7 @@ impl Model for BoundedBuffer {
         Some(Step {
             rule: RULES[rule as usize].to_owned(),
             parameters: if rule == CONSUME { vec![] } else { vec![by] },
-            output: Vec::new(),
+            ..Step::default()
         })
     }
 }

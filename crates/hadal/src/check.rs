@@ -269,6 +269,16 @@ impl<'a> Check<'a> {
         self
     }
 
+    /// Why invalid end states cannot be asked for.
+    fn no_ends(&self) -> String {
+        let who = match self.model.loaded() {
+            Some(loaded) => format!("{} has no such states", loaded.source.language.title()),
+            None => "this model has no such states".to_owned(),
+        };
+        let name = Deadlock::EndStates.name();
+        format!("`{name}` is for models that name the states where they may end: {who}")
+    }
+
     /// Searches, and names the traces of what was found.
     pub fn run(self) -> Result<Checked<'a>, Error> {
         self.prepare()?.run()
@@ -295,6 +305,9 @@ impl<'a> Check<'a> {
             Disk::None | Disk::Scratch => false,
         };
         let asked = self.asked(is_kept)?;
+        if self.search.deadlock == Deadlock::EndStates && !self.model.model().shape().has_ends {
+            return Err(Error::Invalid(self.no_ends()));
+        }
         let goals = &self.model.model().shape().goals;
         let has_liveness = goals.iter().any(|goal| goal.kind == GoalKind::Liveness);
         // Liveness needs the states themselves.

@@ -18,7 +18,12 @@ pub trait Named: Copy + 'static {
 }
 
 impl Named for Deadlock {
-    const ALL: &'static [Self] = &[Deadlock::Stuttering, Deadlock::Stuck, Deadlock::Off];
+    const ALL: &'static [Self] = &[
+        Deadlock::Stuttering,
+        Deadlock::Stuck,
+        Deadlock::EndStates,
+        Deadlock::Off,
+    ];
 
     fn name(self) -> &'static str {
         self.name()

@@ -346,6 +346,20 @@ pub struct StepRecord {
     pub parameters: Map<String, Value>,
     /// The leaves that have another value than before.
     pub changes: Map<String, Value>,
+    /// The firings that it consists of; left out where there is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<InnerStepRecord>,
+}
+
+/// A firing that is part of a step.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InnerStepRecord {
+    /// The rule.
+    pub rule: String,
+    /// Its parameters, by name.
+    pub parameters: Map<String, Value>,
+    /// What it printed, by line.
+    pub output: Vec<String>,
 }
 
 /// How often a rule fired.
@@ -440,6 +454,13 @@ impl ViolationRecord {
                 let after = change.after.as_deref().unwrap_or("undefined");
                 (&change.name, after)
             })),
+            steps: (step.inner.iter())
+                .map(|inner| InnerStepRecord {
+                    rule: inner.rule.clone(),
+                    parameters: named_values(&inner.parameters),
+                    output: inner.output.clone(),
+                })
+                .collect(),
         });
         let state = found.trace.map_or(&[][..], NamedTrace::last_state);
         ViolationRecord {

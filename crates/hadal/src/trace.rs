@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use hadal_model::Model;
+use hadal_model::{Model, Step};
 use hadal_search::Trace;
 
 use crate::{Style, TraceDetail};
@@ -24,6 +24,8 @@ pub struct NamedStep {
     pub parameters: Vec<(String, String)>,
     /// What it printed.
     pub output: Vec<String>,
+    /// The firings it consists of, where there are several.
+    pub inner: Vec<Step>,
     /// What it changed.
     pub changes: Vec<Change>,
     /// Every leaf after the step; empty for a startstate that met a fault.
@@ -57,6 +59,7 @@ impl NamedTrace {
                 rule: step.step.rule.clone(),
                 parameters: step.step.parameters.clone(),
                 output: step.step.output.clone(),
+                inner: step.step.inner.clone(),
                 changes,
                 state,
             });
@@ -86,8 +89,13 @@ impl NamedTrace {
             let head = headline(kind, &step.rule, &step.parameters, style);
             let _ = writeln!(out, "  {number:>number_len$}  {head}");
             let indent = " ".repeat(number_len + 6);
-            for line in &step.output {
-                let _ = writeln!(out, "{indent}{}", style.faint(&format!("put: {line}")));
+            for inner in &step.inner {
+                let head = headline("rule", &inner.rule, &inner.parameters, style);
+                let _ = writeln!(out, "{indent}- {head}");
+                render_output(&mut out, &format!("{indent}  "), &inner.output, style);
+            }
+            if step.inner.is_empty() {
+                render_output(&mut out, &indent, &step.output, style);
             }
             match how {
                 TraceDetail::Full => render_state(&mut out, &indent, &step.state, style),
@@ -96,6 +104,12 @@ impl NamedTrace {
             }
         }
         out
+    }
+}
+
+fn render_output(out: &mut String, indent: &str, output: &[String], style: Style) {
+    for line in output {
+        let _ = writeln!(out, "{indent}{}", style.faint(&format!("put: {line}")));
     }
 }
 

@@ -3,7 +3,7 @@
 //! Generators report goals by number only, so all of them must number goals alike.
 //! The instances of the covers and liveness properties come first, properties in source order and
 //! the instances of one with its last parameter fastest; then the cover points.
-//! Invariants and assumptions have no goals.
+//! Invariants, assumptions and ends have no goals.
 
 use crate::ids::TypeId;
 use crate::program::{Param, ParamDomain, Program, PropertyKind};
@@ -25,7 +25,7 @@ pub struct Goals {
 pub struct GoalProperty {
     /// Index into the program's properties.
     pub property: u32,
-    /// Index into the properties of the shape, which leave out assumptions.
+    /// Index into the properties of the shape, which leave out assumptions and ends.
     pub in_shape: u32,
     /// [`PropertyKind::Cover`] or [`PropertyKind::Liveness`].
     pub kind: PropertyKind,
@@ -59,7 +59,7 @@ impl Goals {
         let mut in_shape = 0;
         let mut next = 0;
         for (index, property) in program.properties.iter().enumerate() {
-            if property.kind == PropertyKind::Assume {
+            if matches!(property.kind, PropertyKind::Assume | PropertyKind::End) {
                 continue;
             }
             if matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness) {

@@ -11,6 +11,8 @@ use crate::types::{Type, Types};
 pub struct Layout {
     /// First bit of each variable.
     var_bits: Vec<usize>,
+    /// The last bits of a state, which are registers.
+    pub register_bits: usize,
     /// Length of a state in bits.
     pub state_bits: usize,
     /// Length of a state in bytes.
@@ -18,16 +20,24 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Packs the variables in declaration order, without gaps.
+    /// Packs the variables in declaration order, without gaps but before the registers, which begin
+    /// at a byte.
     pub fn new(program: &Program) -> Self {
         let mut var_bits = Vec::with_capacity(program.vars.len());
         let mut next = 0usize;
-        for var in &program.vars {
+        let first_register = program.vars.len().saturating_sub(program.n_registers);
+        let mut at_rest = None;
+        for (number, var) in program.vars.iter().enumerate() {
+            if number == first_register {
+                next = next.next_multiple_of(8);
+                at_rest = Some(next);
+            }
             var_bits.push(next);
             next += program.types.bits(var.ty) as usize;
         }
         Layout {
             var_bits,
+            register_bits: at_rest.map_or(0, |at_rest| next - at_rest),
             state_bits: next,
             state_len: next.div_ceil(8),
         }
@@ -124,6 +134,16 @@ impl Types {
                 self.has_total_leaf(*element)
             }
             Type::Record { fields } => fields.iter().any(|field| self.has_total_leaf(field.ty)),
+        }
+    }
+
+    /// Whether all leaves of a type cannot be undefined and there is no multiset.
+    pub fn is_total(&self, ty: TypeId) -> bool {
+        match self.get(ty) {
+            Type::Simple(simple) => simple.is_total,
+            Type::Array { element, .. } => self.is_total(*element),
+            Type::Record { fields } => fields.iter().all(|field| self.is_total(field.ty)),
+            Type::Multiset { .. } => false,
         }
     }
 

@@ -14,6 +14,9 @@ pub struct Program {
     pub types: Types,
     /// The state variables; the first one in the most significant bits.
     pub vars: Vec<Var>,
+    /// How many of the last variables are registers: all 0 in a state at rest. They begin at a
+    /// byte, and only total types have a place in them.
+    pub n_registers: usize,
     /// The functions; one may call itself and those before it.
     pub functions: Vec<Function>,
     /// The startstates.
@@ -44,7 +47,8 @@ pub struct Var {
     pub ty: TypeId,
 }
 
-/// The locals of a rule, property, startstate or function. All start undefined.
+/// The locals of a rule, property, startstate or function. All start undefined, or 0 where their
+/// type is total.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// By id.
@@ -108,7 +112,7 @@ pub struct Start {
     pub params: Vec<Param>,
     /// Its locals, parameters included.
     pub frame: Frame,
-    /// Runs on a wholly undefined state.
+    /// Runs on a state of zero bits: undefined, or 0 where a type is total.
     pub body: Block,
     /// Where it stands.
     pub site: SiteId,
@@ -125,6 +129,8 @@ pub struct Rule {
     pub frame: Frame,
     /// In each state only enabled rules of the least priority fire.
     pub priority: i64,
+    /// What a firing costs; 1 unless the body stands for several statements, or for none.
+    pub cost: u32,
     /// When it may fire.
     pub guard: Guard,
     /// What it does, on a copy of the state.
@@ -204,6 +210,9 @@ pub enum PropertyKind {
     Cover,
     /// From every state, a state where it is true can be reached.
     Liveness,
+    /// A state where no rule is enabled is a legitimate end if it is true there for all instances
+    /// of all such properties.
+    End,
 }
 
 /// A `cover` statement.
@@ -353,6 +362,12 @@ impl Program {
     /// The mapping behind an id.
     pub fn map(&self, id: MapId) -> &ValueMap {
         &self.maps[id.index()]
+    }
+
+    /// Whether the program says where it may end.
+    pub fn has_ends(&self) -> bool {
+        let mut properties = self.properties.iter();
+        properties.any(|property| property.kind == PropertyKind::End)
     }
 
     /// A site as `file:line:column`.

@@ -3,6 +3,8 @@
 //! Writing to a part of an element of a multiset of the state, by its slot or through a reference,
 //! is an index fault where the slot is free: the element was removed before.
 
+use hadal_model::FaultKind;
+
 use crate::expr::{Arg, Domain, Place};
 use crate::ids::{ExprId, FunctionId, LocalId, SiteId};
 
@@ -86,9 +88,14 @@ pub enum StmtKind {
         condition: ExprId,
         /// The message.
         message: String,
+        /// Whether the body continues all the same: the fault is reported once the body has run
+        /// to its end, which counts as any other firing. Bodies only.
+        goes_on: bool,
     },
-    /// An error fault.
+    /// A fault.
     Error {
+        /// Its class.
+        kind: FaultKind,
         /// The message.
         message: String,
     },

@@ -76,7 +76,7 @@ struct Context {
     /// Facts about the current source.
     source: u32,
     written: u32,
-    fired: u32,
+    fired: u64,
     enabled: u32,
     progress: u64,
     /// Where an interrupted call continues.
@@ -170,7 +170,7 @@ impl Scratch {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) written: u32,
-    pub(crate) fired: u32,
+    pub(crate) fired: u64,
     pub(crate) enabled: u32,
     pub(crate) progress: bool,
 }

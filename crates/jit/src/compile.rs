@@ -67,6 +67,8 @@ pub(crate) struct Entries {
     pub(crate) starts: Vec<Entry>,
     pub(crate) invariants: Vec<Entry>,
     pub(crate) goals: Vec<Entry>,
+    /// The conditions under which the model may end.
+    pub(crate) ends: Vec<Entry>,
 }
 
 /// What expanders need to know.
@@ -79,6 +81,8 @@ pub(crate) struct Facts {
     pub(crate) n_cover_points: usize,
     pub(crate) goal_words: usize,
     pub(crate) selectors: Selectors,
+    /// Whether some rule does not cost 1.
+    pub(crate) has_costs: bool,
 }
 
 impl Native {
@@ -161,6 +165,7 @@ impl Native {
             .collect();
         let invariants = of_kind(&[PropertyKind::Invariant]);
         let goals = of_kind(&[PropertyKind::Cover, PropertyKind::Liveness]);
+        let ends = of_kind(&[PropertyKind::End]);
         let goal_words = unit.goal_words();
         let facts = Facts {
             bags: unit.bags.clone(),
@@ -169,6 +174,7 @@ impl Native {
             n_cover_points: program.cover_points.len(),
             goal_words,
             selectors,
+            has_costs: program.rules.iter().any(|rule| rule.cost != 1),
         };
         drop(unit);
         let code = Code::new(module);
@@ -188,6 +194,10 @@ impl Native {
             goals: goals
                 .into_iter()
                 .map(|address| code.entry(address, false, goal_words))
+                .collect(),
+            ends: ends
+                .into_iter()
+                .map(|address| code.entry(address, false, 0))
                 .collect(),
         };
         let images = images

@@ -108,6 +108,27 @@ fn fire_rules(
     Fired::All
 }
 
+/// Whether the model may end at a source where no rule is enabled, unless something else is to be
+/// done.
+fn may_end(session: &mut Session<'_>, native: &Native, source: usize) -> Result<bool, Fired> {
+    // The interpreter, called behind the last rule, does nothing but evaluate the conditions.
+    let (rule, instance) = (native.entries.rules.len() as u32, 0);
+    let mut holds = !native.entries.ends.is_empty();
+    for &entry in &native.entries.ends {
+        match session.run(entry, source, 0, None) {
+            Status::Done => {}
+            Status::False => holds = false,
+            Status::NoFrames => return Err(Fired::NoFrames { rule, instance }),
+            Status::Stopped => return Err(Fired::Stopped),
+            Status::Fault | Status::NoRoom => return Err(Fired::Interpret { rule, instance }),
+        }
+        if !holds {
+            break;
+        }
+    }
+    Ok(holds)
+}
+
 fn counts_of(source: &Source) -> Counts {
     Counts {
         written: source.written,
@@ -147,8 +168,18 @@ impl Generator<'_> {
             } else {
                 selectors.all_from(from.rule as usize, &mut worth);
             }
-            let fired = fire_rules(&mut session, native, source as usize, &worth, from.instance);
+            let mut fired =
+                fire_rules(&mut session, native, source as usize, &worth, from.instance);
             note(entry, session.counts());
+            if matches!(fired, Fired::All) && entry.enabled == 0 {
+                fired = match may_end(&mut session, native, source as usize) {
+                    Ok(may_end) => {
+                        entry.may_end = may_end;
+                        Fired::All
+                    }
+                    Err(other) => other,
+                };
+            }
             if !matches!(fired, Fired::All) {
                 ended = (source, fired);
                 break;
@@ -157,7 +188,11 @@ impl Generator<'_> {
         }
         let len = session.len();
         self.worth = worth;
+        let before = out.len();
         out.set_len(len);
+        if native.facts.has_costs {
+            out.set_costs_by_rule(before, &native.shape().rules);
+        }
         ended
     }
 }

@@ -151,7 +151,7 @@ impl<'p> Unit<'p> {
             first_goals.push(next_goal);
             match property.kind {
                 PropertyKind::Assume => assumptions.push(index as u32),
-                PropertyKind::Invariant => {}
+                PropertyKind::Invariant | PropertyKind::End => {}
                 PropertyKind::Cover | PropertyKind::Liveness => {
                     let n = property.params.iter().fold(1u64, |product, param| {
                         product.saturating_mul(domain_len(program, &param.domain))

@@ -93,3 +93,14 @@ fn native_code_agrees_with_the_interpreter_where_much_faults_and_types_are_total
     };
     run(&config, 5, 100);
 }
+
+#[test]
+fn native_code_agrees_with_the_interpreter_where_steps_have_registers() {
+    let config = Config {
+        totals: 0.3,
+        faults: 0.1,
+        steps: true,
+        ..Config::default()
+    };
+    run(&config, 6, 150);
+}

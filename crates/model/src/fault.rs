@@ -1,4 +1,5 @@
-//! Faults: what stops the evaluation of a guard, a body or a property.
+//! Faults: what stops the evaluation of a guard, a body or a property, and assertions that fail
+//! without stopping it.
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ pub struct Fault {
 pub enum FaultKind {
     /// An assertion in a body was false.
     Assertion,
-    /// An `error` statement was reached.
+    /// An `error` statement was reached that names no other class.
     Error,
     /// An undefined value was used.
     Undefined,
@@ -49,11 +50,21 @@ pub enum FaultKind {
     /// The result of a loop over interchangeable elements depends on the order of its passes, so
     /// a reduction by symmetry is not sound for this model. Only a reduction reports it.
     OrderDependence,
+    /// A claim about runs was violated.
+    Claim,
+    /// A channel was used that does not exist, or exists no more.
+    BadChannel,
+    /// A statement inside a sequence that is one step cannot be executed.
+    BlockedDStep,
+    /// There is no room for another process.
+    ProcessLimit,
+    /// A step never ends: the states that it passes through form a cycle, or are too many.
+    AtomicCycle,
 }
 
 impl FaultKind {
     /// All of them.
-    pub const ALL: [FaultKind; 13] = [
+    pub const ALL: [FaultKind; 18] = [
         FaultKind::Assertion,
         FaultKind::Error,
         FaultKind::Undefined,
@@ -67,6 +78,11 @@ impl FaultKind {
         FaultKind::MultisetFull,
         FaultKind::Step,
         FaultKind::OrderDependence,
+        FaultKind::Claim,
+        FaultKind::BadChannel,
+        FaultKind::BlockedDStep,
+        FaultKind::ProcessLimit,
+        FaultKind::AtomicCycle,
     ];
 
     /// The name used in the run record.
@@ -85,6 +101,11 @@ impl FaultKind {
             FaultKind::MultisetFull => "multiset-full",
             FaultKind::Step => "step",
             FaultKind::OrderDependence => "order-dependence",
+            FaultKind::Claim => "claim",
+            FaultKind::BadChannel => "bad-channel",
+            FaultKind::BlockedDStep => "blocked-d_step",
+            FaultKind::ProcessLimit => "process-limit",
+            FaultKind::AtomicCycle => "atomic-cycle",
         }
     }
 }

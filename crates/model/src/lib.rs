@@ -17,8 +17,10 @@
 //! number of threads.
 //!
 //! A step has a cost, 1 unless its expander [sets another](Successors::set_cost). A rule of Murphi
-//! costs 1, a step of Promela will cost the number of statements it executes. A search asks for
+//! costs 1, a step of Promela the number of statements it executes. A search asks for
 //! costs by [`Successors::with_costs`]; one by depth does not.
+//! Several paths may lead from a state to a successor, which is delivered once:
+//! [`Successors::with_multiplicities`] asks for their number.
 //!
 //! A model written in Rust is a [`Machine`] (`examples/rust_model.rs`), or implements the seam itself
 //! (`examples/counters.rs`).
@@ -170,6 +172,9 @@ pub struct Step {
     pub parameters: Vec<(String, String)>,
     /// What the step printed (`put`), a line each.
     pub output: Vec<String>,
+    /// The steps it consists of, where there are several. Rule and parameters are then those of
+    /// the first one, and the output is that of all.
+    pub inner: Vec<Step>,
 }
 
 /// Something a person should know that is not a violation of the model's properties.

@@ -5,6 +5,9 @@
 pub struct Shape {
     /// Length of a state in bits, before rounding up to bytes.
     pub state_bits: usize,
+    /// The last bits of a state that are *registers*: a state is at rest where they are 0. They begin
+    /// at a byte, so a state at rest is known by the bytes before them. None for most models.
+    pub register_bits: usize,
     /// Length of a state in bytes. States are equal if and only if these bytes are.
     pub state_len: usize,
     /// The named parts of a state, in the order of their bits.
@@ -15,6 +18,9 @@ pub struct Shape {
     pub properties: Vec<Property>,
     /// What some state or step must reach, an entry per instance of a property.
     pub goals: Vec<Goal>,
+    /// Whether [`Source::may_end`](crate::Source::may_end) is ever set: the model says where it may
+    /// end.
+    pub has_ends: bool,
 }
 
 impl Shape {
@@ -36,7 +42,7 @@ pub struct Component {
 }
 
 /// A rule: a family of transitions that share a name and a place in the text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Its name, unique enough for people.
     pub name: String,
@@ -46,6 +52,20 @@ pub struct Rule {
     pub reads: BitRanges,
     /// Bits of the state its body may write.
     pub writes: BitRanges,
+    /// What a firing costs.
+    pub cost: u32,
+}
+
+impl Default for Rule {
+    fn default() -> Self {
+        Rule {
+            name: String::new(),
+            at: String::new(),
+            reads: BitRanges::default(),
+            writes: BitRanges::default(),
+            cost: 1,
+        }
+    }
 }
 
 /// A property of the model.

@@ -1,6 +1,6 @@
 //! The buffer successors are written to: flat, of fixed capacity, with a column per fact.
 
-use crate::{Fault, PAD_BYTES, Shape, States};
+use crate::{Fault, PAD_BYTES, Rule, Shape, States};
 
 /// Successors of a block of states, in order, with what happened at each source state.
 ///
@@ -20,13 +20,15 @@ pub struct Successors {
     /// Empty unless the column was requested. Entries from `len` on are 1, so that an expander
     /// that knows nothing of costs leaves correct ones.
     costs: Vec<u32>,
+    /// As `costs`.
+    multiplicities: Vec<u64>,
     sources: Vec<Source>,
     fired_by_rule: Vec<u64>,
     goal_hits: Vec<u64>,
 }
 
-/// The columns of a [`Successors`] buffer over their whole capacity, costs excepted: successors
-/// written in place cost 1.
+/// The columns of a [`Successors`] buffer over their whole capacity, costs and multiplicities
+/// excepted: these are 1 for successors written in place.
 #[derive(Debug)]
 pub struct Columns<'a> {
     /// The states one after the other, and [`PAD_BYTES`] bytes that may be read and overwritten.
@@ -50,16 +52,19 @@ pub struct Columns<'a> {
 /// What happened at one source state, before any reduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
-    /// Bodies that ran to their end, those that an assumption then discarded included.
-    pub fired: u32,
+    /// Bodies that ran to their end, those that an assumption then discarded included; where a step
+    /// consists of several, the paths to states at rest. Saturates.
+    pub fired: u64,
     /// Rule instances whose guard was true, those that an assumption aborted included.
     pub enabled: u32,
     /// Successors written so far; the index of the next one.
     pub written: u32,
     /// Whether some firing led to a state other than the source itself.
     pub progress: bool,
+    /// Whether the model may end here. Set only where no rule is enabled.
+    pub may_end: bool,
     /// Faults of guards, bodies and assumptions in the order of instances, the first one of each
-    /// rule and kind.
+    /// rule and kind. An assertion may fail and let its firing complete.
     pub faults: Vec<Fault>,
 }
 
@@ -103,6 +108,7 @@ impl Successors {
             indices: vec![0; capacity],
             rules: vec![0; capacity],
             costs: Vec::new(),
+            multiplicities: Vec::new(),
             sources: Vec::new(),
             fired_by_rule: vec![0; shape.rules.len()],
             goal_hits: vec![0; shape.goals.len()],
@@ -114,6 +120,12 @@ impl Successors {
         let mut buffer = Successors::new(shape, capacity);
         buffer.costs = vec![1; buffer.capacity];
         buffer
+    }
+
+    /// This buffer with the column of [multiplicities](Self::set_multiplicity).
+    pub fn with_multiplicities(mut self) -> Self {
+        self.multiplicities = vec![1; self.capacity];
+        self
     }
 
     /// Empties everything, for a block of `n_sources` states.
@@ -180,6 +192,26 @@ impl Successors {
         }
     }
 
+    /// Sets the number of paths to the successor that was pushed last; 1 unless set.
+    /// Has no effect where the buffer has no column of multiplicities.
+    ///
+    /// # Panics
+    /// Where no successor is held.
+    pub fn set_multiplicity(&mut self, multiplicity: u64) {
+        assert!(self.len > 0, "a multiplicity belongs to a successor");
+        if let Some(entry) = self.multiplicities.get_mut(self.len - 1) {
+            *entry = multiplicity;
+        }
+    }
+
+    /// Sets the costs of the successors from position `first` on to those of their rules.
+    /// Has no effect where the buffer has no column of costs.
+    pub fn set_costs_by_rule(&mut self, first: usize, rules: &[Rule]) {
+        for position in first..self.len.min(self.costs.len()) {
+            self.costs[position] = rules[self.rules[position] as usize].cost;
+        }
+    }
+
     /// The columns over their whole capacity, for an expander that writes successors in place.
     /// It must call [`set_len`](Self::set_len) afterwards.
     pub fn columns(&mut self) -> Columns<'_> {
@@ -204,16 +236,30 @@ impl Successors {
         if len < self.len && !self.costs.is_empty() {
             self.costs[len..self.len].fill(1);
         }
+        if len < self.len && !self.multiplicities.is_empty() {
+            self.multiplicities[len..self.len].fill(1);
+        }
         self.len = len;
     }
 
     /// Counts a body of `rule` that ran to its end at `source`; `progress` where it led away from
     /// the source. Called whether or not the successor is then pushed.
     pub fn count_firing(&mut self, source: u32, rule: u32, progress: bool) {
-        let entry = &mut self.sources[source as usize];
-        entry.fired += 1;
-        entry.progress |= progress;
+        self.count_paths(source, 1, progress);
         self.fired_by_rule[rule as usize] += 1;
+    }
+
+    /// Counts `n` paths from `source` to states at rest; `progress` where one led away from the
+    /// source.
+    pub fn count_paths(&mut self, source: u32, n: u64, progress: bool) {
+        let entry = &mut self.sources[source as usize];
+        entry.fired = entry.fired.saturating_add(n);
+        entry.progress |= progress;
+    }
+
+    /// Notes that the model may end at `source`.
+    pub fn set_may_end(&mut self, source: u32) {
+        self.sources[source as usize].may_end = true;
     }
 
     /// Counts a true guard at `source`.
@@ -282,6 +328,20 @@ impl Successors {
     /// The costs of the successors held, where the buffer has a column of them.
     pub fn costs(&self) -> Option<&[u32]> {
         (!self.costs.is_empty()).then(|| &self.costs[..self.len])
+    }
+
+    /// Number of paths to the successor at `position`; 1 where the buffer has no column of
+    /// multiplicities.
+    pub fn multiplicity(&self, position: usize) -> u64 {
+        match self.multiplicities() {
+            Some(multiplicities) => multiplicities[position],
+            None => 1,
+        }
+    }
+
+    /// The multiplicities of the successors held, where the buffer has a column of them.
+    pub fn multiplicities(&self) -> Option<&[u64]> {
+        (!self.multiplicities.is_empty()).then(|| &self.multiplicities[..self.len])
     }
 
     /// What happened at each source.

@@ -19,8 +19,7 @@ impl Stairs {
         let rule = Rule {
             name: "raise".to_owned(),
             at: "stairs:1:1".to_owned(),
-            reads: Default::default(),
-            writes: Default::default(),
+            ..Rule::default()
         };
         Stairs {
             shape: Shape {

@@ -117,7 +117,7 @@ impl<'a> Findings<'a> {
         let start = Step {
             rule: fault.name.clone(),
             parameters: fault.parameters.clone(),
-            output: Vec::new(),
+            ..Step::default()
         };
         self.coming.push_back(Waiting {
             ordinal: n_states,
@@ -151,6 +151,7 @@ impl<'a> Findings<'a> {
         let has_deadlock = match self.deadlock {
             Deadlock::Stuttering => summary.has_stutter,
             Deadlock::Stuck => summary.has_stuck,
+            Deadlock::EndStates => summary.has_invalid_end,
             Deadlock::Off => false,
         };
         summary.has_fault || has_deadlock
@@ -180,6 +181,7 @@ impl<'a> Findings<'a> {
                 name: kind.name().to_owned(),
                 message: match self.deadlock {
                     Deadlock::Stuck => "no rule is enabled",
+                    Deadlock::EndStates => "nothing can happen, and this is no valid end",
                     Deadlock::Stuttering | Deadlock::Off => "no rule leads to another state",
                 }
                 .to_owned(),
@@ -221,6 +223,7 @@ impl<'a> Findings<'a> {
         match self.deadlock {
             Deadlock::Stuttering => !source.progress,
             Deadlock::Stuck => source.fired == 0,
+            Deadlock::EndStates => is_invalid_end(source),
             Deadlock::Off => false,
         }
     }
@@ -235,6 +238,11 @@ impl<'a> Findings<'a> {
             self.coming.clear();
         }
     }
+}
+
+/// Whether no rule is enabled at a state where the model may not end.
+pub(crate) fn is_invalid_end(source: &Source) -> bool {
+    source.enabled == 0 && !source.may_end
 }
 
 fn ends_any_search(violation: &Violation) -> bool {

@@ -81,6 +81,10 @@ pub enum Deadlock {
     Stuttering,
     /// No rule fires at all.
     Stuck,
+    /// No rule is enabled and the model may not end there ([`Source::may_end`]).
+    ///
+    /// [`Source::may_end`]: hadal_model::Source::may_end
+    EndStates,
     /// Nothing does.
     Off,
 }
@@ -91,6 +95,7 @@ impl Deadlock {
         match self {
             Deadlock::Stuttering => "stuttering",
             Deadlock::Stuck => "stuck",
+            Deadlock::EndStates => "end-states",
             Deadlock::Off => "off",
         }
     }

@@ -37,7 +37,8 @@ impl Totals {
     pub fn add_expansions(&mut self, successors: &Successors) {
         let sources = successors.sources();
         self.visited += sources.len() as u64;
-        self.transitions += sources.iter().map(|s| u64::from(s.fired)).sum::<u64>();
+        let fired = sources.iter().map(|source| source.fired);
+        self.transitions = fired.fold(self.transitions, u64::saturating_add);
         add_to(&mut self.fired_by_rule, successors.fired_by_rule());
         self.add_goals(successors.goal_hits());
     }
@@ -49,7 +50,7 @@ impl Totals {
 
     pub(crate) fn add_sources(&mut self, task: &Task) {
         self.visited += task.kernel.successors.sources().len() as u64;
-        self.transitions += task.summary.fired;
+        self.transitions = self.transitions.saturating_add(task.summary.fired);
         add_to(
             &mut self.fired_by_rule,
             task.kernel.successors.fired_by_rule(),

@@ -8,8 +8,8 @@ use std::collections::{HashSet, VecDeque};
 use expect_test::{Expect, expect};
 use hadal_ir::{Program, bits};
 use hadal_model::{
-    BitRanges, Cursor, Expander, Failure, Fault, FaultKind, Flow, Goal, GoalKind, Model, PAD_BYTES,
-    Phase, Property, PropertyKind, Remark, Rule, Shape, States, Step, Stop, Successors,
+    Cursor, Expander, Failure, Fault, FaultKind, Flow, Goal, GoalKind, Model, PAD_BYTES, Phase,
+    Property, PropertyKind, Remark, Rule, Shape, States, Step, Stop, Successors,
 };
 use hadal_symmetry::Symmetric;
 use support::Declarations;
@@ -42,8 +42,7 @@ impl Toy {
         let rule = |name: &str| Rule {
             name: name.to_owned(),
             at: String::new(),
-            reads: BitRanges::new(),
-            writes: BitRanges::new(),
+            ..Rule::default()
         };
         let property = |name: &&str| Property {
             kind: PropertyKind::Invariant,

@@ -19,6 +19,8 @@ pub enum Deadlock {
     Stuck,
     /// Where no firing leads anywhere else.
     Stuttering,
+    /// Where no guard is true and the model may not end.
+    EndStates,
 }
 
 /// What to look for.
@@ -117,6 +119,7 @@ struct Expansion {
     fired: u64,
     enabled: u64,
     progress: bool,
+    may_end: bool,
     fault: Option<Box<Fault>>,
     fired_by_rule: Vec<u64>,
     goal_hits: Vec<u64>,
@@ -242,6 +245,7 @@ impl<'a> Search<'a> {
             Deadlock::Off => false,
             Deadlock::Stuck => expansion.fired == 0,
             Deadlock::Stuttering => !expansion.progress,
+            Deadlock::EndStates => expansion.enabled == 0 && !expansion.may_end,
         };
         dead.then_some(ViolationKind::Deadlock)
     }
@@ -303,13 +307,15 @@ impl<'a> Search<'a> {
             }
         }
         let source = &out.sources()[0];
-        expansion.fired = u64::from(source.fired);
+        expansion.fired = source.fired;
         expansion.enabled = u64::from(source.enabled);
         expansion.progress = source.progress;
+        expansion.may_end = source.may_end;
         expansion.fault = source.faults.first().cloned().map(Box::new);
         expansion.fired_by_rule = out.fired_by_rule().to_vec();
         expansion.goal_hits = out.goal_hits().to_vec();
-        assert!(expansion.fired <= expansion.enabled || state.is_none());
+        // A step may have more paths than firings.
+        assert!(expansion.fired == 0 || expansion.enabled > 0 || state.is_none());
         expansion
     }
 

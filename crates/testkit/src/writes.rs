@@ -43,8 +43,8 @@ mod tests {
             rules: vec![Rule {
                 name: "r".to_owned(),
                 at: String::new(),
-                reads: BitRanges::new(),
                 writes,
+                ..Rule::default()
             }],
             ..Shape::default()
         };

@@ -11,7 +11,7 @@ use super::Limits;
 use super::instances::{self, Odometer};
 use super::machine::{Halt, Machine, RawFault};
 use super::prepare::Prepared;
-use crate::program::{Frame, Guard, Param, ParamDomain, Property};
+use crate::program::{Frame, Guard, Param, ParamDomain, Property, Rule};
 
 pub(super) struct Generator<'p> {
     pub(super) code: &'p Prepared,
@@ -151,7 +151,11 @@ impl<'p> Generator<'p> {
         self.machine.open_frame(frame, &rule.frame);
         self.bind(&rule.params, subject)?;
         self.machine.forget_effects();
-        match self.machine.run_body(&rule.body) {
+        let ran = self.machine.run_body(&rule.body);
+        if !matches!(ran, Err(Halt::Abandoned)) {
+            self.report(body, sink);
+        }
+        match ran {
             Ok(()) => {
                 self.machine.normalise_bags();
                 let progress = self.machine.state() != source;
@@ -207,6 +211,19 @@ impl<'p> Generator<'p> {
         result.map_err(|halt| self.ended(halt, subject))
     }
 
+    /// Reports the assertions that failed and let the body continue.
+    fn report(&mut self, body: Subject<'p>, sink: &mut dyn Sink) {
+        for raw in std::mem::take(&mut self.machine.reported) {
+            sink.fault(self.fault(raw, body));
+        }
+    }
+
+    /// Whether the model may end in the state in memory, where no rule is enabled.
+    fn may_end(&mut self) -> Result<bool, Ended> {
+        let code = self.code;
+        Ok(!code.ends.is_empty() && self.all_hold(&code.ends)?)
+    }
+
     /// Whether the state in memory satisfies the model's assumptions.
     pub(super) fn assumed(&mut self) -> Result<bool, Ended> {
         if self.code.assumptions.is_empty() {
@@ -214,15 +231,14 @@ impl<'p> Generator<'p> {
         }
         // The odometer is in use for the rule that fired.
         let outer = std::mem::take(&mut self.odometer);
-        let holds = self.all_assumed();
+        let holds = self.all_hold(&self.code.assumptions);
         self.odometer = outer;
         holds
     }
 
-    fn all_assumed(&mut self) -> Result<bool, Ended> {
-        let code = self.code;
+    fn all_hold(&mut self, properties: &[u32]) -> Result<bool, Ended> {
         let mut holds = true;
-        for &property in &code.assumptions {
+        for &property in properties {
             // Every instance is evaluated, since one that faults must not hide behind
             // one that is false: which comes first may depend on names.
             self.for_each_instance(property, &mut |_, instance_holds| {
@@ -377,7 +393,11 @@ impl<'p> Generator<'p> {
                 }
                 if self.bind(&start.params, subject)? {
                     self.machine.forget_effects();
-                    match self.machine.run_body(&start.body) {
+                    let ran = self.machine.run_body(&start.body);
+                    if !matches!(ran, Err(Halt::Abandoned)) {
+                        self.report(subject, sink);
+                    }
+                    match ran {
                         Ok(()) => {
                             self.machine.normalise_bags();
                             sink.fired(number, true, &self.machine.covered);
@@ -430,6 +450,7 @@ impl<'p> Generator<'p> {
             rule: name.clone(),
             parameters,
             output: output.trim_end().lines().map(str::to_owned).collect(),
+            inner: Vec::new(),
         })
     }
 }
@@ -439,7 +460,8 @@ struct Buffer<'a> {
     out: &'a mut Successors,
     source: u32,
     first_cover_point: u32,
-    counts_firings: bool,
+    /// The rules, unless these are startstates, which have no cost and count no firings.
+    rules: Option<&'a [Rule]>,
 }
 
 impl Sink for Buffer<'_> {
@@ -456,7 +478,7 @@ impl Sink for Buffer<'_> {
     }
 
     fn fired(&mut self, rule: u32, progress: bool, covered: &[u32]) {
-        if self.counts_firings {
+        if self.rules.is_some() {
             self.out.count_firing(self.source, rule, progress);
         }
         for point in covered {
@@ -466,6 +488,9 @@ impl Sink for Buffer<'_> {
 
     fn successor(&mut self, rule: u32, state: &[u8]) -> bool {
         self.out.push(self.source, rule, state);
+        if let Some(rules) = self.rules {
+            self.out.set_cost(rules[rule as usize].cost);
+        }
         false
     }
 
@@ -515,7 +540,7 @@ impl Expander for Generator<'_> {
             out,
             source: 0,
             first_cover_point: self.code.goals.first_cover_point,
-            counts_firings: false,
+            rules: None,
         };
         match self.run_starts(from.rule, from.instance, &mut sink) {
             Ok(Fired::NoRoom { rule, instance }) => Flow::Full(Cursor {
@@ -540,7 +565,7 @@ impl Expander for Generator<'_> {
                 out,
                 source,
                 first_cover_point: self.code.goals.first_cover_point,
-                counts_firings: true,
+                rules: Some(&self.code.program.rules),
             };
             let state = block.get(source as usize);
             match self.fire_rules(state, first, first_instance, &mut sink) {
@@ -554,6 +579,14 @@ impl Expander for Generator<'_> {
                 }
                 Ok(_) => {}
                 Err(Stopped) => return Flow::Stopped,
+            }
+            if out.sources()[source as usize].enabled == 0 {
+                match self.may_end() {
+                    Ok(true) => out.set_may_end(source),
+                    Ok(false) => {}
+                    Err(Ended::Fault(fault)) => out.add_fault(source, fault),
+                    Err(Ended::Stopped) => return Flow::Stopped,
+                }
             }
             (first, first_instance) = (0, 0);
         }

@@ -27,6 +27,8 @@ pub(super) struct Prepared {
     pub(super) rule_order: Vec<u32>,
     /// The assumptions among the properties.
     pub(super) assumptions: Vec<u32>,
+    /// The ends among the properties.
+    pub(super) ends: Vec<u32>,
     /// The invariants among the properties, with their numbers in the shape.
     pub(super) invariants: Vec<(u32, u32)>,
     /// The covers and liveness properties.
@@ -141,6 +143,7 @@ impl Prepared {
             property_frames,
             rule_order,
             assumptions: Vec::new(),
+            ends: Vec::new(),
             invariants: Vec::new(),
             goals: Goals::new(&program),
             program,
@@ -151,6 +154,10 @@ impl Prepared {
             match property.kind {
                 PropertyKind::Assume => {
                     prepared.assumptions.push(index);
+                    continue;
+                }
+                PropertyKind::End => {
+                    prepared.ends.push(index);
                     continue;
                 }
                 PropertyKind::Invariant => prepared.invariants.push((index, in_shape)),
@@ -182,12 +189,13 @@ impl Prepared {
                 at: program.position(rule.site),
                 reads: effects.rules[index].reads.clone(),
                 writes: effects.rules[index].writes.clone(),
+                cost: rule.cost,
             });
         let mut properties = Vec::new();
         let mut goals = Vec::new();
         for property in &program.properties {
             let (kind, goal) = match property.kind {
-                PropertyKind::Assume => continue,
+                PropertyKind::Assume | PropertyKind::End => continue,
                 PropertyKind::Invariant => (hadal_model::PropertyKind::Invariant, None),
                 PropertyKind::Cover => {
                     (hadal_model::PropertyKind::Cover, Some(GoalKind::CoverState))
@@ -231,11 +239,13 @@ impl Prepared {
         }
         Shape {
             state_bits: self.layout.state_bits,
+            register_bits: self.layout.register_bits,
             state_len: self.layout.state_len,
             components: components.collect(),
             rules: rules.collect(),
             properties,
             goals,
+            has_ends: !self.ends.is_empty(),
         }
     }
 }

@@ -47,6 +47,14 @@ impl<'a> Items<'a> {
         Ok(items)
     }
 
+    /// The next list if it begins with `name`.
+    pub(super) fn named_if(&mut self, name: &str) -> Option<Items<'a>> {
+        let mut items = Items::of(self.rest.clone().next()?).ok()?;
+        items.keyword(name).ok()?;
+        self.rest.next();
+        Some(items)
+    }
+
     pub(super) fn word(&mut self) -> Result<&'a str> {
         word(self.next()?)
     }

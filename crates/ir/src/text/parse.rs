@@ -1,5 +1,7 @@
 //! From text to program.
 
+use hadal_model::FaultKind;
+
 use super::items::{CoverId, Items, Result, id, id_word, text, word};
 use super::print::{binary_name, quantifier_name, unary_name};
 use super::sexpr::{self, Kind, Sexpr};
@@ -96,6 +98,7 @@ fn add_item(program: &mut Program, item: &Sexpr) -> Result<()> {
                 ty: items.id()?,
             });
         }
+        "registers" => program.n_registers = items.number()?,
         "expr" => {
             items.new_id::<ExprId>(program.exprs.len())?;
             let site = items.id()?;
@@ -147,10 +150,19 @@ fn rule(items: &mut Items<'_>) -> Result<Rule> {
     let mut priority = items.named("priority")?;
     let level = priority.number()?;
     priority.end()?;
+    let cost = match items.named_if("cost") {
+        Some(mut cost) => {
+            let amount = cost.number()?;
+            cost.end()?;
+            amount
+        }
+        None => 1,
+    };
     Ok(Rule {
         name,
         site,
         priority: level,
+        cost,
         params: items.named("params")?.all(param)?,
         frame: frame(items.named("locals")?)?,
         guard: guard(items)?,
@@ -166,6 +178,7 @@ fn property(items: &mut Items<'_>) -> Result<Property> {
             "assume" => PropertyKind::Assume,
             "cover" => PropertyKind::Cover,
             "liveness" => PropertyKind::Liveness,
+            "end" => PropertyKind::End,
             _ => return Err(kind.error("there is no such kind of property")),
         },
         name: items.text()?,
@@ -545,10 +558,25 @@ fn stmt(item: &Sexpr) -> Result<Stmt> {
         "assert" => StmtKind::Assert {
             condition: items.id()?,
             message: items.text()?,
+            goes_on: match items.next_if_any() {
+                None => false,
+                Some(item) if word(item)? == "goes-on" => true,
+                Some(item) => return Err(item.error("`goes-on` or nothing is expected here")),
+            },
         },
-        "error" => StmtKind::Error {
-            message: items.text()?,
-        },
+        "error" => {
+            let item = items.next()?;
+            match &item.kind {
+                Kind::Text(message) => StmtKind::Error {
+                    kind: FaultKind::Error,
+                    message: message.clone(),
+                },
+                _ => StmtKind::Error {
+                    kind: fault_kind(item)?,
+                    message: items.text()?,
+                },
+            }
+        }
         "assume" => StmtKind::Assume(items.id()?),
         "cover" => StmtKind::Cover {
             point: items.id::<CoverId>()?.0,
@@ -567,6 +595,12 @@ fn stmt(item: &Sexpr) -> Result<Stmt> {
     };
     items.end()?;
     Ok(Stmt { kind, site })
+}
+
+fn fault_kind(item: &Sexpr) -> Result<FaultKind> {
+    let name = word(item)?;
+    let kind = FaultKind::ALL.into_iter().find(|kind| kind.name() == name);
+    kind.ok_or_else(|| item.error("there is no such class of fault"))
 }
 
 /// Arms of the form `(condition statement...)`, then `(else statement...)`.

@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write};
 
+use hadal_model::FaultKind;
+
 use super::infix::Infix;
 use crate::expr::{Arg, BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
 use crate::program::{
@@ -84,6 +86,9 @@ impl Printer<'_> {
                 format_args!("(var v{id} {} {})", quoted(&var.name), var.ty),
             );
         }
+        if program.n_registers > 0 {
+            self.line(1, format_args!("(registers {})", program.n_registers));
+        }
         for (id, (expr, site)) in program.exprs.iter().enumerate() {
             self.line(1, format_args!("(expr e{id} {site} {})", expr_text(expr)));
         }
@@ -128,6 +133,9 @@ impl Printer<'_> {
                 format_args!("(rule {} {}", quoted(&rule.name), rule.site),
             );
             self.line(2, format_args!("(priority {})", rule.priority));
+            if rule.cost != 1 {
+                self.line(2, format_args!("(cost {})", rule.cost));
+            }
             self.params(&rule.params);
             self.locals(&rule.frame);
             self.guard(&rule.guard, ")", &rule.frame);
@@ -139,6 +147,7 @@ impl Printer<'_> {
                 PropertyKind::Assume => "assume",
                 PropertyKind::Cover => "cover",
                 PropertyKind::Liveness => "liveness",
+                PropertyKind::End => "end",
             };
             self.line(
                 1,
@@ -291,14 +300,27 @@ impl Printer<'_> {
                 format!("(return {site} (copy {}))", place_text(place)),
                 format!("return {}", infix.place(place)),
             ),
-            StmtKind::Assert { condition, message } => (
-                format!("(assert {site} {condition} {})", quoted(message)),
-                format!("assert {}", infix.expr(*condition)),
-            ),
-            StmtKind::Error { message } => (
-                format!("(error {site} {})", quoted(message)),
-                "error".to_owned(),
-            ),
+            StmtKind::Assert {
+                condition,
+                message,
+                goes_on,
+            } => {
+                let mode = if *goes_on { " goes-on" } else { "" };
+                (
+                    format!("(assert {site} {condition} {}{mode})", quoted(message)),
+                    format!("assert {}", infix.expr(*condition)),
+                )
+            }
+            StmtKind::Error { kind, message } => {
+                let class = match kind {
+                    FaultKind::Error => String::new(),
+                    kind => format!("{kind} "),
+                };
+                (
+                    format!("(error {site} {class}{})", quoted(message)),
+                    "error".to_owned(),
+                )
+            }
             StmtKind::Assume(condition) => (
                 format!("(assume {site} {condition})"),
                 format!("assume {}", infix.expr(*condition)),

@@ -80,7 +80,8 @@ pub enum VerifyErrorKind {
     Unbound,
     /// A guard, property or domain that may write the state, or does more than it should.
     Impure,
-    /// An `assume` or `cover` statement that a guard, property or domain may reach.
+    /// An `assume` or `cover` statement, or an assertion that goes on, that a guard, property or
+    /// domain may reach.
     Assume,
 }
 

@@ -1,5 +1,6 @@
 //! The third stage: guards, properties and domains of parameters do not write the state, even
-//! through the functions they call, and reach no `assume` or `cover` statement.
+//! through the functions they call, and reach no `assume` or `cover` statement and no assertion
+//! that goes on.
 
 use super::{VerifyError, VerifyErrorKind};
 use crate::effects::Effects;
@@ -38,7 +39,7 @@ pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
 struct Purity<'a> {
     program: &'a Program,
     effects: Effects,
-    /// Functions that may run an `assume` or `cover` statement.
+    /// Functions that may run an `assume` or `cover` statement or an assertion that goes on.
     assumes: Vec<bool>,
     errors: &'a mut Vec<VerifyError>,
 }
@@ -112,8 +113,7 @@ impl Purity<'_> {
             self.error(VerifyErrorKind::Impure, at, message);
         }
         if self.assumes[function.index()] {
-            let message =
-                format!("{function} may run an assume or cover statement and is called from here");
+            let message = format!("{function} may do what only bodies do and is called from here");
             self.error(VerifyErrorKind::Assume, at, message);
         }
         for arg in args {
@@ -140,13 +140,19 @@ fn each_place(stmt: &Stmt, visit: &mut dyn FnMut(&Place)) {
     }
 }
 
-/// By function, whether a call may reach an `assume` or `cover` statement.
+/// By function, whether a call may reach an `assume` or `cover` statement or an assertion that
+/// goes on.
 fn functions_with_assumptions(program: &Program) -> Vec<bool> {
     let mut found: Vec<bool> = Vec::with_capacity(program.functions.len());
     for function in &program.functions {
         let mut assumes = false;
         for_each_stmt(&function.body, &mut |stmt| {
-            assumes |= matches!(stmt.kind, StmtKind::Assume(_) | StmtKind::Cover { .. });
+            assumes |= matches!(
+                stmt.kind,
+                StmtKind::Assume(_)
+                    | StmtKind::Cover { .. }
+                    | StmtKind::Assert { goes_on: true, .. }
+            );
         });
         let mut reach = Reach::new(program);
         for_each_mention(&function.body, &mut |mention| {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use hadal_model::FaultKind;
+
 use super::VerifyErrorKind;
 use super::exprs::{Locals, Sort};
 use super::frames::FrameCheck;
@@ -71,7 +73,14 @@ impl FrameCheck<'_> {
             StmtKind::Assert { condition, .. } | StmtKind::Assume(condition) => {
                 self.defined(*condition, Sort::Bool);
             }
-            StmtKind::Error { .. } => self.bound = None,
+            StmtKind::Error { kind, .. } => {
+                self.bound = None;
+                // Other parts of the program report these.
+                if matches!(kind, FaultKind::OrderDependence | FaultKind::AtomicCycle) {
+                    let message = format!("no statement reports {kind}");
+                    self.error(VerifyErrorKind::Type, message);
+                }
+            }
             StmtKind::Cover { condition, .. } => self.defined(*condition, Sort::Bool),
             StmtKind::Put(PutItem::Text(_)) => {}
             StmtKind::Put(PutItem::Value(value, ty)) => {

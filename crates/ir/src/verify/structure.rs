@@ -172,9 +172,27 @@ impl Structure<'_> {
         for (number, var) in self.program.vars.iter().enumerate() {
             total = total.saturating_add(self.whole_type(var.ty, &format!("var v{number}")));
         }
+        self.registers();
         if total > MAX_STATE_BITS {
             let message = format!("a state of {total} bits exceeds {MAX_STATE_BITS}");
             self.error(VerifyErrorKind::Limit, "vars", message);
+        }
+    }
+
+    /// Registers are 0 in a state at rest, so all of their leaves must be total.
+    fn registers(&mut self) {
+        let (vars, types) = (&self.program.vars, &self.program.types);
+        let Some(first) = vars.len().checked_sub(self.program.n_registers) else {
+            let message = "there are more registers than variables";
+            self.error(VerifyErrorKind::Reference, "vars", message);
+            return;
+        };
+        for (number, var) in vars.iter().enumerate().skip(first) {
+            let exists = var.ty.index() < types.len();
+            if exists && !types.is_total(var.ty) {
+                let message = "a register may be undefined or holds a multiset";
+                self.error(VerifyErrorKind::Type, &format!("var v{number}"), message);
+            }
         }
     }
 

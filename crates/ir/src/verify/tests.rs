@@ -512,3 +512,54 @@ fn total_types_are_never_undefined() {
     let errors = verify(&parse(&text).expect("well formed")).expect_err("layouts differ");
     assert!(errors.iter().any(|it| it.kind == Place), "{errors:?}");
 }
+
+#[test]
+fn registers_are_total_and_there_are_enough_variables() {
+    use VerifyErrorKind::{Reference, Type};
+    spoil(
+        "(var v4 \"x\" t8)",
+        "(var v4 \"x\" t8) (registers 6)",
+        Reference,
+    );
+    spoil("(var v4 \"x\" t8)", "(var v4 \"x\" t8) (registers 1)", Type);
+    let registers = "(type t9 (total (range 0 3))) (var v5 \"r\" t9) (registers 1) (expr e0";
+    let text = SOUND.replacen("(expr e0", registers, 1);
+    let program = parse(&text).expect("well formed");
+    assert_eq!(verify(&program), Ok(()));
+    assert_eq!(parse(&text::print(&program)), Ok(program.clone()));
+    // They begin at a byte.
+    let layout = crate::layout::Layout::new(&program);
+    let first = layout.var(crate::ids::VarId(5));
+    assert_eq!((first % 8, layout.register_bits), (0, 2));
+    assert_eq!(layout.state_bits, first + 2);
+}
+
+#[test]
+fn only_bodies_have_assertions_that_go_on() {
+    let text = SOUND.replacen("\"full\")", "\"full\" goes-on)", 1);
+    let program = parse(&text).expect("well formed");
+    assert_eq!(verify(&program), Ok(()));
+    assert_eq!(parse(&text::print(&program)), Ok(program));
+    // The guard calls f0.
+    spoil(
+        "(body (return @0 (value e7)))",
+        "(body (assert @0 e1 \"\" goes-on) (return @0 (value e7)))",
+        VerifyErrorKind::Assume,
+    );
+}
+
+#[test]
+fn errors_have_a_class() {
+    let error = "(error @0 bad-channel \"gone\")";
+    let text = SOUND.replacen("(cover @0 c0 e6)", error, 1);
+    let program = parse(&text).expect("well formed");
+    assert_eq!(verify(&program), Ok(()));
+    let printed = text::print(&program);
+    assert!(printed.contains(error));
+    assert_eq!(parse(&printed), Ok(program));
+    spoil(
+        "(cover @0 c0 e6)",
+        "(error @0 atomic-cycle \"\")",
+        VerifyErrorKind::Type,
+    );
+}

@@ -601,7 +601,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         let fired = self.load_ctx(field::FIRED_BY_RULE);
         self.bump(I64, fired, index as i32 * 8, flags);
         let ctx = self.ctx;
-        self.bump(I32, ctx, field::FIRED, flags);
+        self.bump(I64, ctx, field::FIRED, flags);
         self.bump(I32, ctx, field::ENABLED, flags);
         self.jump(next);
 
@@ -869,8 +869,8 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.b.def_var(verdict, holds);
         let nest = self.nest(&property.params, first);
         let is_goal = matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness);
-        // All instances of an assumption are evaluated, as in the interpreter.
-        let is_assumption = property.kind == PropertyKind::Assume;
+        // All instances of an assumption or end are evaluated, as in the interpreter.
+        let is_assumption = matches!(property.kind, PropertyKind::Assume | PropertyKind::End);
         let (yes, no) = (self.b.create_block(), self.b.create_block());
         self.open_levels_to(&nest, &plan, no);
         self.jump(yes);

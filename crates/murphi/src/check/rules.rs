@@ -239,6 +239,7 @@ impl Checker<'_> {
             params: self.around.params.clone(),
             frame,
             priority: priority.map_or(0, |priority| priority.value),
+            cost: 1,
             guard,
             body,
             site: self.site(span),

@@ -6,6 +6,7 @@ use hadal_ir::{
     Block, CoverPoint, Expr as Ir, LocalId, LocalKind, Place, Projection, PutItem, ReturnValue,
     Root, Stmt as IrStmt, StmtKind as IrKind,
 };
+use hadal_model::FaultKind;
 use hadal_syntax::{Diagnostic, Span};
 
 use super::Checker;
@@ -82,7 +83,10 @@ impl Checker<'_> {
             StmtKind::Error(text) => {
                 self.unit.has_end = true;
                 let message = text.value.to_string();
-                Some(IrKind::Error { message })
+                Some(IrKind::Error {
+                    kind: FaultKind::Error,
+                    message,
+                })
             }
             StmtKind::Property {
                 kind,
@@ -512,6 +516,7 @@ impl Checker<'_> {
             PropertyKind::Invariant => IrKind::Assert {
                 condition,
                 message: text,
+                goes_on: false,
             },
             PropertyKind::Assume => IrKind::Assume(condition),
             PropertyKind::Cover => {

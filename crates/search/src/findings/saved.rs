@@ -131,7 +131,7 @@ fn restore(saved: &SavedViolation) -> Option<Violation> {
             Trace::of_faulty_start(Step {
                 rule,
                 parameters,
-                output: Vec::new(),
+                ..Step::default()
             })
         }),
     })

@@ -14,6 +14,7 @@ use hadal_store::{Parent, Slice, write_deltas, write_records};
 
 use super::block_source::Block;
 use super::candidate_keys::CandidateKeys;
+use crate::findings::is_invalid_end;
 use crate::kernel::{Kernel, Verdicts};
 use crate::keys::{KeySpace, KeyWidths};
 use crate::worker::Worker;
@@ -368,16 +369,19 @@ pub(crate) struct SourceSummary {
     pub(crate) has_stuck: bool,
     /// Whether no firing led away from some state.
     pub(crate) has_stutter: bool,
+    /// Whether nothing is enabled at some state where the model may not end.
+    pub(crate) has_invalid_end: bool,
 }
 
 impl SourceSummary {
     pub(crate) fn of(sources: &[Source]) -> Self {
         let mut summary = SourceSummary::default();
         for source in sources {
-            summary.fired += u64::from(source.fired);
+            summary.fired = summary.fired.saturating_add(source.fired);
             summary.has_fault |= !source.faults.is_empty();
             summary.has_stuck |= source.fired == 0;
             summary.has_stutter |= !source.progress;
+            summary.has_invalid_end |= is_invalid_end(source);
         }
         summary
     }

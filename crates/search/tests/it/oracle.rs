@@ -104,6 +104,7 @@ pub(crate) fn expect(graph: &Graph, options: &Options) -> Summary {
         let is_deadlock = match options.deadlock {
             Deadlock::Stuttering => !progress,
             Deadlock::Stuck => n_fired == 0,
+            Deadlock::EndStates => unreachable!("no graph of these tests has ends"),
             Deadlock::Off => false,
         };
         let (kind, name) = match fault {

@@ -84,11 +84,12 @@ impl Additions {
 
     /// The expansion of a state, which may be a deadlock or meet a fault.
     fn add_expanded(&mut self, tally: &mut Tally<'_>) {
-        let fired = self.rng.random_range(0..4);
+        let fired: u32 = self.rng.random_range(0..4);
         let source = Source {
-            fired,
+            fired: u64::from(fired),
             enabled: fired,
             written: fired,
+            may_end: false,
             progress: self.rng.random_range(0..8) > 0,
             faults: match self.rng.random_range(0..8) {
                 0 => vec![self.fault()],

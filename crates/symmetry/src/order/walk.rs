@@ -165,7 +165,10 @@ impl<'p> Walk<'p> {
         // An invariant that cannot be evaluated is violated like one that is false.
         let truth = match property.kind {
             PropertyKind::Invariant => Truth::FalseIsFault,
-            PropertyKind::Assume | PropertyKind::Cover | PropertyKind::Liveness => Truth::Exact,
+            PropertyKind::Assume
+            | PropertyKind::Cover
+            | PropertyKind::Liveness
+            | PropertyKind::End => Truth::Exact,
         };
         if let Some(condition) = property.condition.condition {
             self.truth(condition, truth);

@@ -202,8 +202,7 @@ impl Graph {
         let rule = |number| Rule {
             name: format!("rule {number}"),
             at: format!("graph:{number}:1"),
-            reads: Default::default(),
-            writes: Default::default(),
+            ..Rule::default()
         };
         Graph {
             starts: starts.iter().map(|&node| Edge::to(node, 0)).collect(),
@@ -411,7 +410,7 @@ impl Model for Graph {
                 Some(_) => format!("rule {}", edge.rule),
             },
             parameters: vec![("to".to_owned(), edge.target()?.to_string())],
-            output: Vec::new(),
+            ..Step::default()
         })
     }
 }

@@ -1,7 +1,5 @@
 use super::*;
-use hadal_model::{
-    BitRanges, Failure, FaultKind, Goal, Phase, Property, PropertyKind, Rule, Shape, Step,
-};
+use hadal_model::{Failure, FaultKind, Goal, Phase, Property, PropertyKind, Rule, Shape, Step};
 
 /// Two counters from 0 to `top`; a rule each that adds one. Deadlock at the top of both, unless a
 /// third rule sets both back.
@@ -18,8 +16,7 @@ impl Counters {
         let rule = |name: &str| Rule {
             name: name.to_owned(),
             at: String::new(),
-            reads: BitRanges::new(),
-            writes: BitRanges::new(),
+            ..Rule::default()
         };
         let property = |kind| Property {
             kind,

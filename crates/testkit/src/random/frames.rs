@@ -2,8 +2,9 @@
 
 use hadal_ir::walk::Mention;
 use hadal_ir::{
-    Expr, ExprId, Frame, Function, FunctionId, Guard, LocalId, LocalKind, Param, ParamDomain,
-    ParamMode, Place, Property, PropertyKind, Root, Rule, Start, Stmt, StmtKind, TypeId,
+    BinaryOp, Expr, ExprId, Frame, Function, FunctionId, Guard, LocalId, LocalKind, Param,
+    ParamDomain, ParamMode, Place, Property, PropertyKind, Root, Rule, Start, Stmt, StmtKind,
+    TypeId,
 };
 
 use super::{Class, Made, Maker};
@@ -334,16 +335,47 @@ impl Maker {
         } else {
             self.int(-1, 1)
         };
+        let mut cost = 1;
+        if self.config.steps {
+            body.extend(self.register_stmt());
+            cost = self.pick(&[1, 1, 1, 0, 2, 5]).unwrap_or(1);
+        }
         let (name, site) = (self.name("rule"), self.site());
         self.program.rules.push(Rule {
             name,
             params,
             frame: scope.frame,
             priority,
+            cost,
             guard,
             body,
             site,
         });
+    }
+
+    /// Counts a register down, so that most steps end, or sets it.
+    fn register_stmt(&mut self) -> Option<Stmt> {
+        let first = self.program.vars.len() - self.program.n_registers;
+        let number = first + self.upto(self.program.n_registers - 1);
+        let var = hadal_ir::VarId::new(number);
+        let hi = self.program.types.simple(self.program.var(var).ty)?.hi;
+        let place = Place::var(var);
+        let value = match self.upto(9) {
+            0..=4 => {
+                let read = self.expr(Expr::Read(place.clone()));
+                let (zero, one) = (self.expr(Expr::Int(0)), self.expr(Expr::Int(1)));
+                let more = self.expr(Expr::Binary(BinaryOp::Gt, read, zero));
+                let less = self.expr(Expr::Binary(BinaryOp::Sub, read, one));
+                self.expr(Expr::Cond(more, less, zero))
+            }
+            5..=7 => self.expr(Expr::Int(0)),
+            8 => {
+                let value = self.int(0, hi);
+                self.expr(Expr::Int(value))
+            }
+            _ => return None,
+        };
+        Some(self.stmt(StmtKind::Assign { place, value }))
     }
 
     pub(super) fn make_property(&mut self) {
@@ -358,6 +390,7 @@ impl Maker {
             0 => PropertyKind::Assume,
             1 | 2 => PropertyKind::Cover,
             3 => PropertyKind::Liveness,
+            4 if self.config.steps => PropertyKind::End,
             _ => PropertyKind::Invariant,
         };
         // A slot has no identity from state to state, least of all under renamings, so a goal of a
@@ -374,7 +407,7 @@ impl Maker {
         let weaken = match kind {
             PropertyKind::Invariant => !self.chance(violations),
             PropertyKind::Assume => true,
-            PropertyKind::Cover | PropertyKind::Liveness => false,
+            PropertyKind::Cover | PropertyKind::Liveness | PropertyKind::End => false,
         };
         if weaken && let Some(asked) = condition.condition {
             // True in general, but it still has to be evaluated first.

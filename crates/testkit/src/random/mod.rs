@@ -49,6 +49,9 @@ pub struct Config {
     pub element_goals: f64,
     /// How often, of 1, a simple type that may be total is.
     pub totals: f64,
+    /// Whether there are registers, which make steps of several firings, and what else such
+    /// programs have: costs, conditions of ends, assertions that go on, other classes of errors.
+    pub steps: bool,
 }
 
 impl Default for Config {
@@ -67,6 +70,7 @@ impl Default for Config {
             violations: 0.2,
             element_goals: 0.0,
             totals: 0.0,
+            steps: false,
         }
     }
 }
@@ -142,6 +146,9 @@ impl Maker {
     fn make(&mut self) {
         self.make_types();
         self.make_vars();
+        if self.config.steps {
+            self.make_registers();
+        }
         if self.chance(0.1) {
             self.program.arithmetic = match self.upto(2) {
                 0 => Arithmetic {

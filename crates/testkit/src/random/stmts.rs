@@ -5,6 +5,8 @@ use hadal_ir::{
     ReturnValue, Root, Stmt, StmtKind, Type, TypeId, UnaryOp,
 };
 
+use hadal_model::FaultKind;
+
 use super::frames::{Care, Scope};
 use super::places::Access;
 use super::{Class, Maker};
@@ -47,8 +49,13 @@ impl Maker {
             18 => {
                 let condition = self.value_of(scope, Class::Bool, top)?;
                 let condition = self.weaken(condition);
+                let goes_on = self.config.steps && !scope.pure && self.chance(0.5);
                 let message = self.name("assertion");
-                Some(one(self.stmt(StmtKind::Assert { condition, message })))
+                Some(one(self.stmt(StmtKind::Assert {
+                    condition,
+                    message,
+                    goes_on,
+                })))
             }
             19 if !scope.pure => {
                 let (a, b) = (
@@ -69,8 +76,12 @@ impl Maker {
             22 => self.local_assign(scope).map(one),
             23 if depth < self.config.stmt_depth => Some(one(self.return_stmt(scope))),
             24 if self.chance(self.config.faults) => {
+                let kind = match self.config.steps && self.chance(0.5) {
+                    true => FaultKind::ProcessLimit,
+                    false => FaultKind::Error,
+                };
                 let message = self.name("error");
-                Some(one(self.stmt(StmtKind::Error { message })))
+                Some(one(self.stmt(StmtKind::Error { kind, message })))
             }
             _ => None,
         }

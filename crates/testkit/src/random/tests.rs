@@ -9,6 +9,8 @@ fn seeds() -> impl Iterator<Item = (u64, Config)> {
         let config = Config {
             symmetric: seed % 3 == 0,
             faults: if seed % 5 == 0 { 0.5 } else { 0.02 },
+            totals: if seed % 4 == 0 { 0.5 } else { 0.0 },
+            steps: seed % 7 == 0,
             ..Config::default()
         };
         (seed, config)
@@ -130,6 +132,9 @@ fn every_construct_comes_up() {
             "invariant",
             "assume",
             "liveness",
+            "end",
+            "goes-on",
+            "process-limit",
         ] {
             if printed.contains(&format!(" {word}")) {
                 words.insert(word.to_owned());
@@ -137,11 +142,11 @@ fn every_construct_comes_up() {
         }
     }
     let expected = "add and arithmetic array assert assign assume at bind bit-and bit-not bit-or \
-        bit-xor boolean by call clear cond condition const copy count cover defined div else enum \
-        eq error exists false for forall function ge gt if in-range int invariant is-undefined le \
+        bit-xor boolean by call clear cond condition const copy cost count cover defined div else \
+        end enum eq error exists false for forall function ge goes-on gt if in-range int invariant is-undefined le \
         liveness locals lt map mul multiset multiset-add multiset-remove ne neg not or place \
-        present priority property put range read record ref rem remap result return rule same-bits \
-        scalarset shl shr slots span start step sub text toward true type undefine undefined union \
+        present priority process-limit property put range read record ref registers rem remap result return rule same-bits \
+        scalarset shl shr slots span start step sub text total toward true type undefine undefined union \
         value var while wraps";
     let missing: Vec<&str> = (expected.split_whitespace())
         .filter(|word| !words.contains(*word))

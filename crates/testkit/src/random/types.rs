@@ -216,6 +216,17 @@ impl Maker {
         }
     }
 
+    pub(super) fn make_registers(&mut self) {
+        let n = 1 + self.upto(1);
+        for number in 0..n {
+            let hi = self.int(1, 3);
+            let ty = self.add_simple(Simple::range(0, hi).total());
+            let name = format!("r{number}");
+            self.program.vars.push(Var { name, ty });
+        }
+        self.program.n_registers = n;
+    }
+
     /// What the values of a simple type may be used for.
     pub(super) fn class(&self, ty: TypeId) -> Class {
         match self.program.types.simple(ty).map(|simple| &simple.kind) {

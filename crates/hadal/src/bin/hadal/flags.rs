@@ -318,7 +318,7 @@ fn deadlock_help() -> String {
     });
     let defaults = defaults.collect::<Vec<_>>().join(", ");
     format!(
-        "What counts as a deadlock: no way to another state, no enabled rule, or nothing \
+        "What counts as a deadlock: no way to another state, no enabled rule, none and no valid end, or nothing \
          [default: {defaults}]"
     )
 }
@@ -338,6 +338,7 @@ macro_rules! choices {
 choices!(Deadlock {
     Deadlock::Stuttering => "No firing leads to another state",
     Deadlock::Stuck => "No rule is enabled",
+    Deadlock::EndStates => "No rule is enabled, and the model may not end there",
     Deadlock::Off => "Nothing",
 });
 choices!(Symmetry {

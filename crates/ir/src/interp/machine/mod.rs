@@ -65,6 +65,8 @@ pub(super) struct Machine<'p> {
     pub(super) output: Option<String>,
     /// Cover points hit since the list was last emptied.
     pub(super) covered: Vec<u32>,
+    /// Assertions that failed and let the body continue, since the list was last emptied.
+    pub(super) reported: Vec<RawFault>,
     /// Where the passes of loops are tried in all orders: which loops, and what that needs.
     pub(super) order: Option<Box<OrderState>>,
 }
@@ -115,6 +117,7 @@ impl<'p> Machine<'p> {
             stack_bottom: 0,
             output: None,
             covered: Vec::new(),
+            reported: Vec::new(),
             order: None,
         }
     }
@@ -124,9 +127,10 @@ impl<'p> Machine<'p> {
         self.stack_bottom = stack_address();
     }
 
-    /// Clears the output and covers of earlier firings.
+    /// Clears the output, covers and reports of earlier firings.
     pub(super) fn forget_effects(&mut self) {
         self.covered.clear();
+        self.reported.clear();
         if let Some(output) = &mut self.output {
             output.clear();
         }

@@ -4,7 +4,7 @@ use hadal_model::FaultKind;
 
 use super::super::prepare::Parts;
 use super::exprs::Values;
-use super::{Ended, Halt, Machine, UNDEFINED};
+use super::{Ended, Halt, Machine, RawFault, UNDEFINED};
 use crate::bits;
 use crate::expr::{Arg, Place};
 use crate::ids::{LocalId, SiteId, TypeId};
@@ -101,13 +101,25 @@ impl<'p> Machine<'p> {
                 self.return_value(value, stmt.site)?;
                 return Ok(Ended::ByReturn);
             }
-            StmtKind::Assert { condition, message } => {
+            StmtKind::Assert {
+                condition,
+                message,
+                goes_on,
+            } => {
                 if !self.holds(*condition)? {
-                    return self.fault(FaultKind::Assertion, message.clone(), stmt.site);
+                    // Where orders are compared, a failure is something that they have in common.
+                    if !goes_on || self.order.is_some() {
+                        return self.fault(FaultKind::Assertion, message.clone(), stmt.site);
+                    }
+                    self.reported.push(RawFault {
+                        kind: FaultKind::Assertion,
+                        message: message.clone(),
+                        site: stmt.site,
+                    });
                 }
             }
-            StmtKind::Error { message } => {
-                return self.fault(FaultKind::Error, message.clone(), stmt.site);
+            StmtKind::Error { kind, message } => {
+                return self.fault(*kind, message.clone(), stmt.site);
             }
             StmtKind::Assume(condition) => {
                 if !self.holds(*condition)? {

@@ -77,9 +77,11 @@ impl Plan {
             classes.pop();
         }
 
-        let not_assumed = program.properties.iter().enumerate();
-        let not_assumed = not_assumed.filter(|(_, property)| property.kind != PropertyKind::Assume);
-        let properties = not_assumed
+        let checked = program.properties.iter().enumerate();
+        let checked = checked.filter(|(_, property)| {
+            !matches!(property.kind, PropertyKind::Assume | PropertyKind::End)
+        });
+        let properties = checked
             .enumerate()
             .map(|(in_shape, (number, _))| (number as u32, in_shape as u32))
             .filter(|&(number, _)| in_property(number))

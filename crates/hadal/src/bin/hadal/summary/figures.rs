@@ -36,6 +36,7 @@ impl Summary<'_> {
         match self.checked.search_options().deadlock {
             Deadlock::Stuttering => what.push("deadlock".to_owned()),
             Deadlock::Stuck => what.push("deadlock (no rule enabled)".to_owned()),
+            Deadlock::EndStates => what.push("invalid end states".to_owned()),
             Deadlock::Off => {}
         }
         what.push("run-time errors".to_owned());
