@@ -6,6 +6,7 @@ use std::time::Instant;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::{Budget, Native};
 use hadal_model::Model;
+use hadal_steps::Steps;
 use hadal_symmetry::Symmetric;
 use hadal_symmetry::order::Order;
 use hadal_syntax::Diagnostic;
@@ -79,7 +80,10 @@ impl LoadedModel {
 
         let started = Instant::now();
         let limits = limits(translation.loop_limit, source.call_limit);
-        let reduces = reduces && program.types.scalarsets.iter().any(|set| set.size > 1);
+        // The analysis of order knows single firings only.
+        let reduces = reduces
+            && program.n_registers == 0
+            && program.types.scalarsets.iter().any(|set| set.size > 1);
         let kept = reduces.then(|| program.clone());
         loading.check()?;
         let interpreter = Interpreter::new(program, limits);
@@ -103,6 +107,11 @@ impl LoadedModel {
                 Box::new(native)
             }
             Engine::Interpreter => Box::new(interpreter),
+        };
+        // Only a model with registers has steps of several firings.
+        let model: Box<dyn Model> = match model.shape().register_bits {
+            0 => model,
+            _ => Box::new(Steps::new(model)),
         };
         let mut loaded = LoadedModel {
             source,

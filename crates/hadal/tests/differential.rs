@@ -2,9 +2,11 @@
 //! firings and least violation, on any number of threads; and with symmetry, one state an orbit.
 
 use hadal_ir::Program;
+use hadal_ir::goals::count_instances;
 use hadal_ir::interp::{Interpreter, Limits};
-use hadal_model::{GoalKind, Model, Stop};
+use hadal_model::{FaultKind, GoalKind, Model, Stop};
 use hadal_search::{Deadlock, Error, Options, Outcome, Silent, Verdict, ViolationKind, replay};
+use hadal_steps::Steps;
 use hadal_symmetry::Symmetric;
 use hadal_symmetry::order::Order;
 use hadal_testkit::oracle::{self, Report};
@@ -133,6 +135,104 @@ fn searches_agree_with_the_oracle_on_random_programs() {
         "only {n_violated} violations were compared"
     );
     assert!(n_states > 10_000, "only {n_states} states were compared");
+}
+
+/// Steps of several firings, and ends that models name: in memory and on disk, on any number of
+/// threads.
+#[test]
+fn searches_agree_with_the_oracle_on_steps() {
+    let config = Config {
+        totals: 0.2,
+        steps: true,
+        ..Config::default()
+    };
+    let modes = [
+        (Deadlock::EndStates, oracle::Deadlock::EndStates),
+        (Deadlock::Stuck, oracle::Deadlock::Stuck),
+        (Deadlock::Off, oracle::Deadlock::Off),
+    ];
+    let (mut n_compared, mut n_violated, mut n_cycles) = (0, 0, 0);
+    for seed in 0..250u64 {
+        let program = program_from_seed(seed, &config);
+        let mut rules = program.rules.iter();
+        if rules.any(|rule| count_instances(&program.types, &rule.params) > 50) {
+            continue;
+        }
+        let model = Steps::new(Box::new(interpreter(&program)));
+        let (deadlock, oracle_deadlock) = modes[(seed % 3) as usize];
+        let oracle_options = oracle::Options {
+            deadlock: oracle_deadlock,
+            max_states: 500,
+        };
+        let report = oracle::search(&model, &oracle_options);
+        if report.gave_up {
+            continue;
+        }
+        for (threads, window_blocks, buffer_len) in
+            [(1, 64, None), (2, 2, Some(3)), (4, 5, Some(1))]
+        {
+            let options = Options {
+                deadlock,
+                threads,
+                window_blocks,
+                buffer_len,
+                block_len: 7,
+                ..Options::default()
+            };
+            let Some(outcome) = check(&model, &options) else {
+                assert!(report.states.is_empty() && report.violation.is_none());
+                continue;
+            };
+            assert_same(seed, &report, &outcome);
+            for violation in &outcome.violations {
+                let fault = ViolationKind::Fault(FaultKind::AtomicCycle);
+                n_cycles += usize::from(violation.kind == fault);
+                if let Some(trace) = &violation.trace {
+                    let trace = replay(&model, trace, &options, &Stop::new());
+                    let trace = trace.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                    assert_eq!(trace.steps.len(), violation.depth as usize + 1);
+                }
+            }
+            n_violated += usize::from(outcome.verdict == Verdict::Violated);
+        }
+        n_compared += 1;
+    }
+    assert!(n_compared > 50, "only {n_compared} programs were compared");
+    assert!(n_violated > 30, "only {n_violated} violations");
+    assert!(n_cycles > 0, "no cycle was reported");
+}
+
+#[test]
+fn steps_are_the_same_in_memory_and_on_disk() {
+    let text = include_str!("../../steps/tests/atomic.ir");
+    let program = hadal_ir::text::parse(text).expect("the text is well formed");
+    let native = hadal_jit::Native::new(program, Limits::default()).expect("it compiles");
+    let model = Steps::new(&native);
+    let mut expected: Option<Outcome> = None;
+    for (threads, memory) in [
+        (1, None),
+        (2, None),
+        (1, Some(4 << 20)),
+        (4, Some(16 << 20)),
+    ] {
+        let mut check = hadal::Check::of(&model)
+            .deadlock(Deadlock::Stuck)
+            .threads(threads);
+        if let Some(bytes) = memory {
+            check = check.data_memory(bytes);
+        }
+        let checked = check.run().unwrap_or_else(|error| panic!("{error}"));
+        let outcome = checked.outcome();
+        assert_eq!(outcome.verdict, Verdict::Verified);
+        match &expected {
+            None => expected = Some(outcome.clone()),
+            Some(expected) => {
+                assert_eq!(outcome.layers, expected.layers);
+                assert_eq!(outcome.transitions, expected.transitions);
+                assert_eq!(outcome.fired_by_rule, expected.fired_by_rule);
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,161 @@
+//! Steps that consist of several firings: from a state at rest to the next ones.
+//!
+//! A model may use the last bits of its states as *registers*
+//! ([`Shape::register_bits`](hadal_model::Shape::register_bits)): who has exclusive control, which
+//! half of a handshake is done. A state is *at rest* where all registers are 0, and *transient*
+//! otherwise. [`Steps`] wraps such a model of *micro steps* and is the model that a search sees:
+//!
+//! - Its states are those at rest, without the registers.
+//! - A successor of a state is a state at rest that micro steps lead to through transient states.
+//!   A transient state where no rule is enabled comes to rest where it is: its registers are
+//!   cleared. So a process loses exclusive control when it cannot continue.
+//! - Each successor is delivered once, with the number of paths that lead to it as its
+//!   [multiplicity](hadal_model::Successors::multiplicity) and the cost of the cheapest one as its
+//!   cost. Rule and order are those of the path that is found first, breadth-first by micro steps.
+//! - A [source](hadal_model::Source) has fired as often as there are paths to states at rest, and
+//!   it meets the faults of all micro steps. Firings by rule are those of micro steps, each
+//!   transient state of a source expanded once.
+//! - A cycle of transient states is a fault of the kind
+//!   [`AtomicCycle`](hadal_model::FaultKind::AtomicCycle). Of paths around it, those are followed
+//!   that enter no state which fewer micro steps lead to.
+//!
+//! The parts:
+//! - `walk`: the transient states of many sources at once, level by level.
+//! - `table`: finds out whether a source reached a state before.
+//! - `recount`: paths and costs where levels do not tell them, and cycles.
+//! - `expander`: the [`Expander`](hadal_model::Expander) on top.
+
+mod expander;
+mod recount;
+mod table;
+mod walk;
+
+use std::ops::Deref;
+
+use hadal_model::{Expander, Model, Shape, Step, Stop};
+
+use expander::StepsExpander;
+
+/// Transient states that one step may pass through, unless [`Steps::with_limit`] sets another
+/// limit. A step that passes through more is taken for one that never ends.
+pub const MAX_TRANSIENT_STATES: usize = 1 << 20;
+
+/// A model of micro steps as the model of its states at rest.
+///
+/// `P` points to the inner model: `&M`, `Box<dyn Model>`, `Arc<M>`. A reduction wraps this model,
+/// not the inner one.
+#[derive(Debug)]
+pub struct Steps<P> {
+    inner: P,
+    shape: Shape,
+    limit: usize,
+    /// Leaves of the registers, which are described last.
+    n_register_leaves: usize,
+}
+
+impl<P> Steps<P>
+where
+    P: Deref + Sync,
+    P::Target: Model,
+{
+    /// Wraps `inner`.
+    pub fn new(inner: P) -> Self {
+        Steps::with_limit(inner, MAX_TRANSIENT_STATES)
+    }
+
+    /// Wraps `inner`; a step may pass through `limit` transient states.
+    pub fn with_limit(inner: P, limit: usize) -> Self {
+        let micro = inner.shape();
+        let state_len = (micro.state_bits - micro.register_bits) / 8;
+        let mut shape = micro.clone();
+        shape
+            .components
+            .retain(|part| part.first_bit < 8 * state_len);
+        let end = shape.components.last();
+        shape.state_bits = end.map_or(8 * state_len, |part| part.first_bit + part.n_bits);
+        shape.register_bits = 0;
+        shape.state_len = state_len;
+        // A step that one rule begins may go on with any other.
+        for rule in &mut shape.rules {
+            rule.reads.insert(0, shape.state_bits);
+            rule.writes.insert(0, shape.state_bits);
+        }
+        let is_register = |leaf: &(String, String)| {
+            let root = leaf.0.split(['[', '.', '{']).next();
+            let mut registers = micro.components[shape.components.len()..].iter();
+            registers.any(|register| Some(register.name.as_str()) == root)
+        };
+        let leaves = inner.describe_state(&vec![0; micro.state_len]);
+        let n_register_leaves = leaves.iter().rev().take_while(|it| is_register(it)).count();
+        Steps {
+            inner,
+            shape,
+            limit,
+            n_register_leaves,
+        }
+    }
+
+    /// The model of micro steps.
+    pub fn inner(&self) -> &P {
+        &self.inner
+    }
+
+    /// The state of the inner model that a state at rest stands for.
+    fn extended(&self, state: &[u8]) -> Vec<u8> {
+        let mut extended = state.to_vec();
+        extended.resize(self.inner.shape().state_len, 0);
+        extended
+    }
+}
+
+impl<P> Model for Steps<P>
+where
+    P: Deref + Sync,
+    P::Target: Model,
+{
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        let inner = self.inner.expander(stop);
+        let shape = self.inner.shape();
+        Box::new(StepsExpander::new(inner, shape, &self.shape, self.limit))
+    }
+
+    fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        let inner = self.inner.reference_expander(stop);
+        let shape = self.inner.shape();
+        Box::new(StepsExpander::new(inner, shape, &self.shape, self.limit))
+    }
+
+    fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
+        let mut leaves = self.inner.describe_state(&self.extended(state));
+        leaves.truncate(leaves.len() - self.n_register_leaves);
+        leaves
+    }
+
+    /// The micro steps of the cheapest path, the first one found of several.
+    fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
+        let stop = Stop::new();
+        let inner = self.inner.reference_expander(&stop);
+        let shape = self.inner.shape();
+        let mut expander = StepsExpander::new(inner, shape, &self.shape, self.limit);
+        let path = expander.cheapest_path(parent, index)?;
+        let steps = path.iter().map(|(state, index)| {
+            let state = state.as_deref();
+            self.inner.describe_step(state, *index)
+        });
+        let mut steps: Vec<Step> = steps.collect::<Option<_>>()?;
+        if steps.len() == 1 {
+            return steps.pop();
+        }
+        let first = steps.first()?;
+        Some(Step {
+            rule: first.rule.clone(),
+            parameters: first.parameters.clone(),
+            output: steps.iter().flat_map(|step| step.output.clone()).collect(),
+            inner: steps,
+        })
+    }
+}

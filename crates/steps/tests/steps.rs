@@ -1,0 +1,279 @@
+//! Small graphs of micro steps, written down edge by edge.
+
+use hadal_ir::interp::{Interpreter, Limits};
+use hadal_ir::text::parse;
+use hadal_ir::verify::verify;
+use hadal_model::{
+    Cursor, FaultKind, Flow, Model, PAD_BYTES, Source, States, Step, Stop, Successors,
+};
+use hadal_steps::Steps;
+
+/// A micro step from one (place, register) to another, with its name and cost.
+type Edge<'a> = (&'a str, (u8, u8), (u8, u8), u32);
+
+/// A program with a variable `at`, a register `busy` and a rule for each edge. `extra` are
+/// statements of every body, `items` further items.
+fn program(start: (u8, u8), edges: &[Edge<'_>], extra: &str, items: &str) -> Interpreter {
+    let mut text = String::from(
+        "(program (file #0 \"edges\")
+         (arithmetic -2147483648 2147483647 wraps)
+         (site @0 #0 0 0)
+         (type t0 (total (range 0 255)))
+         (var v0 \"at\" t0) (var v1 \"busy\" t0)
+         (registers 1)
+         (expr e0 @0 (read v0)) (expr e1 @0 (read v1)) (expr e2 @0 (false))",
+    );
+    for n in 0..256 {
+        text += &format!("(expr e{} @0 (int {n}))", 3 + n);
+    }
+    let int = |n: u8| format!("e{}", 3 + u32::from(n));
+    let mut next = 3 + 256;
+    let mut rules = String::new();
+    for (name, from, to, cost) in edges {
+        text += &format!("(expr e{next} @0 (eq e0 {}))", int(from.0));
+        text += &format!("(expr e{} @0 (eq e1 {}))", next + 1, int(from.1));
+        text += &format!("(expr e{} @0 (and e{next} e{}))", next + 2, next + 1);
+        rules += &format!(
+            "(rule \"{name}\" @0 (priority 0) (cost {cost}) (params) (locals) (prologue)
+               (condition e{})
+               (body (put @0 (text \"{name}\")) {extra}
+                 (assign @0 v0 {}) (assign @0 v1 {})))",
+            next + 2,
+            int(to.0),
+            int(to.1)
+        );
+        next += 3;
+    }
+    text += &format!(
+        "(start \"begin\" @0 (params) (locals) (body (assign @0 v0 {}) (assign @0 v1 {}))) {rules}
+         {items})",
+        int(start.0),
+        int(start.1)
+    );
+    let program = parse(&text).expect("well formed");
+    assert_eq!(verify(&program), Ok(()));
+    Interpreter::new(program, Limits::default())
+}
+
+/// The successors of a place, each with multiplicity and cost, and what happened there.
+fn expand(model: &dyn Model, at: Option<u8>) -> (Vec<(u8, u64, u32)>, Source) {
+    let stop = Stop::new();
+    let mut out = Successors::with_costs(model.shape(), 100).with_multiplicities();
+    out.reset(1);
+    let mut expander = model.expander(&stop);
+    let flow = match at {
+        None => expander.starts(Cursor::default(), &mut out),
+        Some(at) => {
+            let mut bytes = vec![at];
+            bytes.resize(1 + PAD_BYTES, 0xff);
+            expander.expand(States::new(&bytes, 1, 1), Cursor::default(), &mut out)
+        }
+    };
+    assert_eq!(flow, Flow::Done);
+    let found = (0..out.len()).map(|n| (out.state(n)[0], out.multiplicity(n), out.cost(n)));
+    (found.collect(), out.sources()[0].clone())
+}
+
+fn names(step: &Step) -> Vec<&str> {
+    step.inner.iter().map(|inner| inner.rule.as_str()).collect()
+}
+
+#[test]
+fn a_state_at_rest_has_no_registers() {
+    let steps = Steps::new(Box::new(program((3, 0), &[], "", "")));
+    assert_eq!((steps.shape().state_bits, steps.shape().state_len), (8, 1));
+    assert_eq!(steps.shape().components.len(), 1);
+    let leaves = steps.describe_state(&[3]);
+    assert_eq!(leaves, [("at".to_owned(), "3".to_owned())]);
+}
+
+#[test]
+fn a_step_passes_through_transient_states() {
+    let edges = [
+        ("a", (0, 0), (1, 1), 1),
+        ("b", (1, 1), (2, 1), 3),
+        ("c", (2, 1), (3, 0), 1),
+        ("d", (0, 0), (4, 0), 1),
+    ];
+    let steps = Steps::new(Box::new(program((0, 0), &edges, "", "")));
+    let (found, source) = expand(&steps, Some(0));
+    assert_eq!(found, [(4, 1, 1), (3, 1, 5)]);
+    assert_eq!((source.fired, source.enabled, source.written), (2, 2, 2));
+    let step = steps.describe_step(Some(&[0]), 1).expect("it is there");
+    assert_eq!(
+        (step.rule.as_str(), names(&step)),
+        ("a", vec!["a", "b", "c"])
+    );
+    assert_eq!(step.output, ["a", "b", "c"]);
+    let plain = steps.describe_step(Some(&[0]), 0).expect("it is there");
+    assert_eq!((plain.rule.as_str(), plain.inner.len()), ("d", 0));
+    assert_eq!(steps.describe_step(Some(&[0]), 2), None);
+}
+
+#[test]
+fn paths_of_any_length_are_counted_and_the_cheapest_one_is_shown() {
+    // To (3, 1) directly, and by way of (1, 1) and (2, 1); from there to 4 in two ways.
+    let edges = [
+        ("direct", (0, 0), (3, 1), 9),
+        ("a", (0, 0), (1, 1), 1),
+        ("b", (1, 1), (2, 1), 1),
+        ("c", (2, 1), (3, 1), 1),
+        ("end", (3, 1), (4, 0), 2),
+        ("other end", (3, 1), (4, 0), 1),
+    ];
+    let steps = Steps::new(Box::new(program((0, 0), &edges, "", "")));
+    let (found, source) = expand(&steps, Some(0));
+    assert_eq!(found, [(4, 4, 4)]);
+    assert_eq!((source.fired, source.progress), (4, true));
+    let step = steps.describe_step(Some(&[0]), 0).expect("it is there");
+    assert_eq!(names(&step), ["a", "b", "c", "other end"]);
+}
+
+#[test]
+fn control_is_lost_where_nothing_is_enabled() {
+    let edges = [("a", (0, 0), (1, 1), 1), ("b", (1, 0), (0, 0), 1)];
+    let steps = Steps::new(Box::new(program((0, 0), &edges, "", "")));
+    let (found, source) = expand(&steps, Some(0));
+    assert_eq!(found, [(1, 1, 1)]);
+    assert!(source.faults.is_empty());
+    let step = steps.describe_step(Some(&[0]), 0).expect("it is there");
+    assert_eq!((step.rule.as_str(), step.inner.len()), ("a", 0));
+    assert_eq!(expand(&steps, Some(1)).0, [(0, 1, 1)]);
+}
+
+#[test]
+fn a_cycle_is_a_fault_and_what_comes_to_rest_is_delivered() {
+    let edges = [
+        ("in", (0, 0), (1, 1), 1),
+        ("on", (1, 1), (2, 1), 1),
+        ("back", (2, 1), (1, 1), 1),
+        ("out", (2, 1), (3, 0), 1),
+        ("spin", (5, 0), (5, 1), 1),
+        ("spun", (5, 1), (5, 1), 1),
+    ];
+    let steps = Steps::new(Box::new(program((0, 0), &edges, "", "")));
+    let (found, source) = expand(&steps, Some(0));
+    assert_eq!(found, [(3, 1, 3)]);
+    let faults: Vec<_> = source
+        .faults
+        .iter()
+        .map(|it| (it.kind, it.message.as_str()))
+        .collect();
+    let message = "the step never ends: on, back, on, ...";
+    assert_eq!(faults, [(FaultKind::AtomicCycle, message)]);
+    let step = steps.describe_step(Some(&[0]), 0).expect("it is there");
+    assert_eq!(names(&step), ["in", "on", "out"]);
+
+    let (found, source) = expand(&steps, Some(5));
+    assert_eq!((found, source.fired, source.enabled), (vec![], 0, 1));
+    assert_eq!(
+        source.faults[0].message,
+        "the step never ends: spun, spun, ..."
+    );
+}
+
+#[test]
+fn a_step_that_is_too_long_is_a_fault() {
+    let names: Vec<String> = (0..20).map(|n| format!("s{n}")).collect();
+    let edge = |n: u8| {
+        (
+            names[n as usize].as_str(),
+            (n, u8::from(n > 0)),
+            (n + 1, 1),
+            1,
+        )
+    };
+    let mut edges: Vec<Edge<'_>> = (0..10).map(edge).collect();
+    edges.push(("end", (10, 1), (99, 0), 1));
+    let model = program((0, 0), &edges, "", "");
+    let (found, source) = expand(&Steps::with_limit(&model, 10), Some(0));
+    assert_eq!((found, source.faults.len()), (vec![(99, 1, 11)], 0));
+    let (found, source) = expand(&Steps::with_limit(&model, 9), Some(0));
+    assert_eq!(found, []);
+    assert_eq!(source.faults[0].kind, FaultKind::AtomicCycle);
+    let message = "the step passes through more than 9 states; it may never end";
+    assert_eq!(source.faults[0].message, message);
+}
+
+#[test]
+fn the_number_of_paths_saturates() {
+    let mut edges: Vec<Edge<'_>> = vec![("in", (0, 0), (1, 1), 0)];
+    for n in 1..80 {
+        edges.push(("left", (n, 1), (n + 1, 1), 1));
+        edges.push(("right", (n, 1), (n + 1, 1), 1));
+    }
+    edges.push(("out", (80, 1), (81, 0), 0));
+    let steps = Steps::new(Box::new(program((0, 0), &edges, "", "")));
+    let (found, source) = expand(&steps, Some(0));
+    assert_eq!(found, [(81, u64::MAX, 79)]);
+    assert_eq!(source.fired, u64::MAX);
+}
+
+#[test]
+fn startstates_may_be_transient() {
+    let edges = [("a", (7, 2), (8, 0), 1), ("b", (7, 2), (9, 0), 1)];
+    let steps = Steps::new(Box::new(program((7, 2), &edges, "", "")));
+    assert_eq!(expand(&steps, None).0, [(8, 1, 2), (9, 1, 2)]);
+    let step = steps.describe_step(None, 1).expect("it is there");
+    assert_eq!(
+        (step.rule.as_str(), names(&step)),
+        ("begin", vec!["begin", "b"])
+    );
+}
+
+#[test]
+fn an_assertion_inside_a_step_lets_it_go_on() {
+    let edges = [("a", (0, 0), (1, 1), 1), ("b", (1, 1), (2, 0), 1)];
+    let extra = "(assert @0 e2 \"wrong\" goes-on)";
+    let steps = Steps::new(Box::new(program((0, 0), &edges, extra, "")));
+    let (found, source) = expand(&steps, Some(0));
+    assert_eq!(found, [(2, 1, 2)]);
+    let faults: Vec<_> = source
+        .faults
+        .iter()
+        .map(|it| (it.kind, it.name.as_str()))
+        .collect();
+    assert_eq!(
+        faults,
+        [(FaultKind::Assertion, "a"), (FaultKind::Assertion, "b")]
+    );
+}
+
+#[test]
+fn an_error_inside_a_step_ends_its_path() {
+    let edges = [("a", (0, 0), (1, 1), 1), ("b", (1, 1), (2, 0), 1)];
+    let extra = "(if @0 (e260 (error @0 blocked-d_step \"blocked\")) (else))";
+    // The second edge's test of `busy`: true in its body only.
+    let steps = Steps::new(Box::new(program((0, 0), &edges, extra, "")));
+    let (found, source) = expand(&steps, Some(0));
+    assert_eq!((found, source.fired), (vec![], 0));
+    assert_eq!(source.faults[0].kind, FaultKind::BlockedDStep);
+}
+
+#[test]
+fn the_model_says_where_it_may_end() {
+    let end = "(property end \"end\" @0 (params) (locals) (prologue) (condition e262))";
+    let edges = [("a", (0, 0), (1, 0), 1), ("b", (9, 0), (9, 0), 1)];
+    let model = program((0, 0), &edges, "", end);
+    assert!(model.shape().has_ends && model.shape().properties.is_empty());
+    let steps = Steps::new(&model);
+    // e262 is the test of `b`: the model is at 9.
+    let ends = [0, 1, 9].map(|at| expand(&steps, Some(at)).1.may_end);
+    assert_eq!(ends, [false, false, false]);
+    let model = program((0, 0), &edges[..1], "", &end.replace("e262", "e259"));
+    let steps = Steps::new(&model);
+    let ends = [0, 1].map(|at| expand(&steps, Some(at)).1);
+    assert_eq!(
+        ends.map(|it| (it.enabled, it.may_end)),
+        [(1, false), (0, false)]
+    );
+    let end = end
+        .replace("e262", "e2")
+        .replace("(condition e2)", "(condition)");
+    let steps = Steps::new(Box::new(program((0, 0), &edges[..1], "", &end)));
+    let ends = [0, 1].map(|at| expand(&steps, Some(at)).1);
+    assert_eq!(
+        ends.map(|it| (it.enabled, it.may_end)),
+        [(1, false), (0, true)]
+    );
+}
