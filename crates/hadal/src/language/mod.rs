@@ -9,6 +9,7 @@
 
 mod murphi;
 mod options;
+mod promela;
 
 use std::fmt;
 use std::path::Path;
@@ -22,6 +23,7 @@ use crate::Error;
 
 pub use murphi::Murphi;
 pub use options::{LanguageOption, LanguageOptions, OptionValue};
+pub use promela::Promela;
 
 /// A language of models.
 pub trait Language: fmt::Debug + Sync {
@@ -61,7 +63,7 @@ pub trait Language: fmt::Debug + Sync {
 
 /// Every language.
 pub fn languages() -> &'static [&'static dyn Language] {
-    &[&Murphi]
+    &[&Murphi, &Promela]
 }
 
 /// The language of a text that has no file name.

@@ -1,0 +1,112 @@
+//! Promela, by `hadal-promela`.
+
+use hadal_model::Stop;
+use hadal_promela::lower::{LowerOptions, lower};
+use hadal_promela::{Options, compile};
+use hadal_search::Deadlock;
+use hadal_syntax::{Severity, Source, Sources};
+
+use super::{Language, LanguageOption, LanguageOptions, OptionValue, Problems, Translation};
+
+/// Promela, as SPIN 6.5.2 has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Promela;
+
+const DEFINE: LanguageOption = LanguageOption {
+    name: "define",
+    short: Some('D'),
+    value: OptionValue::Text("NAME[=VALUE]"),
+    is_repeatable: true,
+    help: "Define a macro of a Promela model; may be repeated",
+};
+
+const INCLUDE: LanguageOption = LanguageOption {
+    name: "include",
+    short: Some('I'),
+    value: OptionValue::Text("DIR"),
+    is_repeatable: true,
+    help: "Where files that a Promela model includes are looked for; may be repeated",
+};
+
+const LOSSY: LanguageOption = LanguageOption {
+    name: "lossy",
+    short: None,
+    value: OptionValue::Switch,
+    is_repeatable: false,
+    help: "A send to a full channel of a Promela model loses its message, rather than waiting",
+};
+
+impl Language for Promela {
+    fn name(&self) -> &'static str {
+        "promela"
+    }
+
+    fn title(&self) -> &'static str {
+        "Promela"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["pml", "prom", "promela", "spin", "pr", "prm", "pm"]
+    }
+
+    fn options(&self) -> &'static [LanguageOption] {
+        &[DEFINE, INCLUDE, LOSSY]
+    }
+
+    fn default_deadlock(&self) -> Deadlock {
+        Deadlock::EndStates
+    }
+
+    fn translate(
+        &self,
+        sources: &mut Sources,
+        options: &LanguageOptions,
+        _stop: &Stop,
+    ) -> Result<Translation, Problems> {
+        let settings = Options {
+            defines: options.all(DEFINE.name).map(str::to_owned).collect(),
+            include_dirs: options.all(INCLUDE.name).map(str::to_owned).collect(),
+        };
+        let root = sources.root();
+        let root = Source::new(root.name(), root.text()).map_err(|error| Problems {
+            messages: vec![error.to_string()],
+            ..Problems::default()
+        })?;
+        // The files of a resumed run may be gone.
+        let mut read = |path: &str| match sources.find(path) {
+            Some(file) => Some(sources.file(file).text().as_bytes().to_vec()),
+            None => std::fs::read(path).ok(),
+        };
+        let compiled = compile(root, &settings, &mut read);
+        *sources = compiled.text.sources.clone();
+        let Some(program) = &compiled.program else {
+            return Err(Problems {
+                diagnostics: compiled.diagnostics,
+                ..Problems::default()
+            });
+        };
+        let lowering = LowerOptions {
+            lossy: options.get(LOSSY.name).is_some(),
+            instances: Vec::new(),
+        };
+        let lowered = match lower(program, &compiled.text, &lowering) {
+            Ok(lowered) => lowered,
+            Err(errors) => {
+                let mut diagnostics = compiled.diagnostics;
+                diagnostics.extend(errors);
+                diagnostics.retain(|it| it.severity == Severity::Error);
+                return Err(Problems {
+                    diagnostics,
+                    ..Problems::default()
+                });
+            }
+        };
+        Ok(Translation {
+            program: lowered.ir,
+            warnings: compiled.diagnostics,
+            symmetry_breaks: Vec::new(),
+            constants: Vec::new(),
+            loop_limit: None,
+        })
+    }
+}

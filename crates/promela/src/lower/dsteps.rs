@@ -1,0 +1,187 @@
+//! `d_step`: one body that runs from the first point inside to the point after it.
+//!
+//! Straight code stays straight. Only points that several edges lead to are *heads*: where there are
+//! others than the first point, the body is a loop over a local that holds the next head.
+
+use hadal_ir::expr::Place;
+use hadal_ir::ids::LocalId;
+use hadal_ir::stmt::{Block, StmtKind};
+use hadal_model::FaultKind;
+
+use super::Lowering;
+use super::exprs::Scope;
+use crate::automaton::PointId;
+use crate::program::Action;
+
+/// The points of a `d_step` that code jumps to.
+struct Heads {
+    points: Vec<PointId>,
+    exit: PointId,
+    /// The next head; none where the first point is the only one.
+    next: Option<LocalId>,
+}
+
+impl Lowering<'_> {
+    /// Runs a `d_step` from `entry`, whose edges are executable, to `exit`.
+    pub(super) fn d_step(
+        &mut self,
+        scope: &mut Scope,
+        entry: PointId,
+        exit: PointId,
+        block: &mut Block,
+    ) {
+        let outer = std::mem::replace(&mut scope.in_d_step, true);
+        self.d_step_code(scope, entry, exit, block);
+        scope.in_d_step = outer;
+    }
+
+    fn d_step_code(
+        &mut self,
+        scope: &mut Scope,
+        entry: PointId,
+        exit: PointId,
+        block: &mut Block,
+    ) {
+        let heads = self.heads(scope, entry, exit);
+        let Some(next) = heads.next else {
+            let code = self.from_head(scope, entry, &heads);
+            block.extend(code);
+            return;
+        };
+        let first = self.builder.int(entry.0.into());
+        block.push(self.builder.assign(Place::local(next), first));
+        let mut arms = Vec::new();
+        for &head in &heads.points {
+            let at = self.builder.local(next);
+            let is_here = self.builder.equals(at, head.0.into());
+            arms.push((is_here, self.from_head(scope, head, &heads)));
+        }
+        let step = self.builder.stmt(StmtKind::If {
+            arms,
+            otherwise: Vec::new(),
+        });
+        let at = self.builder.local(next);
+        let has_left = self.builder.equals(at, exit.0.into());
+        let condition = self.builder.not(has_left);
+        block.push(self.builder.stmt(StmtKind::While {
+            condition,
+            body: vec![step],
+        }));
+    }
+
+    fn heads(&mut self, scope: &mut Scope, entry: PointId, exit: PointId) -> Heads {
+        let automaton = &self.program.proctypes[scope.proctype].automaton;
+        let mut n_edges = vec![0u32; automaton.points.len()];
+        let (mut order, mut left) = (Vec::new(), vec![entry]);
+        n_edges[entry.index()] = 1;
+        while let Some(point) = left.pop() {
+            order.push(point);
+            for edge in &automaton.point(point).edges {
+                n_edges[edge.target.index()] += 1;
+                if edge.target != exit && n_edges[edge.target.index()] == 1 {
+                    left.push(edge.target);
+                }
+            }
+        }
+        let is_head = |point: &PointId| *point == entry || n_edges[point.index()] > 1;
+        let points: Vec<PointId> = order.into_iter().filter(is_head).collect();
+        let is_looped = points.len() > 1 || n_edges[entry.index()] > 1;
+        Heads {
+            points,
+            exit,
+            next: is_looped.then(|| self.value_local(scope, "next")),
+        }
+    }
+
+    /// The code from a point on, up to a head or the exit.
+    fn from_head(&mut self, scope: &mut Scope, head: PointId, heads: &Heads) -> Block {
+        let mut block = Block::new();
+        let mut at = head;
+        loop {
+            let program = self.program;
+            let edges = &program.proctypes[scope.proctype].automaton.point(at).edges;
+            if let [only] = &edges[..]
+                && is_always_executable(&only.action)
+            {
+                self.builder.set_site(only.span);
+                self.effect(scope, &only.action, &mut block);
+                if !self.leads_to_head(only.target, heads, &mut block) {
+                    at = only.target;
+                    continue;
+                }
+                return block;
+            }
+            let mut arms = Vec::new();
+            for (idx, edge) in edges.iter().enumerate() {
+                let condition = self.is_executable_alone(scope, edges, idx);
+                self.builder.set_site(edge.span);
+                let mut code = Block::new();
+                self.inner_effect(scope, &edge.action, &mut code);
+                self.code_to(scope, edge.target, heads, &mut code);
+                arms.push((condition, code));
+            }
+            let span = program.proctypes[scope.proctype].automaton.point(at).span;
+            self.builder.set_site(span);
+            let otherwise = vec![self.builder.stmt(StmtKind::Error {
+                kind: FaultKind::BlockedDStep,
+                message: "no statement of the `d_step` is executable here".to_owned(),
+            })];
+            block.push(self.builder.stmt(StmtKind::If { arms, otherwise }));
+            return block;
+        }
+    }
+
+    /// What an edge inside does; a `d_step` may hold another.
+    fn inner_effect(&mut self, scope: &mut Scope, action: &Action, block: &mut Block) {
+        match action {
+            Action::DStep { entry, exit } => self.d_step(scope, *entry, *exit, block),
+            action => self.effect(scope, action, block),
+        }
+    }
+
+    /// Continues at a point: with its code, or by a jump to a head.
+    fn code_to(&mut self, scope: &mut Scope, target: PointId, heads: &Heads, block: &mut Block) {
+        if !self.leads_to_head(target, heads, block) {
+            let rest = self.from_head(scope, target, heads);
+            block.extend(rest);
+        }
+    }
+
+    /// Jumps to a point if that is a head or the exit.
+    fn leads_to_head(&mut self, target: PointId, heads: &Heads, block: &mut Block) -> bool {
+        if target != heads.exit && !heads.points.contains(&target) {
+            return false;
+        }
+        if let Some(next) = heads.next {
+            let point = self.builder.int(target.0.into());
+            block.push(self.builder.assign(Place::local(next), point));
+        }
+        true
+    }
+
+    /// Runs a `d_step` whose first statement is the receive half of a rendezvous: what was taken is
+    /// assigned already, and `entry` is the point after it.
+    pub(super) fn rest_of_d_step(
+        &mut self,
+        scope: &mut Scope,
+        entry: PointId,
+        exit: PointId,
+        block: &mut Block,
+    ) {
+        if entry != exit {
+            self.d_step(scope, entry, exit, block);
+        }
+    }
+}
+
+/// Whether a statement can always be executed.
+pub(super) fn is_always_executable(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Goto
+            | Action::Assign(..)
+            | Action::Assert(_)
+            | Action::Print(..)
+            | Action::Declare
+    )
+}

@@ -1,0 +1,355 @@
+//! What statements do.
+
+use hadal_ir::expr::{BinaryOp as Op, Place};
+use hadal_ir::ids::ExprId;
+use hadal_ir::stmt::{Block, PutItem, StmtKind};
+use hadal_model::FaultKind;
+
+use super::exprs::Scope;
+use super::queues::Alternative;
+use super::{HANDSHAKE, Lowering};
+use crate::program::{Action, Match, Receive, Scalar, Send};
+
+/// Messages that are moved one by one in code; more are moved in a loop.
+const MAX_UNROLLED: u32 = 8;
+
+impl Lowering<'_> {
+    /// Does what a statement does that is executable, but for a `d_step`.
+    pub(super) fn effect(&mut self, scope: &mut Scope, action: &Action, block: &mut Block) {
+        match action {
+            Action::Cond(_) | Action::Else | Action::Goto | Action::Declare => {}
+            Action::DStep { .. } => unreachable!("it has a rule of its own"),
+            Action::Assign(place, value) => {
+                let value = self.int(scope, value);
+                let value = self.truncated(self.scalar_of(scope, place.var), value);
+                if let Some(place) = self.place(scope, place) {
+                    block.push(self.builder.assign(place, value));
+                }
+            }
+            Action::Send(send) => self.send(scope, send, block),
+            Action::Receive(receive) => self.receive(scope, receive, block),
+            Action::Run(run, target) => self.run(scope, run, target.as_ref(), block),
+            Action::Assert(condition) => {
+                let condition = self.truth(scope, condition);
+                block.push(self.builder.stmt(StmtKind::Assert {
+                    condition,
+                    message: "assertion violated".to_owned(),
+                    goes_on: true,
+                }));
+            }
+            Action::Print(format, args) => self.print(scope, format, args, block),
+            Action::SetPriority(pid, value) => self.set_priority(scope, pid, value, block),
+        }
+    }
+
+    fn fault(&mut self, kind: FaultKind, message: &str) -> Block {
+        let message = message.to_owned();
+        vec![self.builder.stmt(StmtKind::Error { kind, message })]
+    }
+
+    pub(super) fn bad_channel(&mut self) -> Block {
+        self.fault(
+            FaultKind::BadChannel,
+            "there is no such channel: it was never created, or its process is gone",
+        )
+    }
+
+    /// Runs the code of the alternative that a channel is.
+    fn choose(
+        &mut self,
+        alternatives: &[Alternative],
+        block: &mut Block,
+        mut code: impl FnMut(&mut Self, &Alternative) -> Block,
+    ) {
+        if let [only] = alternatives
+            && self.builder.known_truth(only.condition) == Some(true)
+        {
+            block.extend(code(self, only));
+            return;
+        }
+        let arms = alternatives.iter().map(|it| (it.condition, code(self, it)));
+        let arms = arms.collect();
+        let otherwise = self.bad_channel();
+        block.push(self.builder.stmt(StmtKind::If { arms, otherwise }));
+    }
+
+    fn send(&mut self, scope: &mut Scope, send: &Send, block: &mut Block) {
+        let channel = self.channel(scope, &send.chan, send.span);
+        let number = channel.number;
+        self.choose(&channel.alternatives, block, |it, alternative| {
+            let values = it.message_fields(scope, send, &alternative.fields);
+            let mut code = Vec::new();
+            match alternative.queue.is_some() {
+                false => it.offer(scope, number, values, &mut code),
+                true if send.sorted && alternative.capacity > 1 => {
+                    it.insert(scope, alternative, &values, &mut code);
+                }
+                true => {
+                    let len = it.builder.read(alternative.len_place());
+                    it.store_message(alternative, len, &values, &mut code);
+                    let more = it.builder.plus(len, 1);
+                    code.push(it.builder.assign(alternative.len_place(), more));
+                }
+            }
+            if alternative.queue.is_some() && it.options.lossy {
+                let len = it.builder.read(alternative.len_place());
+                let capacity = it.builder.int(alternative.capacity.into());
+                let has_room = it.builder.binary(Op::Lt, len, capacity);
+                let arms = vec![(has_room, std::mem::take(&mut code))];
+                let otherwise = Vec::new();
+                code.push(it.builder.stmt(StmtKind::If { arms, otherwise }));
+            }
+            code
+        });
+    }
+
+    /// The send half of a rendezvous.
+    fn offer(
+        &mut self,
+        scope: &Scope,
+        number: ExprId,
+        values: Vec<ExprId>,
+        block: &mut Block,
+    ) {
+        let sender = self.pid(scope);
+        let registers = self.layout.registers.as_ref();
+        let registers = registers.expect("there are rendezvous channels");
+        let handshake = registers.handshake.as_ref();
+        let handshake = handshake.expect("there are rendezvous channels");
+        block.push(self.builder.assign(Place::var(handshake.channel), number));
+        block.push(self.builder.assign(Place::var(handshake.sender), sender));
+        for (&var, value) in handshake.fields.iter().zip(values) {
+            block.push(self.builder.assign(Place::var(var), value));
+        }
+        let under_way = self.builder.int(HANDSHAKE);
+        let control = Place::var(registers.control);
+        block.push(self.builder.assign(control, under_way));
+    }
+
+    fn store_message(
+        &mut self,
+        alternative: &Alternative,
+        position: ExprId,
+        values: &[ExprId],
+        block: &mut Block,
+    ) {
+        for (field, &value) in values.iter().enumerate() {
+            // What is free is 0 already.
+            if self.builder.known_int(value) != Some(0) {
+                let place = alternative.message(position).field(field as u32);
+                block.push(self.builder.assign(place, value));
+            }
+        }
+    }
+
+    /// Inserts a message before the first that is greater.
+    fn insert(
+        &mut self,
+        scope: &mut Scope,
+        alternative: &Alternative,
+        values: &[ExprId],
+        block: &mut Block,
+    ) {
+        // From the end on, messages that are greater move up by one.
+        let values: Vec<ExprId> = values
+            .iter()
+            .map(|&value| {
+                let local = self.value_local(scope, "field");
+                block.push(self.builder.assign(Place::local(local), value));
+                self.builder.local(local)
+            })
+            .collect();
+        let at = self.value_local(scope, "at");
+        let len = self.builder.read(alternative.len_place());
+        block.push(self.builder.assign(Place::local(at), len));
+        let here = self.builder.local(at);
+        let before = self.builder.plus(here, -1);
+        let zero = self.builder.int(0);
+        let is_inside = self.builder.binary(Op::Gt, here, zero);
+        // Equal messages keep their order: only a greater one moves.
+        let mut is_greater = self.builder.truth(false);
+        for (field, &value) in values.iter().enumerate().rev() {
+            let there = alternative.message(before).field(field as u32);
+            let there = self.builder.read(there);
+            let greater = self.builder.binary(Op::Gt, there, value);
+            let equal = self.builder.binary(Op::Eq, there, value);
+            let tail = self.builder.and(vec![equal, is_greater]);
+            is_greater = self.builder.or(vec![greater, tail]);
+        }
+        let condition = self.builder.and(vec![is_inside, is_greater]);
+        let step = vec![
+            self.builder.stmt(StmtKind::Copy {
+                to: alternative.message(here),
+                from: alternative.message(before),
+            }),
+            self.builder.assign(Place::local(at), before),
+        ];
+        block.push(self.builder.stmt(StmtKind::While {
+            condition,
+            body: step,
+        }));
+        for (field, &value) in values.iter().enumerate() {
+            let place = alternative.message(here).field(field as u32);
+            block.push(self.builder.assign(place, value));
+        }
+        let more = self.builder.plus(len, 1);
+        block.push(self.builder.assign(alternative.len_place(), more));
+    }
+
+    fn receive(&mut self, scope: &mut Scope, receive: &Receive, block: &mut Block) {
+        let channel = self.channel(scope, &receive.chan, receive.span);
+        let buffered: Vec<Alternative> = channel
+            .alternatives
+            .iter()
+            .filter(|it| it.queue.is_some())
+            .cloned()
+            .collect();
+        self.choose(&buffered, block, |it, alternative| {
+            let mut code = Vec::new();
+            let position = match receive.random && alternative.capacity > 1 {
+                false => it.builder.int(0),
+                true => {
+                    let found = it.find_match(scope, alternative, receive, &mut code);
+                    it.builder.local(found)
+                }
+            };
+            let values = it.taken_fields(scope, receive, alternative, position, &mut code);
+            if !receive.keeps {
+                it.remove_message(scope, alternative, position, &mut code);
+            }
+            it.assign_fields(scope, receive, &values, &mut code);
+            code
+        });
+    }
+
+    /// The fields that a receive assigns, in locals: assigning them may change what they are read
+    /// from.
+    fn taken_fields(
+        &mut self,
+        scope: &mut Scope,
+        receive: &Receive,
+        alternative: &Alternative,
+        position: ExprId,
+        block: &mut Block,
+    ) -> Vec<ExprId> {
+        let mut values = Vec::new();
+        let n_fields = alternative.fields.len();
+        for (field, arg) in receive.args.iter().enumerate().take(n_fields) {
+            if !matches!(arg, Match::Assign(_)) {
+                values.push(self.builder.int(0));
+                continue;
+            }
+            let (lo, hi) = alternative.fields[field].range();
+            let ty = match hi > i32::MAX.into() {
+                true => self.builder.scalar(Scalar::Int),
+                false => self.builder.range(lo, hi),
+            };
+            let kind = hadal_ir::program::LocalKind::Value(ty);
+            let local = scope.frame.add("field", kind);
+            let from = alternative.message(position).field(field as u32);
+            let value = self.builder.read(from);
+            block.push(self.builder.assign(Place::local(local), value));
+            values.push(self.builder.local(local));
+        }
+        values
+    }
+
+    pub(super) fn assign_fields(
+        &mut self,
+        scope: &mut Scope,
+        receive: &Receive,
+        values: &[ExprId],
+        block: &mut Block,
+    ) {
+        for (arg, &value) in receive.args.iter().zip(values) {
+            if let Match::Assign(place) = arg {
+                let value = self.truncated(self.scalar_of(scope, place.var), value);
+                if let Some(place) = self.place(scope, place) {
+                    block.push(self.builder.assign(place, value));
+                }
+            }
+        }
+    }
+
+    /// Removes the message at a position; those behind it move up, and what is free is 0.
+    fn remove_message(
+        &mut self,
+        scope: &mut Scope,
+        alternative: &Alternative,
+        position: ExprId,
+        block: &mut Block,
+    ) {
+        let n = alternative.capacity;
+        let is_first = self.builder.known_int(position) == Some(0);
+        if is_first && n <= MAX_UNROLLED {
+            for message in 0..n - 1 {
+                let to = self.builder.int(message.into());
+                let from = self.builder.int(i64::from(message) + 1);
+                block.push(self.builder.stmt(StmtKind::Copy {
+                    to: alternative.message(to),
+                    from: alternative.message(from),
+                }));
+            }
+        } else if n > 1 {
+            let var = self.builder.counter(&mut scope.frame, "message", n - 1);
+            let to = self.builder.local(var);
+            let from = self.builder.plus(to, 1);
+            let copy = self.builder.stmt(StmtKind::Copy {
+                to: alternative.message(to),
+                from: alternative.message(from),
+            });
+            let is_behind = self.builder.binary(Op::Ge, to, position);
+            let moved = self.builder.stmt(StmtKind::If {
+                arms: vec![(is_behind, vec![copy])],
+                otherwise: Vec::new(),
+            });
+            let domain = self.builder.upto(n - 1);
+            let body = vec![moved];
+            block.push(self.builder.stmt(StmtKind::For { var, domain, body }));
+        }
+        let last = self.builder.int(i64::from(n) - 1);
+        let last = alternative.message(last);
+        block.push(self.builder.stmt(StmtKind::Clear(last)));
+        let len = self.builder.read(alternative.len_place());
+        let less = self.builder.plus(len, -1);
+        block.push(self.builder.assign(alternative.len_place(), less));
+    }
+
+    fn print(
+        &mut self,
+        scope: &mut Scope,
+        format: &str,
+        args: &[crate::program::Expr],
+        block: &mut Block,
+    ) {
+        let int = self.builder.scalar(Scalar::Int);
+        let mut args = args.iter();
+        let mut text = String::new();
+        let mut chars = format.chars().peekable();
+        let flush = |text: &mut String, it: &mut Self, block: &mut Block| {
+            if !text.is_empty() {
+                let item = PutItem::Text(std::mem::take(text));
+                block.push(it.builder.stmt(StmtKind::Put(item)));
+            }
+        };
+        while let Some(char) = chars.next() {
+            match (char, chars.peek()) {
+                ('%', Some('%')) => {
+                    chars.next();
+                    text.push('%');
+                }
+                ('%', Some(_)) => {
+                    chars.next();
+                    if let Some(arg) = args.next() {
+                        flush(&mut text, self, block);
+                        let value = self.int(scope, arg);
+                        let item = PutItem::Value(value, int);
+                        block.push(self.builder.stmt(StmtKind::Put(item)));
+                    }
+                }
+                _ => text.push(char),
+            }
+        }
+        flush(&mut text, self, block);
+    }
+}

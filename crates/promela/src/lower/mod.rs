@@ -1,0 +1,106 @@
+//! From automata to a program of the intermediate representation.
+//!
+//! Every edge of an automaton is a rule, with the instance of the process type as its parameter: the
+//! program is one of *micro steps*. What holds only between two micro steps is in registers, the
+//! last variables of the state, which are 0 in every state at rest:
+//!
+//! - `control`: the pid, plus 1, of the process that has exclusive control inside an `atomic`, or
+//!   [`HANDSHAKE`] between the two halves of a rendezvous;
+//! - the channel, the sender and the fields of the message that is being handed over.
+//!
+//! All rules ask `control` first, so that in a transient state only the process that has control, or
+//! a receiver of the message, can move. A state in which it cannot comes to rest.
+//!
+//! What is where:
+//!
+//! - [`layout`]: the variables of a state, and how many processes and channels there can be;
+//! - [`origins`]: which channels an expression may name;
+//! - [`exprs`], [`queues`]: expressions, and access to channels;
+//! - [`executable`]: whether an edge is executable, as an expression;
+//! - [`steps`], [`effects`], [`dsteps`], [`processes`]: rules and their bodies;
+//! - [`build`]: adds expressions and statements to a program.
+
+mod build;
+mod dsteps;
+mod effects;
+mod executable;
+mod exprs;
+mod layout;
+mod origins;
+mod processes;
+mod queues;
+mod steps;
+
+use hadal_ir::Program as Ir;
+use hadal_syntax::Diagnostic;
+
+use crate::program::Program;
+use crate::text::Text;
+use build::Builder;
+use layout::Layout;
+
+/// The value of the register `control` between the two halves of a rendezvous. No pid, plus 1, is.
+const HANDSHAKE: i64 = 256;
+
+/// How a program is lowered.
+#[derive(Debug, Clone, Default)]
+pub struct LowerOptions {
+    /// Whether a send to a full channel loses its message.
+    pub lossy: bool,
+    /// By process type, how many instances there is room for at least, where the program does not
+    /// bound their number.
+    pub instances: Vec<u32>,
+}
+
+/// A program of micro steps.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The program.
+    pub ir: Ir,
+    /// By process type, how many instances it has room for.
+    pub instances: Vec<u32>,
+    /// Whether the number of instances is a guess: a search that needs more reports it.
+    pub is_guess: bool,
+}
+
+/// Lowers a checked program. What it cannot express is reported.
+pub fn lower(
+    program: &Program,
+    text: &Text,
+    options: &LowerOptions,
+) -> Result<Lowered, Vec<Diagnostic>> {
+    let mut builder = Builder::new(text);
+    let layout = Layout::new(program, options, &mut builder);
+    let mut lowering = Lowering {
+        program,
+        text,
+        options,
+        builder,
+        layout,
+        receivable: Vec::new(),
+        diagnostics: Vec::new(),
+    };
+    lowering.start();
+    lowering.rules();
+    lowering.ends();
+    if !lowering.diagnostics.is_empty() {
+        return Err(lowering.diagnostics);
+    }
+    Ok(Lowered {
+        ir: lowering.builder.finish(),
+        instances: lowering.layout.instances(),
+        is_guess: lowering.layout.is_guess,
+    })
+}
+
+/// A program on its way.
+struct Lowering<'p> {
+    program: &'p Program,
+    text: &'p Text,
+    options: &'p LowerOptions,
+    builder: Builder<'p>,
+    layout: Layout,
+    /// Functions that look for a receiver, by the channels that it may receive from.
+    receivable: Vec<(origins::Origins, hadal_ir::ids::FunctionId)>,
+    diagnostics: Vec<Diagnostic>,
+}

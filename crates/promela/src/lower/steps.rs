@@ -1,0 +1,375 @@
+//! A rule for each edge, and one for the end of each process.
+
+use hadal_ir::expr::{BinaryOp as Op, Place};
+use hadal_ir::ids::ExprId;
+use hadal_ir::program::{Guard, Param, ParamDomain, Rule};
+use hadal_ir::stmt::{Block, StmtKind};
+
+use super::Lowering;
+use super::dsteps::is_always_executable;
+use super::exprs::Scope;
+use super::layout::{Slot, mentions_timeout};
+use crate::automaton::{Edge, PointId};
+use crate::program::{Action, Program, Receive};
+use crate::text::TokenSpan;
+
+/// Statements that a body stands for at most.
+const MAX_FUSED: usize = 64;
+
+/// The priority of rules that wait for a timeout: they fire where no other is enabled.
+const TIMEOUT: i64 = 1;
+
+impl Lowering<'_> {
+    pub(super) fn rules(&mut self) {
+        for proctype in 0..self.program.proctypes.len() {
+            if self.layout.processes[proctype].n == 0 {
+                continue;
+            }
+            let points = &self.program.proctypes[proctype].automaton.points;
+            let may_keep = points_with_control(points);
+            for point_idx in 0..points.len() {
+                let point = PointId(point_idx as u32);
+                let Some(code) = self.layout.processes[proctype].points[point_idx] else {
+                    continue;
+                };
+                let source = Source {
+                    proctype,
+                    point,
+                    code,
+                    may_keep: may_keep[point_idx],
+                };
+                for edge_idx in 0..points[point_idx].edges.len() {
+                    self.step(source, edge_idx, false);
+                    if self.waits_for_timeout(source, edge_idx) {
+                        self.step(source, edge_idx, true);
+                    }
+                    self.handshake(source, edge_idx);
+                }
+            }
+            self.removal(proctype);
+        }
+    }
+
+    fn waits_for_timeout(&self, source: Source, edge_idx: usize) -> bool {
+        let automaton = &self.program.proctypes[source.proctype].automaton;
+        let provided = self.program.proctypes[source.proctype].provided.as_ref();
+        let waits = |edge: &Edge| match &edge.action {
+            Action::Cond(condition) => mentions_timeout(condition),
+            _ => false,
+        };
+        let edge = &automaton.point(source.point).edges[edge_idx];
+        let waits_inside = match &edge.action {
+            Action::DStep { entry, .. } => automaton.point(*entry).edges.iter().any(waits),
+            _ => false,
+        };
+        waits(edge) || waits_inside || provided.is_some_and(mentions_timeout)
+    }
+
+    /// The rule of an edge.
+    fn step(&mut self, source: Source, edge_idx: usize, timeout: bool) {
+        let program = self.program;
+        let proctype = &program.proctypes[source.proctype];
+        let edge = &proctype.automaton.point(source.point).edges[edge_idx];
+        self.builder.set_site(edge.span);
+        let mut scope = self.scope_of(source.proctype, timeout);
+        let executable = self.is_executable(&mut scope, source.point, edge_idx);
+        if self.builder.known_truth(executable) == Some(false) {
+            return;
+        }
+        self.builder.set_site(edge.span);
+        let at = self.point(&scope);
+        let mut parts = vec![self.builder.equals(at, source.code.into())];
+        parts.push(self.has_control(&scope, source.may_keep && !timeout));
+        parts.extend(self.is_provided(&mut scope));
+        parts.push(executable);
+        parts.extend(self.is_not_outranked(&mut scope, source.may_keep));
+        let condition = self.builder.and(parts);
+
+        let mut block = Block::new();
+        let mut last = edge;
+        let mut text = edge.text.to_string();
+        let mut cost = 1;
+        let fused = fused(program, source.proctype, edge);
+        if let Some(edge) = fused.last() {
+            last = edge;
+        }
+        self.set_control(&scope, last.keeps_control, source.may_keep, &mut block);
+        self.builder.set_site(edge.span);
+        match &edge.action {
+            Action::DStep { entry, exit } => self.d_step(&mut scope, *entry, *exit, &mut block),
+            action => self.effect(&mut scope, action, &mut block),
+        }
+        for edge in fused {
+            self.builder.set_site(edge.span);
+            self.effect(&mut scope, &edge.action, &mut block);
+            text.push_str("; ");
+            text.push_str(&edge.text);
+            cost += 1;
+        }
+        self.builder.set_site(edge.span);
+        self.arrive(&scope, last.target, &mut block);
+        self.add_rule(scope, &text, edge.span, condition, block, cost, timeout);
+    }
+
+    /// The rules of an edge as the receive half of a rendezvous.
+    fn handshake(&mut self, source: Source, edge_idx: usize) {
+        let program = self.program;
+        let proctype = &program.proctypes[source.proctype];
+        let edges = &proctype.automaton.point(source.point).edges;
+        let edge = &edges[edge_idx];
+        let Some(handshake) = self.layout.registers.as_ref().and_then(|it| it.handshake.as_ref())
+        else {
+            return;
+        };
+        let (channel, sender) = (handshake.channel, handshake.sender);
+        let registers = handshake.fields.clone();
+        let alternatives: Vec<(&Receive, Option<PointId>)> = match &edge.action {
+            Action::Receive(receive) => vec![(receive, None)],
+            Action::DStep { entry, .. } => {
+                let inner = proctype.automaton.point(*entry).edges.iter();
+                let receives = inner.filter_map(|inner| match &inner.action {
+                    Action::Receive(receive) => Some((receive, Some(inner.target))),
+                    _ => None,
+                });
+                receives.collect()
+            }
+            _ => return,
+        };
+        self.builder.set_site(edge.span);
+        let mut scope = self.scope_of(source.proctype, false);
+        let number = self.builder.read(Place::var(channel));
+        let fields = registers.iter().map(|&it| self.builder.read(Place::var(it)));
+        let fields: Vec<ExprId> = fields.collect();
+        let (mut taken, mut earlier) = (Vec::new(), Vec::new());
+        for (before_idx, before) in edges[..edge_idx].iter().enumerate() {
+            if before.escape.is_none() || before.escape == edge.escape {
+                continue;
+            }
+            for receive in receives_of(&proctype.automaton, &edges[before_idx]) {
+                if let Some(takes) = self.takes(&mut scope, receive, None, number, &fields) {
+                    earlier.push(self.builder.not(takes));
+                }
+            }
+        }
+        for (receive, inner_target) in alternatives {
+            if let Some(takes) = self.takes(&mut scope, receive, None, number, &fields) {
+                taken.push((takes, receive, inner_target));
+            }
+        }
+        if taken.is_empty() {
+            return;
+        }
+        self.builder.set_site(edge.span);
+        let at = self.point(&scope);
+        let mut parts = vec![self.builder.equals(at, source.code.into())];
+        parts.push(self.in_handshake());
+        let own = self.pid(&scope);
+        let other = self.builder.read(Place::var(sender));
+        parts.push(self.builder.binary(Op::Ne, own, other));
+        parts.extend(self.is_provided(&mut scope));
+        let any = taken.iter().map(|it| it.0).collect();
+        parts.push(self.builder.or(any));
+        parts.extend(earlier);
+        let condition = self.builder.and(parts);
+
+        let fused = fused(program, source.proctype, edge);
+        let last = fused.last().copied().unwrap_or(edge);
+        let mut block = Block::new();
+        let mut arms = Vec::new();
+        for (takes, receive, inner_target) in taken {
+            let mut code = Block::new();
+            self.assign_fields(&mut scope, receive, &fields, &mut code);
+            if let (Action::DStep { exit, .. }, Some(target)) = (&edge.action, inner_target) {
+                self.rest_of_d_step(&mut scope, target, *exit, &mut code);
+            }
+            arms.push((takes, code));
+        }
+        match arms.len() {
+            1 => block.extend(arms.remove(0).1),
+            _ => block.push(self.builder.stmt(StmtKind::If {
+                arms,
+                otherwise: Vec::new(),
+            })),
+        }
+        for var in [channel, sender].into_iter().chain(registers) {
+            block.push(self.builder.stmt(StmtKind::Clear(Place::var(var))));
+        }
+        self.set_control(&scope, last.keeps_control, true, &mut block);
+        let (mut text, mut cost) = (edge.text.to_string(), 0);
+        for edge in fused {
+            self.builder.set_site(edge.span);
+            self.effect(&mut scope, &edge.action, &mut block);
+            text.push_str("; ");
+            text.push_str(&edge.text);
+            cost += 1;
+        }
+        self.builder.set_site(edge.span);
+        self.arrive(&scope, last.target, &mut block);
+        // A rendezvous costs 1, and that is the send half's.
+        self.add_rule(scope, &text, edge.span, condition, block, cost, false);
+    }
+
+    /// The rule that removes a terminated process.
+    fn removal(&mut self, proctype: usize) {
+        let program = self.program;
+        let automaton = &program.proctypes[proctype].automaton;
+        let code = self.layout.processes[proctype].points[automaton.end.index()];
+        let Some(code) = code else {
+            return;
+        };
+        let span = automaton.point(automaton.end).span;
+        self.builder.set_site(span);
+        let mut scope = self.scope_of(proctype, false);
+        let at = self.point(&scope);
+        let mut parts = vec![self.builder.equals(at, code.into())];
+        parts.push(self.has_control(&scope, false));
+        let n = self.builder.read(Place::var(self.layout.n_processes));
+        let pid = self.pid(&scope);
+        let next = self.builder.plus(pid, 1);
+        parts.push(self.builder.binary(Op::Eq, n, next));
+        parts.extend(self.is_provided(&mut scope));
+        parts.extend(self.is_not_outranked(&mut scope, false));
+        let condition = self.builder.and(parts);
+        let mut block = Block::new();
+        self.set_last(&scope, &mut block);
+        self.remove(&mut scope, &mut block);
+        self.add_rule(scope, "-end-", span, condition, block, 1, false);
+    }
+
+    /// Gives control to the process, or to nobody.
+    fn set_control(&mut self, scope: &Scope, keeps: bool, may_have: bool, block: &mut Block) {
+        let Some(registers) = &self.layout.registers else {
+            return;
+        };
+        let control = Place::var(registers.control);
+        let value = match keeps {
+            true => {
+                let pid = self.pid(scope);
+                self.builder.plus(pid, 1)
+            }
+            false if may_have => self.builder.int(0),
+            false => return,
+        };
+        block.push(self.builder.assign(control, value));
+    }
+
+    /// The process is at a point.
+    fn arrive(&mut self, scope: &Scope, target: PointId, block: &mut Block) {
+        let process = &self.layout.processes[scope.proctype];
+        let code = process.points[target.index()];
+        let code = code.expect("a process rests at the target of an edge");
+        let slot = scope.slot.expr(&mut self.builder);
+        let at = self.layout.processes[scope.proctype].at(slot);
+        let code = self.builder.int(code.into());
+        block.push(self.builder.assign(at, code));
+        self.set_last(scope, block);
+    }
+
+    fn set_last(&mut self, scope: &Scope, block: &mut Block) {
+        if let Some(last) = self.layout.last {
+            let pid = self.pid(scope);
+            block.push(self.builder.assign(Place::var(last), pid));
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a rule has that many parts")]
+    fn add_rule(
+        &mut self,
+        scope: Scope,
+        text: &str,
+        span: TokenSpan,
+        condition: ExprId,
+        body: Block,
+        cost: u32,
+        timeout: bool,
+    ) {
+        let site = self.builder.set_site(span);
+        let n = self.layout.processes[scope.proctype].n;
+        let params = match scope.slot {
+            Slot::Number(_) => Vec::new(),
+            Slot::Local(local) => vec![Param {
+                local,
+                domain: ParamDomain::Span {
+                    from: 0,
+                    to: i64::from(n) - 1,
+                    by: 1,
+                },
+            }],
+        };
+        let name = &self.program.proctypes[scope.proctype].name;
+        self.builder.ir.rules.push(Rule {
+            name: format!("{name}: {text}"),
+            params,
+            frame: scope.frame,
+            priority: if timeout { TIMEOUT } else { 0 },
+            cost,
+            guard: Guard {
+                prologue: Block::new(),
+                condition: Some(condition),
+            },
+            body,
+            site,
+        });
+    }
+}
+
+/// A point of a process type.
+#[derive(Clone, Copy)]
+struct Source {
+    proctype: usize,
+    point: PointId,
+    /// Its number in a state.
+    code: u32,
+    /// Whether a process may have control here.
+    may_keep: bool,
+}
+
+fn receives_of<'a>(
+    automaton: &'a crate::automaton::Automaton,
+    edge: &'a Edge,
+) -> Vec<&'a Receive> {
+    let receive = |edge: &'a Edge| match &edge.action {
+        Action::Receive(receive) => Some(receive),
+        _ => None,
+    };
+    match &edge.action {
+        Action::DStep { entry, .. } => {
+            let inner = automaton.point(*entry).edges.iter();
+            inner.filter_map(receive).collect()
+        }
+        _ => receive(edge).into_iter().collect(),
+    }
+}
+
+/// By point, whether an edge that keeps control leads there.
+fn points_with_control(points: &[crate::automaton::Point]) -> Vec<bool> {
+    let mut may_keep = vec![false; points.len()];
+    for edge in points.iter().flat_map(|it| &it.edges) {
+        may_keep[edge.target.index()] |= edge.keeps_control;
+    }
+    may_keep
+}
+
+/// The edges that always follow an edge at once, and are done with it.
+fn fused<'p>(program: &'p Program, proctype: usize, edge: &'p Edge) -> Vec<&'p Edge> {
+    let proctype = &program.proctypes[proctype];
+    let mut fused: Vec<&'p Edge> = Vec::new();
+    let mut last = edge;
+    let is_send = matches!(edge.action, Action::Send(_));
+    if is_send || proctype.provided.is_some() || program.uses_priorities {
+        return fused;
+    }
+    while last.keeps_control && fused.len() < MAX_FUSED {
+        let point = proctype.automaton.point(last.target);
+        let [only] = &point.edges[..] else {
+            break;
+        };
+        let is_plain = only.escape.is_none() && is_always_executable(&only.action);
+        if !is_plain || fused.iter().any(|it| it.target == only.target) {
+            break;
+        }
+        fused.push(only);
+        last = only;
+    }
+    fused
+}
