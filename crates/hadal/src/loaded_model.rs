@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::{Budget, Native};
-use hadal_model::Model;
+use hadal_model::{FaultKind, Model};
+use hadal_search::{Outcome, Violation, ViolationKind};
 use hadal_steps::Steps;
 use hadal_symmetry::Symmetric;
 use hadal_symmetry::order::Order;
@@ -35,6 +36,8 @@ pub struct LoadedModel {
     pub interpreted: Vec<String>,
     /// Final values of the model's global constants.
     pub constants: Vec<(String, String)>,
+    /// The source with more room for processes, where their number is a guess.
+    wider: Option<ModelSource>,
     /// Seconds to translate the texts.
     pub load_seconds: f64,
     /// Seconds to make it executable.
@@ -51,6 +54,16 @@ impl fmt::Debug for LoadedModel {
 }
 
 impl LoadedModel {
+    /// The source to start over with, if a search with this `outcome` met more processes than
+    /// states of this model have room for.
+    pub fn wider(&self, outcome: &Outcome) -> Option<&ModelSource> {
+        let is_limit = |violation: &Violation| {
+            violation.kind == ViolationKind::Fault(FaultKind::ProcessLimit)
+        };
+        let wider = self.wider.as_ref()?;
+        outcome.violations.iter().any(is_limit).then_some(wider)
+    }
+
     pub(crate) fn new(mut source: ModelSource, loading: &Loading) -> Result<Self, Error> {
         let started = Instant::now();
         source.options.check(source.language)?;
@@ -113,8 +126,14 @@ impl LoadedModel {
             0 => model,
             _ => Box::new(Steps::new(model)),
         };
+        let wider = translation.wider.map(|(name, value)| {
+            let mut wider = source.clone();
+            wider.options.push(name, value);
+            wider
+        });
         let mut loaded = LoadedModel {
             source,
+            wider,
             model,
             warnings: translation.warnings,
             symmetry: None,

@@ -85,6 +85,9 @@ pub struct Translation {
     pub constants: Vec<(String, String)>,
     /// Iterations of one loop before it is a violation; `None` for no limit.
     pub loop_limit: Option<u64>,
+    /// An option that gives states more room, where the room for processes is a guess. A search that
+    /// reports a [process limit](hadal_model::FaultKind::ProcessLimit) starts over with it.
+    pub wider: Option<(&'static str, String)>,
 }
 
 /// Why there is no program.

@@ -1,7 +1,7 @@
 //! Promela, by `hadal-promela`.
 
 use hadal_model::Stop;
-use hadal_promela::lower::{LowerOptions, lower};
+use hadal_promela::lower::{GUESSED_INSTANCES, LowerOptions, lower};
 use hadal_promela::{Options, compile};
 use hadal_search::Deadlock;
 use hadal_syntax::{Severity, Source, Sources};
@@ -36,6 +36,15 @@ const LOSSY: LanguageOption = LanguageOption {
     help: "A send to a full channel of a Promela model loses its message, rather than waiting",
 };
 
+const INSTANCES: LanguageOption = LanguageOption {
+    name: "instances",
+    short: None,
+    value: OptionValue::Number,
+    is_repeatable: false,
+    help: "How many processes of each type a Promela model has room for where their number is not \
+           bounded by its text; a search that needs more starts over [default: 8]",
+};
+
 impl Language for Promela {
     fn name(&self) -> &'static str {
         "promela"
@@ -50,7 +59,7 @@ impl Language for Promela {
     }
 
     fn options(&self) -> &'static [LanguageOption] {
-        &[DEFINE, INCLUDE, LOSSY]
+        &[DEFINE, INCLUDE, LOSSY, INSTANCES]
     }
 
     fn default_deadlock(&self) -> Deadlock {
@@ -87,7 +96,9 @@ impl Language for Promela {
         };
         let lowering = LowerOptions {
             lossy: options.get(LOSSY.name).is_some(),
-            instances: Vec::new(),
+            instances: (options.get(INSTANCES.name))
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(GUESSED_INSTANCES),
         };
         let lowered = match lower(program, &compiled.text, &lowering) {
             Ok(lowered) => lowered,
@@ -107,6 +118,10 @@ impl Language for Promela {
             symmetry_breaks: Vec::new(),
             constants: Vec::new(),
             loop_limit: None,
+            wider: lowered.is_guess.then(|| {
+                let n = lowering.instances.max(1).saturating_mul(2);
+                (INSTANCES.name, n.to_string())
+            }),
         })
     }
 }

@@ -20,9 +20,6 @@ use super::origins::Flow;
 use crate::MAX_INSTANCES;
 use crate::program::{Action, ChannelType, Expr as PExpr, Program, Scalar, Variable};
 
-/// Instances that there is room for where the program does not bound their number.
-const GUESSED_INSTANCES: u32 = 8;
-
 /// Where everything is.
 pub(super) struct Layout {
     pub(super) flow: Flow,
@@ -162,11 +159,6 @@ impl Layout {
             registers,
             is_guess,
         }
-    }
-
-    /// By process type, how many instances there is room for.
-    pub(super) fn instances(&self) -> Vec<u32> {
-        self.processes.iter().map(|process| process.n).collect()
     }
 }
 
@@ -519,10 +511,10 @@ fn instances(program: &Program, options: &LowerOptions) -> (Vec<u32>, bool) {
         if bounds[number] <= most && !unbounded[number] {
             return bounds[number] as u32;
         }
-        is_guess = true;
-        let asked = options.instances.get(number).copied().unwrap_or(0);
-        let least = (initial[number] as u32).max(GUESSED_INSTANCES).max(asked);
-        least.min(MAX_INSTANCES as u32)
+        let n = options.instances.max(initial[number] as u32 + 1);
+        let n = n.min(MAX_INSTANCES as u32);
+        is_guess |= n < MAX_INSTANCES as u32;
+        n
     });
     (n.collect(), is_guess)
 }

@@ -43,13 +43,25 @@ use layout::Layout;
 const HANDSHAKE: i64 = 256;
 
 /// How a program is lowered.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct LowerOptions {
     /// Whether a send to a full channel loses its message.
     pub lossy: bool,
-    /// By process type, how many instances there is room for at least, where the program does not
-    /// bound their number.
-    pub instances: Vec<u32>,
+    /// How many instances of a process type there is room for where the program does not bound
+    /// their number.
+    pub instances: u32,
+}
+
+/// Instances of a process type that there is room for unless told otherwise.
+pub const GUESSED_INSTANCES: u32 = 8;
+
+impl Default for LowerOptions {
+    fn default() -> Self {
+        LowerOptions {
+            lossy: false,
+            instances: GUESSED_INSTANCES,
+        }
+    }
 }
 
 /// A program of micro steps.
@@ -57,8 +69,6 @@ pub struct LowerOptions {
 pub struct Lowered {
     /// The program.
     pub ir: Ir,
-    /// By process type, how many instances it has room for.
-    pub instances: Vec<u32>,
     /// Whether the number of instances is a guess: a search that needs more reports it.
     pub is_guess: bool,
 }
@@ -88,7 +98,6 @@ pub fn lower(
     }
     Ok(Lowered {
         ir: lowering.builder.finish(),
-        instances: lowering.layout.instances(),
         is_guess: lowering.layout.is_guess,
     })
 }

@@ -1,6 +1,7 @@
 //! From a model and a check to an exit code: load, search, deliver.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -56,8 +57,47 @@ pub(crate) fn without_search(
     Ok(Exit::Done)
 }
 
-/// Checks a model.
+/// Checks a model; starts over with wider states where these turn out to be too narrow.
 pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
+    let mut source = job.source.clone();
+    let mut start = job.start;
+    loop {
+        // What is started over has a folder of its own, or that of the user again.
+        let again = match &start {
+            Start::Saved(saved) => forced(saved.path()),
+            Start::Anew(Disk::Folder { path, .. }) => forced(path),
+            Start::Anew(Disk::Scratch) => Disk::Scratch,
+            Start::Anew(Disk::None) => Disk::None,
+        };
+        let attempt = attempt(Job {
+            source: &source,
+            search: job.search.clone(),
+            start,
+            ..job
+        })?;
+        match attempt {
+            Attempt::Ended(exit) => return Ok(exit),
+            Attempt::TooNarrow(wider) => source = *wider,
+        }
+        start = Start::Anew(again);
+    }
+}
+
+fn forced(path: &Path) -> Disk {
+    Disk::Folder {
+        path: path.to_owned(),
+        force: true,
+    }
+}
+
+/// How an attempt at a check ended.
+enum Attempt {
+    Ended(Exit),
+    /// States have no room for what the search met; this model's have.
+    TooNarrow(Box<ModelSource>),
+}
+
+fn attempt(job: Job<'_>) -> anyhow::Result<Attempt> {
     let Job {
         source,
         search,
@@ -81,7 +121,7 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
             let diagnostics = rejected(error, args)?;
             let record_file = RecordFile::of(args)?;
             let delivered = deliver_record(args, record_file, &rejection(diagnostics));
-            return Ok(if_delivered(delivered, Exit::Usage));
+            return Ok(Attempt::Ended(if_delivered(delivered, Exit::Usage)));
         }
     };
     print_warnings(&loaded, args)?;
@@ -117,16 +157,27 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
             eprintln_lossy(&failure::message(&error, &loaded));
             let exit = exit::of_library_error(&error);
             let Error::Search { error: inner, .. } = &error else {
-                return Ok(exit);
+                return Ok(Attempt::Ended(exit));
             };
             if !failure::is_about_the_model(&error) {
-                return Ok(exit);
+                return Ok(Attempt::Ended(exit));
             }
             let diagnostics = vec![DiagnosticRecord::error(&inner.to_string())];
             let delivered = deliver_record(args, record_file, &rejection(diagnostics));
-            return Ok(if_delivered(delivered, exit));
+            return Ok(Attempt::Ended(if_delivered(delivered, exit)));
         }
     };
+    if let Some(wider) = loaded.wider(&checked.outcome) {
+        let violations = checked.outcome.violations.iter();
+        let why = violations.map(|violation| &violation.message).next_back();
+        if !args.quiet {
+            let why = why.map_or("", |why| why);
+            let _ = writeln!(io::stderr(), "note: {why}: starting over with room for more");
+        }
+        let wider = Box::new(wider.clone());
+        checked.finish().context("cannot note that the run is finished")?;
+        return Ok(Attempt::TooNarrow(wider));
+    }
 
     let to_stdout = (args.json.as_ref()).is_some_and(|path| path.as_os_str() == "-");
     let mut delivered = Ok(());
@@ -149,7 +200,8 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
         delivered = finished.context("cannot note that the run is finished");
     }
     let verdict = checked.outcome.verdict;
-    Ok(if_delivered(delivered, exit::of_verdict(verdict)))
+    let exit = if_delivered(delivered, exit::of_verdict(verdict));
+    Ok(Attempt::Ended(exit))
 }
 
 /// Prints why a model is rejected; other errors are passed on.
