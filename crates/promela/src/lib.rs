@@ -1,0 +1,31 @@
+//! The Promela front-end: text to tokens, to a syntax tree, to a checked program, to automata.
+//!
+//! [`parse`] never fails: it returns a tree of whatever could be parsed, and diagnostics.
+//! [`compile`] checks the tree and returns a [`program::Program`], whose processes are
+//! [`automaton`]s: what is left to do is to execute them.
+//!
+//! ```
+//! use hadal_promela::{Options, compile};
+//! use hadal_syntax::Source;
+//!
+//! let source = Source::new("toy.pml", "byte x; init { x = 1 }").unwrap();
+//! let compiled = compile(source, &Options::default(), &mut |_| None);
+//! let program = compiled.program.unwrap();
+//! assert_eq!(program.proctypes[0].automaton.points.len(), 2);
+//! ```
+
+pub mod ast;
+pub mod automaton;
+mod check;
+mod literal;
+mod parser;
+mod preprocess;
+pub mod print;
+pub mod program;
+pub mod text;
+pub mod token;
+
+pub use check::{Compiled, MAX_INSTANCES, check, compile};
+pub use parser::{Parsed, parse};
+pub use preprocess::{Options, Preprocessed, Reader, preprocess};
+pub use text::{Text, TokenSpan};

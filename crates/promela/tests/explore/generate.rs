@@ -1,0 +1,524 @@
+//! Random programs, weighted toward the features that few models use.
+//!
+//! They are small, end soon or repeat few states, and never leave the bounds of an array. Loops
+//! inside `atomic` and `d_step` always end.
+
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+/// A random program.
+pub(crate) fn program(rng: &mut Pcg64Mcg) -> String {
+    let features = Features {
+        priorities: rng.random_range(0..8) == 0,
+        last: rng.random_range(0..8) == 0,
+        provided: rng.random_range(0..6) == 0,
+        rendezvous: rng.random_range(0..3) > 0,
+        unless: rng.random_range(0..3) > 0,
+        timeout: rng.random_range(0..3) == 0,
+        remote: rng.random_range(0..6) == 0,
+        jumps: rng.random_range(0..2) == 0,
+        inline: rng.random_range(0..4) == 0,
+    };
+    let mut generator = Generator {
+        rng,
+        features,
+        n_names: 0,
+        n_labels: 0,
+        budget: 0,
+        locals: Vec::new(),
+        n_procs: 0,
+        in_inline: false,
+    };
+    finish(&generator.program())
+}
+
+struct Features {
+    priorities: bool,
+    last: bool,
+    provided: bool,
+    rendezvous: bool,
+    unless: bool,
+    timeout: bool,
+    remote: bool,
+    jumps: bool,
+    inline: bool,
+}
+
+struct Generator<'r> {
+    rng: &'r mut Pcg64Mcg,
+    features: Features,
+    n_names: usize,
+    /// Labels of the process at hand.
+    n_labels: usize,
+    /// Number of statements that may still be made.
+    budget: i32,
+    /// Local variables that are in scope.
+    locals: Vec<String>,
+    n_procs: usize,
+    in_inline: bool,
+}
+
+/// Where a statement stands.
+#[derive(Clone, Copy)]
+struct Place {
+    depth: usize,
+    in_loop: bool,
+    /// In an `atomic` or `d_step`, where loops must end.
+    in_atomic: bool,
+    in_dstep: bool,
+}
+
+const GLOBALS: &[(&str, i32)] = &[
+    ("x", 3),
+    ("y", 2),
+    ("b", 2),
+    ("u", 4),
+    ("a[b]", 3),
+    ("t.f", 3),
+];
+
+impl Generator<'_> {
+    fn chance(&mut self, percent: u32) -> bool {
+        self.rng.random_range(0..100) < percent
+    }
+
+    fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
+        items[self.rng.random_range(0..items.len())]
+    }
+
+    fn program(&mut self) -> String {
+        let mut out = String::from(
+            "mtype = { ma, mb }\ntypedef T { byte f; bit g }\n\
+             byte x, y; bit b; unsigned u : 2; byte a[2]; T t;\n",
+        );
+        out += "chan q = [1] of { byte };\nchan p = [2] of { mtype, byte };\n";
+        out += match self.chance(50) {
+            true => "chan r = [0] of { byte };\n",
+            false => "chan r = [0] of { byte, bit };\n",
+        };
+        if self.features.inline {
+            self.in_inline = true;
+            self.budget = 4;
+            let place = Place {
+                depth: 2,
+                in_loop: false,
+                in_atomic: true,
+                in_dstep: false,
+            };
+            self.locals = vec!["v".to_owned()];
+            let body = self.seq(place, 2);
+            out += &format!("inline f(v) {{ {body} }}\n");
+            self.in_inline = false;
+        }
+        self.n_procs = self.rng.random_range(1..4);
+        let with_init = self.chance(40);
+        for n in 0..self.n_procs {
+            out += &self.proctype(n, with_init);
+        }
+        if with_init {
+            out += &self.init();
+        }
+        out
+    }
+
+    fn proctype(&mut self, n: usize, with_init: bool) -> String {
+        self.budget = self.rng.random_range(3..9);
+        self.n_labels = if self.features.jumps || self.features.remote {
+            2
+        } else {
+            0
+        };
+        self.locals.clear();
+        let is_active = n == 0 || !with_init || self.chance(30);
+        let mut out = match is_active {
+            true if self.chance(15) => "active [2] ".to_owned(),
+            true => "active ".to_owned(),
+            false => String::new(),
+        };
+        let has_param = !is_active && self.chance(60);
+        let params = if has_param { "byte v" } else { "" };
+        out += &format!("proctype P{n}({params})");
+        if self.features.priorities {
+            out += &format!(" priority {}", self.rng.random_range(1..4));
+        }
+        if self.features.provided && self.chance(60) {
+            out += &format!(" provided ({})", self.condition(0));
+        }
+        out += " {\n";
+        if has_param {
+            self.locals.push("v".to_owned());
+        }
+        if self.chance(40) {
+            out += match self.chance(50) {
+                true => "  byte l;\n",
+                false => "  byte l = 1;\n",
+            };
+            self.locals.push("l".to_owned());
+        }
+        let place = Place {
+            depth: 0,
+            in_loop: false,
+            in_atomic: false,
+            in_dstep: false,
+        };
+        let n_stmts = self.rng.random_range(2..5usize);
+        let mut labels: Vec<usize> = (0..n_stmts).collect();
+        while labels.len() > self.n_labels {
+            let at = self.rng.random_range(0..labels.len());
+            labels.remove(at);
+        }
+        self.n_labels = labels.len();
+        let mut stmts = Vec::new();
+        for idx in 0..n_stmts {
+            let mut stmt = String::new();
+            if let Some(label) = labels.iter().position(|it| *it == idx) {
+                let name = match (n + label) % 5 {
+                    4 => format!("end{label}_"),
+                    _ => format!("L{label}_"),
+                };
+                stmt += &format!("{name}{n}: ");
+            }
+            stmt += &self.stmt(place);
+            stmts.push(stmt);
+        }
+        out += "  ";
+        out += &stmts.join(";\n  ");
+        out += "\n}\n";
+        out
+    }
+
+    fn init(&mut self) -> String {
+        let mut runs = Vec::new();
+        for n in 0..self.n_procs.min(2) {
+            runs.push(format!("run P{}(%)", (n + 1) % self.n_procs));
+        }
+        let body = runs.join("; ");
+        let body = match self.chance(60) {
+            true => format!("atomic {{ {body} }}"),
+            false => body,
+        };
+        format!("init {{ {body} }}\n")
+    }
+
+    fn seq(&mut self, place: Place, max: usize) -> String {
+        let n = self.rng.random_range(1..=max);
+        let n_locals = self.locals.len();
+        let stmts: Vec<String> = (0..n).map(|_| self.stmt(place)).collect();
+        self.locals.truncate(n_locals);
+        stmts.join("; ")
+    }
+
+    fn stmt(&mut self, place: Place) -> String {
+        self.budget -= 1;
+        if place.depth < 3 && self.budget > 0 && self.chance(55) {
+            return self.compound(place);
+        }
+        self.basic(place)
+    }
+
+    fn compound(&mut self, place: Place) -> String {
+        let inner = Place {
+            depth: place.depth + 1,
+            ..place
+        };
+        match self.rng.random_range(0..100) {
+            0..=19 => {
+                let options = self.options(inner);
+                format!("if {options} fi")
+            }
+            20..=34 => self.loop_stmt(inner),
+            35..=52 if !place.in_dstep => {
+                let inner = Place {
+                    in_atomic: true,
+                    ..inner
+                };
+                format!("atomic {{ {} }}", self.seq(inner, 4))
+            }
+            53..=66 if !place.in_dstep => {
+                let inner = Place {
+                    in_atomic: true,
+                    in_dstep: true,
+                    in_loop: false,
+                    ..inner
+                };
+                format!("d_step {{ {} }}", self.seq(inner, 3))
+            }
+            67..=82 if self.features.unless && !place.in_dstep => {
+                let (body, escape) = (self.seq(inner, 3), self.guarded(inner));
+                format!("{{ {body} }} unless {{ {escape} }}")
+            }
+            83..=87 => format!("{{ {} }}", self.seq(inner, 3)),
+            88..=92 if !self.locals.is_empty() => {
+                let var = self.locals[self.rng.random_range(0..self.locals.len())].clone();
+                let lo = self.rng.random_range(0..2);
+                match self.chance(50) {
+                    true => format!("select ({var} : {lo} .. 2)"),
+                    false => format!("select ({var} : {lo} .. b)"),
+                }
+            }
+            93..=96 if !self.in_inline && !place.in_dstep => {
+                self.n_names += 1;
+                let name = format!("i{}", self.n_names);
+                let inner = Place {
+                    in_loop: true,
+                    ..inner
+                };
+                let body = self.seq(inner, 2);
+                format!("byte {name}; for ({name} : 1 .. 2) {{ {body} }}")
+            }
+            _ => {
+                let options = self.options(inner);
+                format!("if {options} fi")
+            }
+        }
+    }
+
+    /// A loop; in an `atomic`, one that ends.
+    fn loop_stmt(&mut self, place: Place) -> String {
+        let inner = Place {
+            in_loop: true,
+            ..place
+        };
+        let n = self.rng.random_range(1..3);
+        let mut options: Vec<String> = (0..n)
+            .map(|_| {
+                let body = self.guarded(inner);
+                match place.in_atomic || self.chance(30) {
+                    true => format!(":: {body}; break"),
+                    false => format!(":: {body}"),
+                }
+            })
+            .collect();
+        match self.rng.random_range(0..4) {
+            0 => options.push(":: break".to_owned()),
+            1 => options.push(":: else -> break".to_owned()),
+            2 if place.in_atomic => options.push(":: x < 2 -> x++".to_owned()),
+            _ => {}
+        }
+        format!("do {} od", options.join(" "))
+    }
+
+    fn options(&mut self, place: Place) -> String {
+        let n = self.rng.random_range(1..4);
+        let mut options: Vec<String> = (0..n)
+            .map(|_| format!(":: {}", self.guarded(place)))
+            .collect();
+        if self.chance(30) {
+            let body = match self.chance(50) {
+                true => format!(" -> {}", self.seq(place, 1)),
+                false => String::new(),
+            };
+            let at = self.rng.random_range(0..=options.len());
+            options.insert(at, format!(":: else{body}"));
+        }
+        options.join(" ")
+    }
+
+    /// A sequence that begins with a condition or channel operation, as a rule.
+    fn guarded(&mut self, place: Place) -> String {
+        let first = match self.rng.random_range(0..10) {
+            0..=4 => self.condition(0),
+            5..=7 => self.channel(place),
+            8 if self.features.timeout && !place.in_dstep => "timeout".to_owned(),
+            8 if !place.in_dstep && place.depth < 3 => {
+                let body = self.seq(
+                    Place {
+                        in_atomic: true,
+                        depth: place.depth + 1,
+                        ..place
+                    },
+                    2,
+                );
+                format!("atomic {{ {body} }}")
+            }
+            _ => self.basic(place),
+        };
+        match self.chance(70) {
+            true => format!("{first} -> {}", self.seq(place, 2)),
+            false => first,
+        }
+    }
+
+    fn basic(&mut self, place: Place) -> String {
+        match self.rng.random_range(0..100) {
+            0..=34 => self.assignment(),
+            35..=49 => self.condition(0),
+            50..=69 => self.channel(place),
+            70..=74 => format!("assert({})", self.condition(0)),
+            75..=77 => "printf(\"x\")".to_owned(),
+            78..=80 => "skip".to_owned(),
+            81..=86 if self.n_labels > 0 && !self.in_inline && !place.in_dstep => {
+                let label = self.rng.random_range(0..self.n_labels);
+                format!("goto LABEL{label}")
+            }
+            87..=89 if place.in_loop => "break".to_owned(),
+            90..=92 if !self.in_inline && !place.in_dstep => {
+                self.n_names += 1;
+                let name = format!("d{}", self.n_names);
+                self.locals.push(name.clone());
+                match self.rng.random_range(0..3) {
+                    0 => format!("byte {name}"),
+                    1 => format!("byte {name} = 2"),
+                    _ => format!("byte {name} = x"),
+                }
+            }
+            93..=94 if self.features.inline && !self.in_inline => match self.locals.last() {
+                Some(local) => format!("f({local})"),
+                None => "f(y)".to_owned(),
+            },
+            95 if self.features.priorities && !place.in_dstep => {
+                let value = self.rng.random_range(1..4);
+                format!("set_priority(_pid, {value})")
+            }
+            96 if !place.in_atomic && !self.in_inline => {
+                "if :: _nr_pr < 4 -> run P0(%) :: else fi".to_owned()
+            }
+            97 if self.chance(50) => "(1)".to_owned(),
+            _ => self.assignment(),
+        }
+    }
+
+    fn assignment(&mut self) -> String {
+        let local = self.chance(30) && !self.locals.is_empty();
+        let (var, modulus) = match local {
+            true => (
+                self.locals[self.rng.random_range(0..self.locals.len())].clone(),
+                3,
+            ),
+            false => {
+                let (name, modulus) = GLOBALS[self.rng.random_range(0..GLOBALS.len())];
+                (name.to_owned(), modulus)
+            }
+        };
+        match self.rng.random_range(0..4) {
+            0 => format!("{var} = {}", self.rng.random_range(0..modulus)),
+            1 => format!("{var} = ({var} + 1) % {modulus}"),
+            2 => format!("{var} = ({} -> 1 : {})", self.condition(1), modulus - 1),
+            _ => {
+                let value = self.value(0);
+                format!("{var} = ({value}) & {}", modulus - 1)
+            }
+        }
+    }
+
+    fn channel(&mut self, place: Place) -> String {
+        let rendezvous = self.features.rendezvous && !place.in_dstep && self.chance(50);
+        if rendezvous {
+            return match self.rng.random_range(0..6) {
+                0 | 1 => format!("r!{}", self.rng.random_range(0..2)),
+                2 => "r!x".to_owned(),
+                3 => "r?_".to_owned(),
+                4 => format!("r?{}", self.rng.random_range(0..2)),
+                _ => format!("r?{}", self.target()),
+            };
+        }
+        match self.rng.random_range(0..12) {
+            0 | 1 => format!("q!{}", self.rng.random_range(0..3)),
+            2 => format!("q?{}", self.target()),
+            3 => "q?1".to_owned(),
+            4 => format!("q?eval({})", self.value(0)),
+            5 => format!("p!ma,{}", self.rng.random_range(0..2)),
+            6 => "p!mb(y)".to_owned(),
+            7 => format!("p!!{},{}", self.pick(&["ma", "mb"]), self.value(1)),
+            8 => format!("p??{},{}", self.pick(&["ma", "mb"]), self.target()),
+            9 => format!("p??_,eval({})", self.value(0)),
+            10 => format!("p?<{},_>", self.pick(&["ma", "mb"])),
+            _ => format!("p?_,{}", self.target()),
+        }
+    }
+
+    fn target(&mut self) -> String {
+        match self.locals.last() {
+            Some(local) if self.rng.random_range(0..2) == 0 => local.clone(),
+            _ => self.pick(&["x", "y", "b", "_"]).to_owned(),
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> String {
+        match self.rng.random_range(0..8) {
+            0 | 1 => self.rng.random_range(0..3).to_string(),
+            2 if !self.locals.is_empty() => {
+                self.locals[self.rng.random_range(0..self.locals.len())].clone()
+            }
+            3 => self
+                .pick(&["_pid", "_nr_pr", "len(q)", "len(p)"])
+                .to_owned(),
+            4 if depth < 2 => {
+                let op = self.pick(&["+", "-", "*", "&", "|", "^"]);
+                format!("({} {op} {})", self.value(depth + 1), self.value(depth + 1))
+            }
+            _ => GLOBALS[self.rng.random_range(0..GLOBALS.len())]
+                .0
+                .to_owned(),
+        }
+    }
+
+    fn condition(&mut self, depth: usize) -> String {
+        match self.rng.random_range(0..24) {
+            0..=11 => {
+                let op = self.pick(&["==", "!=", "<", ">="]);
+                format!("({} {op} {})", self.value(0), self.value(1))
+            }
+            12 => self
+                .pick(&["empty(q)", "nempty(p)", "nfull(q)", "full(p)"])
+                .to_owned(),
+            13 => "q?[1]".to_owned(),
+            14 => "p??[ma,_]".to_owned(),
+            15 if self.features.last => "(_last == 0)".to_owned(),
+            16 if self.features.timeout && depth == 0 => {
+                format!("(timeout && {})", self.condition(1))
+            }
+            17 if self.features.timeout && depth == 0 => {
+                format!("(timeout || {})", self.condition(1))
+            }
+            18 if self.features.remote && self.n_labels > 0 && self.n_procs > 0 => {
+                "(P0[0]@REMOTE)".to_owned()
+            }
+            19 | 20 if depth < 2 => {
+                let op = self.pick(&["&&", "||"]);
+                format!(
+                    "({} {op} {})",
+                    self.condition(depth + 1),
+                    self.condition(depth + 1)
+                )
+            }
+            21 if depth < 2 => {
+                let value = self.value(1);
+                format!("!({value})")
+            }
+            _ => self.value(1),
+        }
+    }
+}
+
+/// Fills in what is known only of the whole program: labels, and arguments of `run`.
+fn finish(text: &str) -> String {
+    let mut out = String::new();
+    let has_param = |name: &str| {
+        let header = format!("proctype {name}(byte v)");
+        text.contains(&header)
+    };
+    for (n, part) in text.split_inclusive("\n}\n").enumerate() {
+        let mut part = part.to_owned();
+        for label in 0..2 {
+            let name = match (n + label) % 5 {
+                4 => format!("end{label}_{n}"),
+                _ => format!("L{label}_{n}"),
+            };
+            part = part.replace(&format!("goto LABEL{label}"), &format!("goto {name}"));
+        }
+        out += &part;
+    }
+    for n in 0..4 {
+        let call = format!("run P{n}(%)");
+        let full = match has_param(&format!("P{n}")) {
+            true => format!("run P{n}({})", n + 1),
+            false => format!("run P{n}()"),
+        };
+        out = out.replace(&call, &full);
+    }
+    match out.contains("L0_0:") {
+        true => out.replace("@REMOTE", "@L0_0"),
+        false => out.replace("(P0[0]@REMOTE)", "(b == 1)"),
+    }
+}

@@ -1,0 +1,30 @@
+//! The meaning of automata, by a naive explorer: counts are those of SPIN 6.5.2.
+
+mod corpus;
+mod explorer;
+mod generate;
+mod spin;
+mod table;
+
+use hadal_promela::{Options, compile};
+use hadal_syntax::{Renderer, Source};
+
+use explorer::{Counts, Explorer};
+
+/// Explores a model that includes no files.
+fn explore(text: &str) -> Counts {
+    explore_source(Source::new("test.pml", text).unwrap(), &[], 1 << 20).unwrap()
+}
+
+/// Explores a model, or returns the messages about it.
+fn explore_source(source: Source, defines: &[String], max_states: u64) -> Result<Counts, String> {
+    let options = Options {
+        defines: defines.to_vec(),
+        include_dirs: Vec::new(),
+    };
+    let compiled = compile(source, &options, &mut |path| std::fs::read(path).ok());
+    match &compiled.program {
+        Some(program) => Ok(Explorer::new(program).explore(max_states)),
+        None => Err(Renderer::plain().render_all(&compiled.text.sources, &compiled.diagnostics)),
+    }
+}

@@ -1,0 +1,154 @@
+//! Random programs against SPIN: `spin` and `gcc` must be installed.
+//!
+//! `HADAL_SPIN_SEED` is the first seed, `HADAL_SPIN_RUNS` the number of programs.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use hadal_syntax::Source;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::explorer::Error;
+use crate::{explore_source, generate};
+
+/// More states than this are not compared.
+const MAX_STATES: u64 = 30_000;
+
+/// What the verifier reports.
+#[derive(Debug, PartialEq, Eq)]
+struct Report {
+    states: u64,
+    edges: u64,
+    errors: BTreeSet<String>,
+}
+
+/// Why there is no report.
+enum Refusal {
+    /// SPIN rejects the program.
+    Rejected,
+    /// It is too large, or SPIN's verifier crashes.
+    Unfinished,
+}
+
+fn run_spin(folder: &Path, text: &str) -> Result<Report, Refusal> {
+    std::fs::write(folder.join("m.pml"), text).unwrap();
+    let run = |program: &str, args: &[&str]| {
+        let mut command = Command::new(program);
+        let output = command
+            .args(args)
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .output();
+        output.unwrap_or_else(|error| panic!("{program}: {error}"))
+    };
+    let made = run("spin", &["-a", "-o1", "-o2", "-o3", "m.pml"]);
+    let said = String::from_utf8_lossy(&made.stdout).into_owned();
+    let is_rejected = |line: &str| {
+        let line = line.to_ascii_lowercase();
+        line.contains("error") && !line.contains("dubious")
+    };
+    if !made.status.success() || said.lines().any(is_rejected) {
+        return Err(Refusal::Rejected);
+    }
+    let switches = ["-DSAFETY", "-DNOREDUCE", "-DNOCLAIM", "-DNOFAIR"];
+    let mut args = vec!["-O0", "-w", "-o", "pan", "pan.c"];
+    args.extend(switches);
+    if !run("gcc", &args).status.success() {
+        return Err(Refusal::Rejected);
+    }
+    let found = run("timeout", &["10", "./pan", "-n", "-c0", "-m20000", "-w20"]);
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    if !found.status.success() || text.contains("max search depth too small") {
+        return Err(Refusal::Unfinished);
+    }
+    let number = |what: &str| {
+        let line = text.lines().find(|it| it.contains(what))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let (Some(states), Some(transitions)) = (number("states, stored"), number("transitions (="))
+    else {
+        return Err(Refusal::Unfinished);
+    };
+    let mut errors = BTreeSet::new();
+    for line in text
+        .lines()
+        .filter(|it| it.starts_with("pan:1:") || it.starts_with("pan: "))
+    {
+        let kind = match line {
+            _ if line.contains("assertion violated") => "assertion",
+            _ if line.contains("invalid end state") => "invalid-end-state",
+            _ if line.contains("in d_step") => "d_step",
+            _ if line.starts_with("pan: ") => continue,
+            _ => "other",
+        };
+        errors.insert(kind.to_owned());
+    }
+    Ok(Report {
+        states,
+        edges: transitions - 1,
+        errors,
+    })
+}
+
+fn run_explorer(text: &str) -> Result<Option<Report>, String> {
+    let source = Source::new("m.pml", text).unwrap();
+    let counts = explore_source(source, &[], MAX_STATES)?;
+    if !counts.complete {
+        return Ok(None);
+    }
+    let name = |error: &Error| match error {
+        Error::Assertion => "assertion",
+        Error::InvalidEndState => "invalid-end-state",
+        Error::DStepBlocks => "d_step",
+        _ => "other",
+    };
+    Ok(Some(Report {
+        states: counts.states,
+        edges: counts.edges,
+        errors: counts.errors.iter().map(|it| name(it).to_owned()).collect(),
+    }))
+}
+
+fn from_environment(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |it| it.parse().expect("a number"))
+}
+
+#[test]
+#[ignore = "needs spin and gcc"]
+fn random_programs() {
+    let seed = from_environment("HADAL_SPIN_SEED", 0);
+    let n_runs = from_environment("HADAL_SPIN_RUNS", 20);
+    let folder = tempfile::tempdir().unwrap();
+    let (mut n_equal, mut n_rejected, mut n_unfinished, mut n_refused) = (0, 0, 0, 0);
+    let mut failures = Vec::new();
+    for seed in seed..seed + n_runs {
+        let text = generate::program(&mut Pcg64Mcg::seed_from_u64(seed));
+        let ours = match run_explorer(&text) {
+            Ok(Some(report)) => Ok(report),
+            Ok(None) => {
+                n_unfinished += 1;
+                continue;
+            }
+            Err(messages) => Err(messages),
+        };
+        match (run_spin(folder.path(), &text), ours) {
+            (Err(Refusal::Rejected), Ok(_)) => n_rejected += 1,
+            (Err(Refusal::Unfinished), _) => n_unfinished += 1,
+            (Err(Refusal::Rejected), Err(_)) => n_refused += 1,
+            (Ok(theirs), Ok(ours)) if theirs == ours => n_equal += 1,
+            (Ok(theirs), ours) => {
+                eprintln!("seed {seed}:\n{text}\nspin: {theirs:?}\nours: {ours:?}");
+                failures.push(seed);
+            }
+        }
+    }
+    eprintln!(
+        "{n_equal} equal, {} different, {n_rejected} rejected by spin alone, \
+         {n_refused} by both, {n_unfinished} too large",
+        failures.len()
+    );
+    assert!(failures.is_empty(), "seeds that differ: {failures:?}");
+}

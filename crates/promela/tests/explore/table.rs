@@ -1,0 +1,106 @@
+//! Small models whose counts were taken from SPIN 6.5.2: states and edges.
+
+use crate::explore;
+use crate::explorer::Error;
+
+fn check(text: &str, states: u64, edges: u64, errors: &[Error]) {
+    let counts = explore(text);
+    let found = (counts.states, counts.edges);
+    assert_eq!(found, (states, edges), "{text}");
+    let errors = errors.iter().copied().collect();
+    assert_eq!(counts.errors, errors, "{text}");
+}
+
+/// One active process with this body, and a global variable `x`.
+fn check_body(body: &str, states: u64, edges: u64) {
+    let text = format!("byte x; active proctype P() {{ {body} }}");
+    check(&text, states, edges, &[]);
+}
+
+#[test]
+fn statements_are_steps() {
+    check_body("x=1;x=2;x=3;x=4", 6, 5);
+    check_body("atomic{x=1;x=2;x=3} x=4", 4, 3);
+    check_body("d_step{x=1;x=2;x=3} x=4", 4, 3);
+    check_body("byte i; do::i<3->i++::else->break od", 9, 8);
+    check_body("do::x<2->x++::break od; x=9", 10, 11);
+    check_body(
+        "if::goto L1::goto L2 fi; L1:x=1;goto L3; L2:x=2; L3:x=3",
+        7,
+        7,
+    );
+}
+
+#[test]
+fn paths_through_an_atomic_count() {
+    check_body("atomic{if::x=1::x=2 fi; if::x=x+1::x=x+2 fi}", 7, 7);
+    check_body("atomic{do::x<10->x++::break od}", 23, 22);
+}
+
+#[test]
+fn a_rendezvous_is_one_step() {
+    let text = "chan c = [0] of {byte}; active proctype S() { c!1; c!2 }
+        active proctype R() { byte y; c?y; c?y }";
+    check(text, 5, 4, &[]);
+}
+
+#[test]
+fn processes_are_removed_from_the_top() {
+    let text = "proctype A() { skip } init { atomic { run A(); run A() } }";
+    check(text, 9, 10, &[]);
+    let text = "active proctype A() { skip } active proctype B() { byte b; b=1; b=2; b=3 }";
+    check(text, 11, 14, &[]);
+}
+
+#[test]
+fn loops_over_ranges() {
+    check_body("byte i; select(i:1..3)", 5, 6);
+    check_body("byte i, n = 3; select(i:1..n)", 10, 11);
+    check_body("byte i; byte n; for(i:1..3){n++}", 13, 12);
+}
+
+#[test]
+fn escapes_come_first() {
+    check_body("{x=1;x=2;x=3} unless {x==2->x=7}", 6, 5);
+}
+
+#[test]
+fn timeouts_come_last() {
+    let text = "byte x; active proctype A() { x=1; (x==5) }
+        active proctype B() { timeout -> x=5 }";
+    check(text, 8, 8, &[]);
+}
+
+#[test]
+fn an_atomic_that_blocks_loses_control() {
+    let text = "byte x, y; active proctype A() { atomic{x=1;(y==1);x=2;x=3} }
+        active proctype B() { y=1;y=2 }";
+    check(text, 12, 14, &[Error::InvalidEndState]);
+}
+
+#[test]
+fn control_passes_with_a_rendezvous() {
+    let text = "chan c = [0] of {byte}; byte t;
+        active proctype S() { atomic{c!1;t=3;t=4} }
+        active proctype R() { atomic{c?_;t=10;t=11} }
+        active proctype W() { t==11->assert(false) }";
+    check(text, 12, 14, &[Error::Assertion, Error::InvalidEndState]);
+    let text = "chan c = [0] of {byte}; byte t;
+        active proctype S() { atomic{c!1;assert(t==0);t=1;assert(t==1);t=2} }
+        active proctype R() { byte z;c?z;t=10;t=11 }";
+    check(text, 14, 15, &[Error::Assertion]);
+}
+
+#[test]
+fn late_declarations_are_steps() {
+    check_body("x=1; byte y, z; y=z", 6, 5);
+    check_body("x=1; byte y[3]; y[2]=1", 5, 4);
+}
+
+#[test]
+fn a_jump_in_an_atomic_shows_after_a_rendezvous() {
+    let text = "chan c = [0] of {byte}; byte x;
+        active proctype S() { atomic { c!1; goto L }; x = 1; L: x = 2 }
+        active proctype R() { c?1; x = 3 }";
+    check(text, 14, 16, &[]);
+}
