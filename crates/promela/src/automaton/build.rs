@@ -334,9 +334,7 @@ impl Builder {
 
     /// The statements of an element's edges: escapes, then its own.
     fn edges(&self, id: ElemId, out: &mut Vec<Seed>) {
-        let mut escapes = Vec::new();
-        self.escapes(id, &mut escapes);
-        for (number, first) in escapes {
+        for (number, first) in self.escapes(id) {
             let mut own = Vec::new();
             self.own_edges(first, &mut own);
             out.extend(own.into_iter().map(|elem| Seed {
@@ -350,16 +348,31 @@ impl Builder {
     }
 
     /// The escapes of an element and of the first statements inside it, without repetition.
-    fn escapes(&self, id: ElemId, out: &mut Vec<(u32, ElemId)>) {
-        for escape in &self.elems[id].escapes {
-            if !out.contains(escape) {
-                out.push(*escape);
+    ///
+    /// Where an `unless` begins with another one, SPIN tries the inner escape first at the point
+    /// that both begin at, and treats the two as one.
+    fn escapes(&self, id: ElemId) -> Vec<(u32, ElemId)> {
+        let own = &self.elems[id].escapes;
+        let firsts = match &self.elems[id].kind {
+            ElemKind::Select(firsts) => firsts.as_slice(),
+            ElemKind::Enclose(first) => std::slice::from_ref(first),
+            _ => &[],
+        };
+        let mut inner: Vec<(u32, ElemId)> = Vec::new();
+        for &first in firsts {
+            for escape in self.escapes(first) {
+                let is_own = own.iter().any(|it| it.1 == escape.1);
+                if !is_own && !inner.contains(&escape) {
+                    inner.push(escape);
+                }
             }
         }
-        match &self.elems[id].kind {
-            ElemKind::Select(firsts) => firsts.iter().for_each(|&it| self.escapes(it, out)),
-            ElemKind::Enclose(first) => self.escapes(*first, out),
-            _ => {}
+        match inner.first() {
+            None => own.clone(),
+            Some(&(number, _)) => {
+                inner.extend(own.iter().map(|&(_, first)| (number, first)));
+                inner
+            }
         }
     }
 

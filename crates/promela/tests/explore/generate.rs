@@ -28,6 +28,7 @@ pub(crate) fn program(rng: &mut Pcg64Mcg) -> String {
         locals: Vec::new(),
         n_procs: 0,
         in_inline: false,
+        in_dstep: false,
     };
     finish(&generator.program())
 }
@@ -56,6 +57,8 @@ struct Generator<'r> {
     locals: Vec<String>,
     n_procs: usize,
     in_inline: bool,
+    /// In a `d_step`, where `timeout` has no meaning.
+    in_dstep: bool,
 }
 
 /// Where a statement stands.
@@ -92,10 +95,7 @@ impl Generator<'_> {
              byte x, y; bit b; unsigned u : 2; byte a[2]; T t;\n",
         );
         out += "chan q = [1] of { byte };\nchan p = [2] of { mtype, byte };\n";
-        out += match self.chance(50) {
-            true => "chan r = [0] of { byte };\n",
-            false => "chan r = [0] of { byte, bit };\n",
-        };
+        out += "chan r = [0] of { byte };\n";
         if self.features.inline {
             self.in_inline = true;
             self.budget = 4;
@@ -107,7 +107,7 @@ impl Generator<'_> {
             };
             self.locals = vec!["v".to_owned()];
             let body = self.seq(place, 2);
-            out += &format!("inline f(v) {{ {body} }}\n");
+            out += &format!("inline inl(v) {{ {body} }}\n");
             self.in_inline = false;
         }
         self.n_procs = self.rng.random_range(1..4);
@@ -241,7 +241,10 @@ impl Generator<'_> {
                     in_loop: false,
                     ..inner
                 };
-                format!("d_step {{ {} }}", self.seq(inner, 3))
+                self.in_dstep = true;
+                let body = self.seq(inner, 3);
+                self.in_dstep = false;
+                format!("d_step {{ {body} }}")
             }
             67..=82 if self.features.unless && !place.in_dstep => {
                 let (body, escape) = (self.seq(inner, 3), self.guarded(inner));
@@ -264,7 +267,7 @@ impl Generator<'_> {
                     ..inner
                 };
                 let body = self.seq(inner, 2);
-                format!("byte {name}; for ({name} : 1 .. 2) {{ {body} }}")
+                format!("{{ byte {name}; for ({name} : 1 .. 2) {{ {body} }} }}")
             }
             _ => {
                 let options = self.options(inner);
@@ -319,7 +322,9 @@ impl Generator<'_> {
         let first = match self.rng.random_range(0..10) {
             0..=4 => self.condition(0),
             5..=7 => self.channel(place),
-            8 if self.features.timeout && !place.in_dstep => "timeout".to_owned(),
+            8 if self.features.timeout && !place.in_dstep && !self.in_inline => {
+                "timeout".to_owned()
+            }
             8 if !place.in_dstep && place.depth < 3 => {
                 let body = self.seq(
                     Place {
@@ -363,8 +368,8 @@ impl Generator<'_> {
                 }
             }
             93..=94 if self.features.inline && !self.in_inline => match self.locals.last() {
-                Some(local) => format!("f({local})"),
-                None => "f(y)".to_owned(),
+                Some(local) => format!("inl({local})"),
+                None => "inl(y)".to_owned(),
             },
             95 if self.features.priorities && !place.in_dstep => {
                 let value = self.rng.random_range(1..4);
@@ -465,10 +470,10 @@ impl Generator<'_> {
             13 => "q?[1]".to_owned(),
             14 => "p??[ma,_]".to_owned(),
             15 if self.features.last => "(_last == 0)".to_owned(),
-            16 if self.features.timeout && depth == 0 => {
+            16 if self.features.timeout && depth == 0 && !self.in_dstep && !self.in_inline => {
                 format!("(timeout && {})", self.condition(1))
             }
-            17 if self.features.timeout && depth == 0 => {
+            17 if self.features.timeout && depth == 0 && !self.in_dstep && !self.in_inline => {
                 format!("(timeout || {})", self.condition(1))
             }
             18 if self.features.remote && self.n_labels > 0 && self.n_procs > 0 => {
