@@ -114,6 +114,12 @@ fn run_explorer(text: &str) -> Result<Option<Report>, String> {
     }))
 }
 
+/// Whether two reports are equal but for a `d_step` that blocks, which only ours has.
+fn equal_but_for_d_step(theirs: &Report, ours: &Report) -> bool {
+    let errors = ours.errors.iter().filter(|it| *it != "d_step");
+    theirs.states == ours.states && theirs.edges == ours.edges && theirs.errors.iter().eq(errors)
+}
+
 fn from_environment(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
     value.map_or(default, |it| it.parse().expect("a number"))
@@ -148,6 +154,8 @@ fn random_programs() {
             {
                 n_equal += 1;
             }
+            // After a selection, it takes a `d_step` that blocks for one that is not executable.
+            (Ok(theirs), Ok(ours)) if equal_but_for_d_step(&theirs, &ours) => n_equal += 1,
             (Ok(theirs), ours) => {
                 eprintln!("seed {seed}:\n{text}\nspin: {theirs:?}\nours: {ours:?}");
                 failures.push(seed);
