@@ -8,8 +8,9 @@
 //!
 //! - A basic statement has a point with one edge. `if` and `do` have a point of their own with the
 //!   edges of the first statements of their options. A block, an `atomic`, the call of an `inline`
-//!   and an `unless` have a point of their own, too, with the edges of their first statement: a loop
-//!   at the start of a block is entered at the point of the block and repeated at its own.
+//!   and an `unless` with a label have a point of their own, too, with the edges of their first
+//!   statement: a loop at the start of a block is entered at the point of the block and repeated
+//!   at its own.
 //! - `goto`, `break` and the end of a selection are no steps of their own: an edge leads past them,
 //!   see below. As the first statement of an option or block they are edges, with
 //!   [`Action::Goto`].

@@ -18,7 +18,6 @@ pub mod ast;
 pub mod automaton;
 mod check;
 mod literal;
-pub mod lower;
 mod parser;
 mod preprocess;
 pub mod print;
@@ -30,3 +29,14 @@ pub use check::{Compiled, MAX_INSTANCES, check, compile};
 pub use parser::{Parsed, parse};
 pub use preprocess::{Options, Preprocessed, Reader, preprocess};
 pub use text::{Text, TokenSpan};
+
+/// Drives the whole front-end with arbitrary bytes.
+///
+/// A fuzz target: whatever the bytes are, it must return, and soon.
+pub fn fuzz_compile(bytes: &[u8]) {
+    let Ok(source) = hadal_syntax::Source::from_bytes("fuzz.pml", bytes.to_vec()) else {
+        return;
+    };
+    let compiled = compile(source, &Options::default(), &mut |_| None);
+    hadal_syntax::Renderer::plain().render_all(&compiled.text.sources, &compiled.diagnostics);
+}

@@ -77,6 +77,9 @@ const MAX_JUMPS: usize = 1_000;
 
 type ElemId = usize;
 
+/// The element that is the end of the process, the first to be made.
+const END: ElemId = 0;
+
 struct Elem {
     kind: ElemKind,
     next: ElemId,
@@ -103,8 +106,10 @@ enum ElemKind {
     Join,
     /// `if`, `do`: the first elements of the options.
     Select(Vec<ElemId>),
-    /// A block, `atomic` or `unless`: the first element inside.
+    /// A block, `atomic` or labelled `unless`: the first element inside.
     Enclose(ElemId),
+    /// An `unless` without a label: the first element inside.
+    Unless(ElemId),
     /// A `d_step`: its first element and its end.
     DStep(ElemId, ElemId),
     DStepEnd,
@@ -235,7 +240,12 @@ impl Builder {
                 let escape = self.seq(escape, join);
                 let from = self.elems.len();
                 let first = self.seq(body, join);
-                let id = self.add_before(ElemKind::Enclose(first), join, span);
+                // Without a label it is no point of its own.
+                let kind = match node.labels.is_empty() {
+                    true => ElemKind::Unless(first),
+                    false => ElemKind::Enclose(first),
+                };
+                let id = self.add_before(kind, join, span);
                 let number = self.n_escapes;
                 self.n_escapes += 1;
                 for elem in &mut self.elems[from..] {
@@ -258,6 +268,7 @@ impl Builder {
             ElemKind::Goto(label) => self.labels.get(label).copied(),
             ElemKind::Break(target) => Some(*target),
             ElemKind::Join => Some(self.elems[id].next),
+            ElemKind::Unless(first) => Some(*first),
             _ => None,
         }
     }
@@ -270,8 +281,10 @@ impl Builder {
             let Some(target) = self.jump_target(at) else {
                 return at;
             };
+            let is_entered = matches!(self.elems[at].kind, ElemKind::Unless(_));
             let is_step = target == at || self.elems[at].is_observed;
-            if is_step || in_atomic && !self.elems[target].in_atomic {
+            let leaves = in_atomic && !self.elems[target].in_atomic;
+            if is_step || leaves && !is_entered {
                 return at;
             }
             at = target;
@@ -334,11 +347,10 @@ impl Builder {
 
     /// The statements of an element's edges: escapes, then its own.
     fn edges(&self, id: ElemId, out: &mut Vec<Seed>) {
-        let mut escapes = Vec::new();
-        self.escapes(id, &mut escapes);
-        for (number, first) in escapes {
+        for (number, first) in self.escapes(id) {
+            // A jump at its start is passed, as at the start of a process.
             let mut own = Vec::new();
-            self.own_edges(first, &mut own);
+            self.own_edges(self.chase(END, first), &mut own);
             out.extend(own.into_iter().map(|elem| Seed {
                 elem,
                 escape: Some(number),
@@ -350,16 +362,31 @@ impl Builder {
     }
 
     /// The escapes of an element and of the first statements inside it, without repetition.
-    fn escapes(&self, id: ElemId, out: &mut Vec<(u32, ElemId)>) {
-        for escape in &self.elems[id].escapes {
-            if !out.contains(escape) {
-                out.push(*escape);
+    ///
+    /// Where an `unless` begins with another one, SPIN tries the inner escape first at the point
+    /// that both begin at, and treats the two as one.
+    fn escapes(&self, id: ElemId) -> Vec<(u32, ElemId)> {
+        let own = &self.elems[id].escapes;
+        let firsts = match &self.elems[id].kind {
+            ElemKind::Select(firsts) => firsts.as_slice(),
+            ElemKind::Enclose(first) | ElemKind::Unless(first) => std::slice::from_ref(first),
+            _ => &[],
+        };
+        let mut inner: Vec<(u32, ElemId)> = Vec::new();
+        for &first in firsts {
+            for escape in self.escapes(first) {
+                let is_own = own.iter().any(|it| it.1 == escape.1);
+                if !is_own && !inner.contains(&escape) {
+                    inner.push(escape);
+                }
             }
         }
-        match &self.elems[id].kind {
-            ElemKind::Select(firsts) => firsts.iter().for_each(|&it| self.escapes(it, out)),
-            ElemKind::Enclose(first) => self.escapes(*first, out),
-            _ => {}
+        match inner.first() {
+            None => own.clone(),
+            Some(&(number, _)) => {
+                inner.extend(own.iter().map(|&(_, first)| (number, first)));
+                inner
+            }
         }
     }
 
@@ -376,7 +403,7 @@ impl Builder {
                     self.own_edges(first, out);
                 }
             }
-            ElemKind::Enclose(first) => self.own_edges(*first, out),
+            ElemKind::Enclose(first) | ElemKind::Unless(first) => self.own_edges(*first, out),
             ElemKind::End | ElemKind::DStepEnd => {}
             _ => out.push(id),
         }

@@ -107,14 +107,10 @@ impl Checker<'_> {
         if options.is_empty() {
             self.error("a selection needs an option", span);
         }
+        // Only braces open a scope.
         options
             .iter()
-            .map(|option| {
-                self.scopes.open();
-                let nodes = self.stmts(&option.stmts, true);
-                self.scopes.close();
-                nodes
-            })
+            .map(|option| self.stmts(&option.stmts, true))
             .collect()
     }
 

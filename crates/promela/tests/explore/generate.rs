@@ -28,6 +28,7 @@ pub(crate) fn program(rng: &mut Pcg64Mcg) -> String {
         locals: Vec::new(),
         n_procs: 0,
         in_inline: false,
+        in_dstep: false,
     };
     finish(&generator.program())
 }
@@ -56,6 +57,8 @@ struct Generator<'r> {
     locals: Vec<String>,
     n_procs: usize,
     in_inline: bool,
+    /// In a `d_step`, where `timeout` has no meaning.
+    in_dstep: bool,
 }
 
 /// Where a statement stands.
@@ -68,7 +71,14 @@ struct Place {
     in_dstep: bool,
 }
 
-const GLOBALS: &[(&str, i32)] = &[("x", 3), ("y", 2), ("b", 2), ("u", 4), ("a[b]", 3), ("t.f", 3)];
+const GLOBALS: &[(&str, i32)] = &[
+    ("x", 3),
+    ("y", 2),
+    ("b", 2),
+    ("u", 4),
+    ("a[b]", 3),
+    ("t.f", 3),
+];
 
 impl Generator<'_> {
     fn chance(&mut self, percent: u32) -> bool {
@@ -85,10 +95,7 @@ impl Generator<'_> {
              byte x, y; bit b; unsigned u : 2; byte a[2]; T t;\n",
         );
         out += "chan q = [1] of { byte };\nchan p = [2] of { mtype, byte };\n";
-        out += match self.chance(50) {
-            true => "chan r = [0] of { byte };\n",
-            false => "chan r = [0] of { byte, bit };\n",
-        };
+        out += "chan r = [0] of { byte };\n";
         if self.features.inline {
             self.in_inline = true;
             self.budget = 4;
@@ -100,7 +107,7 @@ impl Generator<'_> {
             };
             self.locals = vec!["v".to_owned()];
             let body = self.seq(place, 2);
-            out += &format!("inline f(v) {{ {body} }}\n");
+            out += &format!("inline inl(v) {{ {body} }}\n");
             self.in_inline = false;
         }
         self.n_procs = self.rng.random_range(1..4);
@@ -234,7 +241,10 @@ impl Generator<'_> {
                     in_loop: false,
                     ..inner
                 };
-                format!("d_step {{ {} }}", self.seq(inner, 3))
+                self.in_dstep = true;
+                let body = self.seq(inner, 3);
+                self.in_dstep = false;
+                format!("d_step {{ {body} }}")
             }
             67..=82 if self.features.unless && !place.in_dstep => {
                 let (body, escape) = (self.seq(inner, 3), self.guarded(inner));
@@ -257,7 +267,7 @@ impl Generator<'_> {
                     ..inner
                 };
                 let body = self.seq(inner, 2);
-                format!("byte {name}; for ({name} : 1 .. 2) {{ {body} }}")
+                format!("{{ byte {name}; for ({name} : 1 .. 2) {{ {body} }} }}")
             }
             _ => {
                 let options = self.options(inner);
@@ -312,7 +322,9 @@ impl Generator<'_> {
         let first = match self.rng.random_range(0..10) {
             0..=4 => self.condition(0),
             5..=7 => self.channel(place),
-            8 if self.features.timeout && !place.in_dstep => "timeout".to_owned(),
+            8 if self.features.timeout && !place.in_dstep && !self.in_inline => {
+                "timeout".to_owned()
+            }
             8 if !place.in_dstep && place.depth < 3 => {
                 let body = self.seq(
                     Place {
@@ -356,8 +368,8 @@ impl Generator<'_> {
                 }
             }
             93..=94 if self.features.inline && !self.in_inline => match self.locals.last() {
-                Some(local) => format!("f({local})"),
-                None => "f(y)".to_owned(),
+                Some(local) => format!("inl({local})"),
+                None => "inl(y)".to_owned(),
             },
             95 if self.features.priorities && !place.in_dstep => {
                 let value = self.rng.random_range(1..4);
@@ -374,7 +386,10 @@ impl Generator<'_> {
     fn assignment(&mut self) -> String {
         let local = self.chance(30) && !self.locals.is_empty();
         let (var, modulus) = match local {
-            true => (self.locals[self.rng.random_range(0..self.locals.len())].clone(), 3),
+            true => (
+                self.locals[self.rng.random_range(0..self.locals.len())].clone(),
+                3,
+            ),
             false => {
                 let (name, modulus) = GLOBALS[self.rng.random_range(0..GLOBALS.len())];
                 (name.to_owned(), modulus)
@@ -420,7 +435,9 @@ impl Generator<'_> {
     fn target(&mut self) -> String {
         match self.locals.last() {
             Some(local) if self.rng.random_range(0..2) == 0 => local.clone(),
-            _ => self.pick(&["x", "y", "b", "_"]).to_owned(),
+            // Not `b`: when SPIN takes back a receive, it restores what the variable holds, and so
+            // changes the message if the value did not fit.
+            _ => self.pick(&["x", "y", "_"]).to_owned(),
         }
     }
 
@@ -430,12 +447,16 @@ impl Generator<'_> {
             2 if !self.locals.is_empty() => {
                 self.locals[self.rng.random_range(0..self.locals.len())].clone()
             }
-            3 => self.pick(&["_pid", "_nr_pr", "len(q)", "len(p)"]).to_owned(),
+            3 => self
+                .pick(&["_pid", "_nr_pr", "len(q)", "len(p)"])
+                .to_owned(),
             4 if depth < 2 => {
                 let op = self.pick(&["+", "-", "*", "&", "|", "^"]);
                 format!("({} {op} {})", self.value(depth + 1), self.value(depth + 1))
             }
-            _ => GLOBALS[self.rng.random_range(0..GLOBALS.len())].0.to_owned(),
+            _ => GLOBALS[self.rng.random_range(0..GLOBALS.len())]
+                .0
+                .to_owned(),
         }
     }
 
@@ -445,14 +466,16 @@ impl Generator<'_> {
                 let op = self.pick(&["==", "!=", "<", ">="]);
                 format!("({} {op} {})", self.value(0), self.value(1))
             }
-            12 => self.pick(&["empty(q)", "nempty(p)", "nfull(q)", "full(p)"]).to_owned(),
+            12 => self
+                .pick(&["empty(q)", "nempty(p)", "nfull(q)", "full(p)"])
+                .to_owned(),
             13 => "q?[1]".to_owned(),
             14 => "p??[ma,_]".to_owned(),
             15 if self.features.last => "(_last == 0)".to_owned(),
-            16 if self.features.timeout && depth == 0 => {
+            16 if self.features.timeout && depth == 0 && !self.in_dstep && !self.in_inline => {
                 format!("(timeout && {})", self.condition(1))
             }
-            17 if self.features.timeout && depth == 0 => {
+            17 if self.features.timeout && depth == 0 && !self.in_dstep && !self.in_inline => {
                 format!("(timeout || {})", self.condition(1))
             }
             18 if self.features.remote && self.n_labels > 0 && self.n_procs > 0 => {
@@ -460,7 +483,11 @@ impl Generator<'_> {
             }
             19 | 20 if depth < 2 => {
                 let op = self.pick(&["&&", "||"]);
-                format!("({} {op} {})", self.condition(depth + 1), self.condition(depth + 1))
+                format!(
+                    "({} {op} {})",
+                    self.condition(depth + 1),
+                    self.condition(depth + 1)
+                )
             }
             21 if depth < 2 => {
                 let value = self.value(1);

@@ -28,3 +28,15 @@ fn explore_source(source: Source, defines: &[String], max_states: u64) -> Result
         None => Err(Renderer::plain().render_all(&compiled.text.sources, &compiled.diagnostics)),
     }
 }
+
+/// Explores the file that `HADAL_PROMELA_FILE` names and prints its counts.
+#[test]
+#[ignore = "needs HADAL_PROMELA_FILE"]
+fn one_file() {
+    let name = std::env::var("HADAL_PROMELA_FILE").expect("the name of a model");
+    let source = Source::from_bytes(&name, std::fs::read(&name).unwrap()).unwrap();
+    match explore_source(source, &[], 10_000_000) {
+        Ok(counts) => eprintln!("{counts:?}"),
+        Err(messages) => eprintln!("{messages}"),
+    }
+}
