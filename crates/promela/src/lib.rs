@@ -18,6 +18,7 @@ pub mod ast;
 pub mod automaton;
 mod check;
 mod literal;
+pub mod lower;
 mod parser;
 mod preprocess;
 pub mod print;
