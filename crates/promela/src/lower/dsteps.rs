@@ -10,7 +10,7 @@ use hadal_model::FaultKind;
 
 use super::Lowering;
 use super::exprs::Scope;
-use crate::automaton::PointId;
+use crate::automaton::{Edge, PointId};
 use crate::program::Action;
 
 /// The points of a `d_step` that code jumps to.
@@ -76,7 +76,7 @@ impl Lowering<'_> {
         n_edges[entry.index()] = 1;
         while let Some(point) = left.pop() {
             order.push(point);
-            for edge in &automaton.point(point).edges {
+            for edge in inner_edges(&automaton.point(point).edges) {
                 n_edges[edge.target.index()] += 1;
                 if edge.target != exit && n_edges[edge.target.index()] == 1 {
                     left.push(edge.target);
@@ -100,6 +100,7 @@ impl Lowering<'_> {
         loop {
             let program = self.program;
             let edges = &program.proctypes[scope.proctype].automaton.point(at).edges;
+            let edges = inner_edges(edges);
             if let [only] = &edges[..]
                 && is_always_executable(&only.action)
             {
@@ -172,6 +173,12 @@ impl Lowering<'_> {
             self.d_step(scope, entry, exit, block);
         }
     }
+}
+
+/// The edges of a point inside a `d_step`: escapes, which come first, do not apply there.
+pub(super) fn inner_edges(edges: &[Edge]) -> &[Edge] {
+    let n_escapes = edges.iter().take_while(|edge| edge.escape.is_some()).count();
+    &edges[n_escapes..]
 }
 
 /// Whether a statement can always be executed.

@@ -6,6 +6,7 @@ use hadal_ir::program::{Frame, Function, LocalKind, ParamMode};
 use hadal_ir::stmt::{ReturnValue, StmtKind};
 use hadal_ir::types::{Simple, Type};
 
+use super::dsteps::inner_edges;
 use super::exprs::Scope;
 use super::layout::Slot;
 use super::origins::Origins;
@@ -83,7 +84,7 @@ impl Lowering<'_> {
             Action::DStep { entry, .. } => {
                 let program = self.program;
                 let automaton = &program.proctypes[scope.proctype].automaton;
-                let inner = &automaton.point(*entry).edges;
+                let inner = inner_edges(&automaton.point(*entry).edges);
                 let mut parts = Vec::new();
                 let outer = std::mem::replace(&mut scope.in_d_step, true);
                 for idx in 0..inner.len() {
@@ -267,8 +268,8 @@ impl Lowering<'_> {
                 let receives: Vec<&Receive> = match &edge.action {
                     Action::Receive(receive) => vec![receive],
                     Action::DStep { entry, .. } => {
-                        let inner = proctype.automaton.point(*entry).edges.iter();
-                        let receives = inner.filter_map(|inner| match &inner.action {
+                        let inner = inner_edges(&proctype.automaton.point(*entry).edges);
+                        let receives = inner.iter().filter_map(|inner| match &inner.action {
                             Action::Receive(receive) => Some(receive),
                             _ => None,
                         });

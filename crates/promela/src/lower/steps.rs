@@ -6,7 +6,7 @@ use hadal_ir::program::{Guard, Param, ParamDomain, Rule};
 use hadal_ir::stmt::{Block, StmtKind};
 
 use super::Lowering;
-use super::dsteps::is_always_executable;
+use super::dsteps::{inner_edges, is_always_executable};
 use super::exprs::Scope;
 use super::layout::{Slot, mentions_timeout};
 use crate::automaton::{Edge, PointId};
@@ -126,8 +126,8 @@ impl Lowering<'_> {
         let alternatives: Vec<(&Receive, Option<PointId>)> = match &edge.action {
             Action::Receive(receive) => vec![(receive, None)],
             Action::DStep { entry, .. } => {
-                let inner = proctype.automaton.point(*entry).edges.iter();
-                let receives = inner.filter_map(|inner| match &inner.action {
+                let inner = inner_edges(&proctype.automaton.point(*entry).edges);
+                let receives = inner.iter().filter_map(|inner| match &inner.action {
                     Action::Receive(receive) => Some((receive, Some(inner.target))),
                     _ => None,
                 });
@@ -334,8 +334,8 @@ fn receives_of<'a>(
     };
     match &edge.action {
         Action::DStep { entry, .. } => {
-            let inner = automaton.point(*entry).edges.iter();
-            inner.filter_map(receive).collect()
+            let inner = inner_edges(&automaton.point(*entry).edges);
+            inner.iter().filter_map(receive).collect()
         }
         _ => receive(edge).into_iter().collect(),
     }

@@ -3,6 +3,7 @@
 mod corpus;
 mod explorer;
 mod generate;
+mod lowered;
 mod spin;
 mod table;
 

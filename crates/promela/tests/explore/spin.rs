@@ -120,7 +120,7 @@ fn equal_but_for_d_step(theirs: &Report, ours: &Report) -> bool {
     theirs.states == ours.states && theirs.edges == ours.edges && theirs.errors.iter().eq(errors)
 }
 
-fn from_environment(name: &str, default: u64) -> u64 {
+pub(crate) fn from_environment(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
     value.map_or(default, |it| it.parse().expect("a number"))
 }

@@ -1,0 +1,156 @@
+//! Lowered programs, interpreted and compiled, against the naive explorer.
+//!
+//! `HADAL_LOWER_SEED` is the first seed, `HADAL_LOWER_RUNS` the number of random programs.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::ops::ControlFlow;
+
+use hadal_ir::interp::{Interpreter, Limits};
+use hadal_jit::Native;
+use hadal_model::{FaultKind, Model, PAD_BYTES, States, Stop, Successors, for_each_batch};
+use hadal_promela::lower::{LowerOptions, lower};
+use hadal_promela::{Options, compile};
+use hadal_steps::Steps;
+use hadal_syntax::Source;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::explorer::{Counts, Error, Explorer};
+use crate::generate;
+use crate::spin::from_environment;
+
+const MAX_STATES: u64 = 30_000;
+
+/// Explores the states at rest of a lowered program.
+fn explore(model: &dyn Model) -> Counts {
+    let stop = Stop::new();
+    let mut expander = model.expander(&stop);
+    let shape = model.shape();
+    let mut out = Successors::new(shape, 7);
+    let mut counts = Counts {
+        states: 0,
+        edges: 0,
+        errors: BTreeSet::new(),
+        complete: true,
+    };
+    let (mut seen, mut queue) = (HashSet::new(), VecDeque::new());
+    let mut source: Option<Vec<u8>> = None;
+    loop {
+        let bytes = source.as_deref();
+        let block = bytes.map(|bytes| States::new(bytes, shape.state_len, 1));
+        let drained = for_each_batch(&mut *expander, block, &mut out, |_, out| {
+            for state in out.states().iter() {
+                if seen.insert(state.to_vec()) {
+                    queue.push_back(state.to_vec());
+                }
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        assert!(drained.is_ok(), "no one stops it");
+        let facts = &out.sources()[0];
+        for fault in &facts.faults {
+            counts.errors.insert(kind(fault.kind));
+        }
+        if source.is_some() {
+            counts.edges += facts.fired;
+            let is_stuck = facts.enabled == 0 && !facts.may_end;
+            if is_stuck && facts.faults.is_empty() {
+                counts.errors.insert(Error::InvalidEndState);
+            }
+        }
+        if seen.len() as u64 > MAX_STATES {
+            counts.complete = false;
+            return counts;
+        }
+        let Some(mut next) = queue.pop_front() else {
+            counts.states = seen.len() as u64;
+            return counts;
+        };
+        next.resize(shape.state_len + PAD_BYTES, 0);
+        source = Some(next);
+    }
+}
+
+fn kind(kind: FaultKind) -> Error {
+    match kind {
+        FaultKind::Assertion => Error::Assertion,
+        FaultKind::Index => Error::Index,
+        FaultKind::Division => Error::DivisionByZero,
+        FaultKind::BadChannel => Error::BadChannel,
+        FaultKind::BlockedDStep => Error::DStepBlocks,
+        FaultKind::ProcessLimit => Error::TooManyProcesses,
+        FaultKind::AtomicCycle => Error::EndlessAtomic,
+        kind => panic!("no program has {kind}"),
+    }
+}
+
+/// Whether counts are equal. Behind an error other than an assertion there is no step, so whether
+/// the state is an invalid end, too, is a matter of taste.
+fn are_equal(found: &Counts, expected: &Counts) -> bool {
+    let mut errors = expected.errors.clone();
+    let ends = |error: &Error| !matches!(error, Error::Assertion | Error::InvalidEndState);
+    if errors.iter().any(ends) && !found.errors.contains(&Error::InvalidEndState) {
+        errors.remove(&Error::InvalidEndState);
+    }
+    (found.states, found.edges, &found.errors) == (expected.states, expected.edges, &errors)
+}
+
+/// What differs between the lowered program and the explorer.
+fn difference(text: &str) -> Option<String> {
+    let source = Source::new("test.pml", text).unwrap();
+    let compiled = compile(source, &Options::default(), &mut |_| None);
+    let program = compiled.program.as_ref()?;
+    let expected = Explorer::new(program).explore(MAX_STATES);
+    if !expected.complete {
+        return None;
+    }
+    let options = LowerOptions {
+        instances: 12,
+        ..LowerOptions::default()
+    };
+    let lowered = match lower(program, &compiled.text, &options) {
+        Ok(lowered) => lowered.ir,
+        Err(diagnostics) => return Some(format!("not lowered: {diagnostics:?}")),
+    };
+    if let Err(errors) = hadal_ir::verify::verify(&lowered) {
+        return Some(format!("malformed: {errors:?}"));
+    }
+    let interpreter = Interpreter::new(lowered.clone(), Limits::default());
+    let native = Native::new(lowered, Limits::default()).unwrap();
+    let models: [&dyn Model; 2] = [&interpreter, &native];
+    for (model, name) in models.into_iter().zip(["interpreted", "native"]) {
+        let found = match model.shape().register_bits {
+            0 => explore(model),
+            _ => explore(&Steps::new(model)),
+        };
+        if !are_equal(&found, &expected) {
+            return Some(format!("{name}: {found:?}, expected {expected:?}"));
+        }
+    }
+    None
+}
+
+#[test]
+fn random_programs_have_the_counts_of_the_explorer() {
+    let seed = from_environment("HADAL_LOWER_SEED", 0);
+    let n_runs = from_environment("HADAL_LOWER_RUNS", 60);
+    let mut failures = Vec::new();
+    for seed in seed..seed + n_runs {
+        let text = generate::program(&mut Pcg64Mcg::seed_from_u64(seed));
+        if let Some(difference) = difference(&text) {
+            eprintln!("seed {seed}:\n{text}\n{difference}");
+            failures.push(seed);
+        }
+    }
+    let n = failures.len();
+    assert!(failures.is_empty(), "{n} seeds differ: {failures:?}");
+}
+
+/// Prints the program of the first seed.
+#[test]
+#[ignore = "prints only"]
+fn print_program() {
+    let seed = from_environment("HADAL_LOWER_SEED", 0);
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    eprintln!("{}", generate::program(&mut rng));
+}
