@@ -16,8 +16,8 @@
 //!   [`Action::Goto`].
 //! - A jump with a label that a remote reference names, or that begins with `end`, `progress` or
 //!   `accept`, is a step, so that a process can be there.
-//! - In an `atomic`, a jump is passed only if its target is inside as well and is not the last
-//!   statement. Otherwise the jump is an edge. It is always executable and control is kept, so
+//! - A jump that stands in an `atomic` is passed only if its target is inside as well and is not the
+//!   last statement. Otherwise the jump is an edge. It is always executable and control is kept, so
 //!   that it shows only where control is lost between the two: after a rendezvous, and in an
 //!   `unless`.
 //! - The last point, [`Automaton::end`], has no edges. A process there is terminated, and is removed

@@ -325,7 +325,8 @@ pub enum Action {
 pub struct Send {
     /// The channel.
     pub chan: Expr,
-    /// Whether the message goes before the first that is greater.
+    /// Whether the message goes before the first that is greater. Its fields are compared before
+    /// they are truncated, as SPIN does.
     pub sorted: bool,
     /// The fields; missing ones are 0.
     pub args: Vec<Expr>,

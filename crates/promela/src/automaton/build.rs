@@ -283,7 +283,8 @@ impl Builder {
             };
             let is_entered = matches!(self.elems[at].kind, ElemKind::Unless(_));
             let is_step = target == at || self.elems[at].is_observed;
-            let leaves = in_atomic && !self.elems[target].in_atomic;
+            let is_inside = self.elems[at].in_atomic || self.elems[at].ends_atomic;
+            let leaves = in_atomic && is_inside && !self.elems[target].in_atomic;
             if is_step || leaves && !is_entered {
                 return at;
             }

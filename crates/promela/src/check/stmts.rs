@@ -525,12 +525,13 @@ impl Checker<'_> {
         let below = binary(BinaryOp::Lt, Expr::Read(place.clone()), hi_expr, span);
         let condition = format!("{text} < {}", print::expr(hi));
         let step = Action::Assign(place.clone(), add(place.clone(), BinaryOp::Add, span));
+        // The order shows in a `d_step`, where the first option that is executable is taken.
         let options = vec![
+            vec![node(NodeKind::Break, span)],
             vec![
                 basic(Action::Cond(below), &condition, span),
                 basic(step, &format!("{text}++"), span),
             ],
-            vec![node(NodeKind::Break, span)],
         ];
         out.push(node(NodeKind::Do(options), span));
     }

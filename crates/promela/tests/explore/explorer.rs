@@ -30,6 +30,7 @@ pub(crate) enum Error {
     DivisionByZero,
     BadChannel,
     DStepBlocks,
+    DStepRendezvous,
     TooManyProcesses,
     TooManyChannels,
     EndlessAtomic,
@@ -666,13 +667,21 @@ impl<'p> Explorer<'p> {
     fn send(&self, context: Context<'_>, next: &mut State, send: &Send) -> Value<bool> {
         let (idx, capacity) = self.channel(context, &send.chan)?;
         let channel = &context.state.channels[idx];
+        if capacity == 0 {
+            // Outside a `d_step`, a rendezvous is not executed here.
+            return Err(Error::DStepRendezvous);
+        }
         if channel.messages.len() >= capacity as usize {
             return Ok(false);
         }
         let message = self.message(context, send, channel.ty)?;
+        let mut raw = message.clone();
+        for (slot, arg) in raw.iter_mut().zip(&send.args) {
+            *slot = self.eval(context, arg)?;
+        }
         let messages = &mut next.channels[idx].messages;
         let at = match send.sorted {
-            true => messages.iter().position(|it| *it > message),
+            true => messages.iter().position(|it| *it > raw),
             false => None,
         };
         messages.insert(at.unwrap_or(messages.len()), message);

@@ -104,7 +104,7 @@ fn run_explorer(text: &str) -> Result<Option<Report>, String> {
     let name = |error: &Error| match error {
         Error::Assertion => "assertion",
         Error::InvalidEndState => "invalid-end-state",
-        Error::DStepBlocks => "d_step",
+        Error::DStepBlocks | Error::DStepRendezvous => "d_step",
         _ => "other",
     };
     Ok(Some(Report {

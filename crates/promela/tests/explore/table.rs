@@ -104,3 +104,35 @@ fn a_jump_in_an_atomic_shows_after_a_rendezvous() {
         active proctype R() { c?1; x = 3 }";
     check(text, 14, 16, &[]);
 }
+
+#[test]
+fn d_steps_take_the_first_option() {
+    let text = "byte k, x = 3; active proctype P() { d_step { select (k : 1 .. x); x = 3 }; assert(k == 1) }";
+    check(text, 4, 3, &[]);
+    let text = "byte x, y; active proctype P() { d_step { x = 1; (y == 1) }; x = 2 }";
+    check(text, 1, 0, &[Error::DStepBlocks, Error::InvalidEndState]);
+}
+
+#[test]
+fn an_unless_is_no_point_without_a_label() {
+    check_body(
+        "{ { x = 1 } unless { x == 2 }; x = 3 } unless { x == 4 }",
+        4,
+        3,
+    );
+    check_body("L: x = 1; { x == 5 } unless { goto L }", 2, 2);
+}
+
+#[test]
+fn labels_that_are_observed_make_jumps_steps() {
+    check_body(
+        "do :: x < 2 -> x++; L: goto M :: else -> break od; M: skip",
+        5,
+        4,
+    );
+    check_body(
+        "do :: x < 2 -> x++; progress: goto M :: else -> break od; M: skip",
+        6,
+        5,
+    );
+}

@@ -1,0 +1,183 @@
+//! Mistakes that parse, and what is reported.
+
+use expect_test::{Expect, expect};
+
+use crate::compile_text;
+
+/// The short form of the messages.
+fn check(text: &str, expected: Expect) {
+    let compiled = compile_text(text);
+    let mut out = String::new();
+    for diagnostic in &compiled.diagnostics {
+        let severity = match diagnostic.is_error() {
+            true => "error",
+            false => "warning",
+        };
+        let place = compiled.text.describe(diagnostic.span().start);
+        out += &format!("{severity} {place}: {}\n", diagnostic.message);
+        if let Some(help) = &diagnostic.help {
+            out += &format!("  {help}\n");
+        }
+    }
+    assert_eq!(compiled.program.is_none(), out.contains("error"));
+    expected.assert_eq(&out);
+}
+
+#[test]
+fn names() {
+    check(
+        "byte count; mtype = { ack }; init { cout = 1; count = akc; goto there; run P(); nobody@L; x.y = 1 }",
+        expect![[r#"
+            error test.pml:1:37: `cout` is not declared
+              did you mean `count`?
+            error test.pml:1:55: `akc` is not declared
+              did you mean `ack`?
+            error test.pml:1:65: there is no label `there`
+            error test.pml:1:76: there is no process type `P`
+            error test.pml:1:81: there is no process type `nobody`
+            error test.pml:1:91: `x` is not declared
+        "#]],
+    );
+    check(
+        "typedef T { byte f; bit g[2] } T t, s[2]; byte a[2];
+         init { t.ff = 1; t = 1; t.g = 1; s.f = 1; a = 1; a[2] = 1; a.b = 1; t.f[0] = t.g[1] }",
+        expect![[r#"
+            error test.pml:2:19: there is no field `ff`
+              did you mean `f`?
+            error test.pml:2:27: a structure or array cannot be assigned as a whole
+              assign its elements one by one
+            error test.pml:2:34: a structure or array cannot be assigned as a whole
+              assign its elements one by one
+            error test.pml:2:43: `s` needs an index
+            error test.pml:2:52: a structure or array cannot be assigned as a whole
+              assign its elements one by one
+            error test.pml:2:61: the index 2 is outside of 0 to 1
+            error test.pml:2:69: `a` needs an index
+        "#]],
+    );
+    check(
+        "byte x, x; init { L: skip; L: skip; byte y; byte y; { byte y } }
+         proctype P() { skip } proctype P() { skip }",
+        expect![[r#"
+            error test.pml:1:9: `x` is declared twice
+            error test.pml:1:28: the label `L` is declared twice
+            error test.pml:1:50: `y` is declared twice
+            error test.pml:2:41: the process type `P` is declared twice
+        "#]],
+    );
+}
+
+#[test]
+fn values() {
+    check(
+        "bit b = 2; byte x = -1; short s; unsigned u : 3; unsigned w; unsigned v : 40; byte a[0]; byte c[x];
+         init { s = 40000; u = 8; u = 7; x = 256; x = 1 / 0; for (x : 0 .. 255) { skip } }",
+        expect![[r#"
+            warning test.pml:1:9: 2 does not fit and is stored as 0
+            warning test.pml:1:21: -1 does not fit and is stored as 255
+            error test.pml:1:59: an `unsigned` variable needs a width of 1 to 32
+              write `unsigned w : 4` for 4 bits
+            error test.pml:1:71: an `unsigned` variable needs a width of 1 to 32
+              write `unsigned v : 4` for 4 bits
+            error test.pml:1:86: the size of an array must be 1 to 65536, not 0
+            error test.pml:1:97: the size of an array must be constant
+            warning test.pml:2:21: 40000 does not fit and is stored as -25536
+            warning test.pml:2:32: 8 does not fit and is stored as 0
+            warning test.pml:2:46: 256 does not fit and is stored as 0
+            error test.pml:2:55: division by zero
+            warning test.pml:2:76: this loop does not end: its variable cannot exceed the last value
+        "#]],
+    );
+    check(
+        "chan q = [300] of { byte }; byte x = y; active [0] proctype P() priority 0 { skip }",
+        expect![[r#"
+            error test.pml:1:11: the capacity of a channel must be 0 to 255
+            error test.pml:1:38: `y` is not declared
+            error test.pml:1:49: the number of processes must be 1 to 255
+            error test.pml:1:74: a priority must be 1 to 255
+        "#]],
+    );
+}
+
+#[test]
+fn channels() {
+    check(
+        "chan q = [1] of { byte, byte }; chan lost; byte x;
+         init { q!1,2,3; q?x,_,_; lost!1; x!1; b!1; skip; chan late = [1] of { byte } } bit b;",
+        expect![[r#"
+            error test.pml:2:17: 3 arguments for a message of 2 fields
+            error test.pml:2:26: 3 arguments for a message of 2 fields
+            warning test.pml:2:35: the channel `lost` is never initialised
+              declare it with `= [capacity] of { types }`
+            error test.pml:2:48: `b` is not a channel
+            error test.pml:2:71: a channel cannot be created after the first statement
+              declare it at the start of the process, or globally
+        "#]],
+    );
+}
+
+#[test]
+fn control() {
+    check(
+        "init { break; else; do :: skip -> else :: else :: else od; d_step { goto L }; L: skip; skip unless { skip } }",
+        expect![[r#"
+            error test.pml:1:8: `break` outside a loop
+            error test.pml:1:15: `else` must be the first statement of an option
+            error test.pml:1:35: `else` must be the first statement of an option
+            error test.pml:1:51: a second `else` in one selection
+        "#]],
+    );
+    check(
+        "chan q = [1] of { byte }; byte x;
+         init { if :: q!1 :: else fi; goto L; x = 1; L: if :: { x = 1 } unless { x == 2 } :: L2: do :: break od fi }",
+        expect![[r#"
+            warning test.pml:2:30: `else` beside a send or receive
+            error test.pml:2:63: an option cannot begin with `unless`
+              put `unless` after the whole `fi` or `od`
+            error test.pml:2:94: an option cannot begin with a labelled selection
+              put the label in front of the outer `if` or `do`
+        "#]],
+    );
+    check(
+        "byte x; proctype P(byte a) { skip } init { run P(); x = 1 + run P(1); run P(1) }
+         never { x = 1; run P(1) }",
+        expect![[r#"
+            error test.pml:1:48: `P` takes 1 argument, not 0
+            error test.pml:1:65: `run` cannot be a part of an expression
+              write `run P(...)` as a statement, or `x = run P(...)`
+            error test.pml:2:18: a claim cannot change a variable
+            error test.pml:2:18: a claim consists of conditions and assertions
+            error test.pml:2:25: a claim consists of conditions and assertions
+            error test.pml:2:29: a claim cannot start a process
+        "#]],
+    );
+    check(
+        "byte x;",
+        expect![[r#"
+        error test.pml:1:1: the model has no process
+          declare `init { ... }` or an `active proctype`
+    "#]],
+    );
+}
+
+#[test]
+fn an_error_in_a_macro_is_shown_at_its_use_and_definition() {
+    let compiled =
+        compile_text("#define SET(v) v = vallue\nbyte value;\ninit {\n  SET(value)\n}\n");
+    let text =
+        hadal_syntax::Renderer::plain().render_all(&compiled.text.sources, &compiled.diagnostics);
+    expect![[r#"
+        error: `vallue` is not declared
+         --> test.pml:4:3
+          |
+        1 | #define SET(v) v = vallue
+          |                    ------ in this macro, `SET`
+        ...
+        4 |   SET(value)
+          |   ^^^^^^^^^^
+          |
+          = help: did you mean `value`?
+
+    "#]]
+    .assert_eq(&text);
+}
