@@ -180,6 +180,7 @@ mod loaded_model;
 pub mod memory;
 mod model_digest;
 mod model_source;
+mod named_model;
 mod names;
 pub mod order;
 mod prepared_check;

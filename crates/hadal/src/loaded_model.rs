@@ -14,6 +14,7 @@ use hadal_syntax::Diagnostic;
 
 use crate::language::Problems;
 use crate::load_limits::Loading;
+use crate::named_model::NamedModel;
 use crate::order::{self, OrderReport};
 use crate::{Engine, Error, ModelSource, Rejection, Symmetry};
 
@@ -57,9 +58,8 @@ impl LoadedModel {
     /// The source to start over with, if a search with this `outcome` met more processes than
     /// states of this model have room for.
     pub fn wider(&self, outcome: &Outcome) -> Option<&ModelSource> {
-        let is_limit = |violation: &Violation| {
-            violation.kind == ViolationKind::Fault(FaultKind::ProcessLimit)
-        };
+        let is_limit =
+            |violation: &Violation| violation.kind == ViolationKind::Fault(FaultKind::ProcessLimit);
         let wider = self.wider.as_ref()?;
         outcome.violations.iter().any(is_limit).then_some(wider)
     }
@@ -125,6 +125,10 @@ impl LoadedModel {
         let model: Box<dyn Model> = match model.shape().register_bits {
             0 => model,
             _ => Box::new(Steps::new(model)),
+        };
+        let model = match translation.naming {
+            Some(naming) => Box::new(NamedModel::new(model, naming)),
+            None => model,
         };
         let wider = translation.wider.map(|(name, value)| {
             let mut wider = source.clone();

@@ -19,6 +19,7 @@ pub mod automaton;
 mod check;
 mod literal;
 pub mod lower;
+mod naming;
 mod parser;
 mod preprocess;
 pub mod print;
@@ -27,6 +28,7 @@ pub mod text;
 pub mod token;
 
 pub use check::{Compiled, MAX_INSTANCES, check, compile};
+pub use naming::Naming;
 pub use parser::{Parsed, parse};
 pub use preprocess::{Options, Preprocessed, Reader, preprocess};
 pub use text::{Text, TokenSpan};

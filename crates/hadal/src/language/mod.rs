@@ -13,9 +13,10 @@ mod promela;
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use hadal_ir::Program;
-use hadal_model::Stop;
+use hadal_model::{Step, Stop};
 use hadal_search::Deadlock;
 use hadal_syntax::{Diagnostic, Sources};
 
@@ -85,9 +86,20 @@ pub struct Translation {
     pub constants: Vec<(String, String)>,
     /// Iterations of one loop before it is a violation; `None` for no limit.
     pub loop_limit: Option<u64>,
+    /// How states and steps are called, where that is not as in the program.
+    pub naming: Option<Arc<dyn Naming>>,
     /// An option that gives states more room, where the room for processes is a guess. A search that
     /// reports a [process limit](hadal_model::FaultKind::ProcessLimit) starts over with it.
     pub wider: Option<(&'static str, String)>,
+}
+
+/// Names of states and steps that a user of the language knows.
+pub trait Naming: fmt::Debug + Send + Sync {
+    /// The values of a state, from those of the program's variables.
+    fn state(&self, leaves: Vec<(String, String)>) -> Vec<(String, String)>;
+
+    /// A step in a state whose values are `leaves`, from the rule of the program.
+    fn step(&self, step: Step, leaves: &[(String, String)]) -> Step;
 }
 
 /// Why there is no program.

@@ -1,12 +1,16 @@
 //! Promela, by `hadal-promela`.
 
-use hadal_model::Stop;
+use hadal_model::{Step, Stop};
 use hadal_promela::lower::{GUESSED_INSTANCES, LowerOptions, lower};
 use hadal_promela::{Options, compile};
 use hadal_search::Deadlock;
 use hadal_syntax::{Severity, Source, Sources};
 
-use super::{Language, LanguageOption, LanguageOptions, OptionValue, Problems, Translation};
+use std::sync::Arc;
+
+use super::{
+    Language, LanguageOption, LanguageOptions, Naming, OptionValue, Problems, Translation,
+};
 
 /// Promela, as SPIN 6.5.2 has it.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +48,30 @@ const INSTANCES: LanguageOption = LanguageOption {
     help: "How many processes of each type a Promela model has room for where their number is not \
            bounded by its text; a search that needs more starts over [default: 8]",
 };
+
+/// Names of processes with their pids, and channels with their messages.
+#[derive(Debug)]
+struct PromelaNaming(hadal_promela::Naming);
+
+impl Naming for PromelaNaming {
+    fn state(&self, leaves: Vec<(String, String)>) -> Vec<(String, String)> {
+        self.0.state(leaves)
+    }
+
+    fn step(&self, step: Step, leaves: &[(String, String)]) -> Step {
+        let slot = step
+            .parameters
+            .first()
+            .and_then(|(_, value)| value.parse().ok());
+        let inner = step.inner.into_iter().map(|inner| self.step(inner, leaves));
+        Step {
+            rule: self.0.step(&step.rule, slot.unwrap_or(0), leaves),
+            parameters: Vec::new(),
+            output: step.output,
+            inner: inner.collect(),
+        }
+    }
+}
 
 impl Language for Promela {
     fn name(&self) -> &'static str {
@@ -118,6 +146,7 @@ impl Language for Promela {
             symmetry_breaks: Vec::new(),
             constants: Vec::new(),
             loop_limit: None,
+            naming: Some(Arc::new(PromelaNaming(lowered.naming))),
             wider: lowered.is_guess.then(|| {
                 let n = lowering.instances.max(1).saturating_mul(2);
                 (INSTANCES.name, n.to_string())

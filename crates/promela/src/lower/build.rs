@@ -8,16 +8,17 @@ use hadal_ir::expr::{Arg, BinaryOp, By, Domain, Expr, Place, Quantifier, UnaryOp
 use hadal_ir::ids::{ExprId, FunctionId, LocalId, SiteId, TypeId};
 use hadal_ir::program::{Arithmetic, Frame, LocalKind, Site};
 use hadal_ir::stmt::{Stmt, StmtKind};
-use hadal_ir::types::{Simple, Type};
+use hadal_ir::types::{Simple, SimpleKind, Type};
 use rustc_hash::FxHashMap;
 
-use crate::program::Scalar;
+use crate::program::{MtypeSet, Scalar};
 use crate::text::{Text, TokenSpan};
 
 /// A program under construction, and the position in the text that is being lowered.
 pub(super) struct Builder<'t> {
     pub(super) ir: Ir,
     text: &'t Text,
+    mtypes: &'t [MtypeSet],
     site: SiteId,
     sites: FxHashMap<TokenSpan, SiteId>,
     scalars: FxHashMap<Scalar, TypeId>,
@@ -25,7 +26,7 @@ pub(super) struct Builder<'t> {
 }
 
 impl<'t> Builder<'t> {
-    pub(super) fn new(text: &'t Text) -> Self {
+    pub(super) fn new(text: &'t Text, mtypes: &'t [MtypeSet]) -> Self {
         let files = text.sources.iter();
         let mut names = files.map(|file| file.name().to_owned());
         let mut ir = Ir::new(names.next().unwrap_or_default());
@@ -41,6 +42,7 @@ impl<'t> Builder<'t> {
         Builder {
             ir,
             text,
+            mtypes,
             site: SiteId::new(0),
             sites: FxHashMap::default(),
             scalars: FxHashMap::default(),
@@ -100,9 +102,29 @@ impl<'t> Builder<'t> {
             true => (i32::MIN.into(), i32::MAX.into()),
             false => (lo, hi),
         };
-        let ty = self.range(lo, hi);
+        let ty = match self.symbols(scalar) {
+            Some(names) => self.add_type(Type::Simple(Simple {
+                lo,
+                hi,
+                kind: SimpleKind::Enum(names),
+                is_total: true,
+            })),
+            None => self.range(lo, hi),
+        };
         self.scalars.insert(scalar, ty);
         ty
+    }
+
+    /// The names of the values of an `mtype`.
+    fn symbols(&self, scalar: Scalar) -> Option<Vec<String>> {
+        let Scalar::Mtype(set) = scalar else {
+            return None;
+        };
+        let mut names: Vec<String> = (0..=u8::MAX).map(|value| value.to_string()).collect();
+        for (name, value) in &self.mtypes.get(set)?.names {
+            names[usize::from(*value)] = name.to_string();
+        }
+        Some(names)
     }
 
     /// The type of the integers from `lo` to `hi`, 0 among them.

@@ -35,13 +35,7 @@ impl Lowering<'_> {
         scope.in_d_step = outer;
     }
 
-    fn d_step_code(
-        &mut self,
-        scope: &mut Scope,
-        entry: PointId,
-        exit: PointId,
-        block: &mut Block,
-    ) {
+    fn d_step_code(&mut self, scope: &mut Scope, entry: PointId, exit: PointId, block: &mut Block) {
         let heads = self.heads(scope, entry, exit);
         let Some(next) = heads.next else {
             let code = self.from_head(scope, entry, &heads);
@@ -177,7 +171,10 @@ impl Lowering<'_> {
 
 /// The edges of a point inside a `d_step`: escapes, which come first, do not apply there.
 pub(super) fn inner_edges(edges: &[Edge]) -> &[Edge] {
-    let n_escapes = edges.iter().take_while(|edge| edge.escape.is_some()).count();
+    let n_escapes = edges
+        .iter()
+        .take_while(|edge| edge.escape.is_some())
+        .count();
     &edges[n_escapes..]
 }
 
@@ -185,10 +182,6 @@ pub(super) fn inner_edges(edges: &[Edge]) -> &[Edge] {
 pub(super) fn is_always_executable(action: &Action) -> bool {
     matches!(
         action,
-        Action::Goto
-            | Action::Assign(..)
-            | Action::Assert(_)
-            | Action::Print(..)
-            | Action::Declare
+        Action::Goto | Action::Assign(..) | Action::Assert(_) | Action::Print(..) | Action::Declare
     )
 }

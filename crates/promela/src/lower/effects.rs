@@ -104,13 +104,7 @@ impl Lowering<'_> {
     }
 
     /// The send half of a rendezvous.
-    fn offer(
-        &mut self,
-        scope: &Scope,
-        number: ExprId,
-        values: Vec<ExprId>,
-        block: &mut Block,
-    ) {
+    fn offer(&mut self, scope: &Scope, number: ExprId, values: Vec<ExprId>, block: &mut Block) {
         let sender = self.pid(scope);
         let registers = self.layout.registers.as_ref();
         let registers = registers.expect("there are rendezvous channels");

@@ -25,7 +25,10 @@ impl Lowering<'_> {
         edge_idx: usize,
     ) -> ExprId {
         let program = self.program;
-        let edges = &program.proctypes[scope.proctype].automaton.point(point).edges;
+        let edges = &program.proctypes[scope.proctype]
+            .automaton
+            .point(point)
+            .edges;
         let mut parts = self.not_escaped(scope, edges, edge_idx);
         parts.push(self.is_executable_alone(scope, edges, edge_idx));
         self.builder.and(parts)
@@ -184,7 +187,10 @@ impl Lowering<'_> {
         let number = self.builder.value_local(&mut frame, "channel");
         let sender = self.builder.value_local(&mut frame, "sender");
         let fields: Vec<_> = (0..n_fields)
-            .map(|field| self.builder.value_local(&mut frame, &format!("field{field}")))
+            .map(|field| {
+                self.builder
+                    .value_local(&mut frame, &format!("field{field}"))
+            })
             .collect();
         let mut scope = Scope {
             proctype: 0,
@@ -221,9 +227,7 @@ impl Lowering<'_> {
             };
             found.push(match slot {
                 Slot::Number(_) => any,
-                Slot::Local(var) => {
-                    self.builder.quantified(Quantifier::Exists, var, n, any)
-                }
+                Slot::Local(var) => self.builder.quantified(Quantifier::Exists, var, n, any),
             });
         }
         let found = self.builder.or(found);
@@ -343,11 +347,7 @@ impl Lowering<'_> {
 
     /// That no process of a higher priority can move, where priorities matter and nobody has
     /// control.
-    pub(super) fn is_not_outranked(
-        &mut self,
-        scope: &mut Scope,
-        may_keep: bool,
-    ) -> Option<ExprId> {
+    pub(super) fn is_not_outranked(&mut self, scope: &mut Scope, may_keep: bool) -> Option<ExprId> {
         self.program.uses_priorities.then(|| {
             let own = self.priority(scope);
             let mut higher = Vec::new();

@@ -359,9 +359,7 @@ impl Lowering<'_> {
         let mut ty = ir.var(var).ty;
         for projection in &place.path {
             ty = match (projection, ir.types.get(ty)) {
-                (Projection::Field(field), Type::Record { fields }) => {
-                    fields[*field as usize].ty
-                }
+                (Projection::Field(field), Type::Record { fields }) => fields[*field as usize].ty,
                 (Projection::Index(_), Type::Array { element, .. }) => *element,
                 _ => return None,
             };

@@ -18,6 +18,7 @@ use super::LowerOptions;
 use super::build::Builder;
 use super::origins::Flow;
 use crate::MAX_INSTANCES;
+use crate::naming::{ClassNames, Naming, ProcessNames, chan_names, created, element_names};
 use crate::program::{Action, ChannelType, Expr as PExpr, Program, Scalar, Variable};
 
 /// Where everything is.
@@ -116,7 +117,11 @@ pub(super) const STACK_KIND: u32 = 0;
 pub(super) const STACK_QUEUE: u32 = 1;
 
 impl Layout {
-    pub(super) fn new(program: &Program, options: &LowerOptions, builder: &mut Builder<'_>) -> Self {
+    pub(super) fn new(
+        program: &Program,
+        options: &LowerOptions,
+        builder: &mut Builder<'_>,
+    ) -> Self {
         let flow = Flow::new(program);
         let (instances, is_guess) = instances(program, options);
         let mut globals = Vec::new();
@@ -129,7 +134,10 @@ impl Layout {
         }
         let (classes, members, n_global) = global_channels(program, &flow, builder);
         let n_channels = |proctype: usize| {
-            let own = flow.origins.iter().filter(|it| it.proctype == Some(proctype));
+            let own = flow
+                .origins
+                .iter()
+                .filter(|it| it.proctype == Some(proctype));
             own.map(|origin| origin.n).sum::<u32>()
         };
         let mut processes = Vec::new();
@@ -161,6 +169,50 @@ impl Layout {
         }
     }
 }
+
+impl Layout {
+    /// How the variables are called in Promela.
+    pub(super) fn naming(&self, program: &Program) -> Naming {
+        let mut naming = Naming::new(program);
+        for (proctype, process) in program.proctypes.iter().zip(&self.processes) {
+            naming.processes.push(ProcessNames {
+                name: proctype.name.clone(),
+                pids: match &process.pids {
+                    Pids::Constant(pids) => Some(pids.clone()),
+                    Pids::Field(_) => None,
+                },
+                channels: created(&proctype.locals),
+                chan_locals: chan_names(&proctype.locals),
+            });
+        }
+        for (number, _) in self.classes.iter().enumerate() {
+            let mut elements = Vec::new();
+            for (origin, member) in self.flow.origins.iter().zip(&self.members) {
+                let Some(member) = member.filter(|it| it.class == number) else {
+                    continue;
+                };
+                let variable = &program.globals[origin.var];
+                let names = element_names(&variable.name, &variable.dims);
+                elements.extend(names.into_iter().zip(i64::from(member.first_number)..));
+            }
+            naming.classes.push(ClassNames {
+                var: class_name(number),
+                elements,
+            });
+        }
+        let first = i64::from(self.n_global) + 1;
+        naming.stack = self.stack.as_ref().map(|_| (STACK_NAME.to_owned(), first));
+        naming
+    }
+}
+
+/// The variable that holds the channels of a class.
+fn class_name(class: usize) -> String {
+    format!("_channels{class}")
+}
+
+/// The variable that holds the channels of processes.
+const STACK_NAME: &str = "_local_channels";
 
 fn add_var(builder: &mut Builder<'_>, name: &str, ty: TypeId) -> VarId {
     builder.ir.vars.push(Var {
@@ -232,7 +284,7 @@ fn global_channels(
             let fields: Vec<TypeId> = ty.fields.iter().map(|it| builder.scalar(*it)).collect();
             let queue = queue_type(ty.capacity, &fields, builder);
             let queues = builder.array(n, queue);
-            add_var(builder, &format!("channels{number}"), queues)
+            add_var(builder, &class_name(number), queues)
         });
         classes.push(ChannelClass { ty, var });
     }
@@ -418,7 +470,7 @@ impl ChannelStack {
         });
         let all = builder.array(n, element);
         Some(ChannelStack {
-            var: add_var(builder, "_local_channels", all),
+            var: add_var(builder, STACK_NAME, all),
             n,
             kinds,
         })
@@ -528,7 +580,12 @@ fn reaches(automaton: &crate::automaton::Automaton, from: usize, to: usize) -> b
             return true;
         }
         if !std::mem::replace(&mut seen[at], true) {
-            left.extend(automaton.points[at].edges.iter().map(|it| it.target.index()));
+            left.extend(
+                automaton.points[at]
+                    .edges
+                    .iter()
+                    .map(|it| it.target.index()),
+            );
             for edge in &automaton.points[at].edges {
                 if let Action::DStep { entry, .. } = &edge.action {
                     left.push(entry.index());

@@ -34,6 +34,7 @@ mod steps;
 use hadal_ir::Program as Ir;
 use hadal_syntax::Diagnostic;
 
+use crate::naming::Naming;
 use crate::program::Program;
 use crate::text::Text;
 use build::Builder;
@@ -69,6 +70,8 @@ impl Default for LowerOptions {
 pub struct Lowered {
     /// The program.
     pub ir: Ir,
+    /// How its variables are called in Promela.
+    pub naming: Naming,
     /// Whether the number of instances is a guess: a search that needs more reports it.
     pub is_guess: bool,
 }
@@ -79,7 +82,7 @@ pub fn lower(
     text: &Text,
     options: &LowerOptions,
 ) -> Result<Lowered, Vec<Diagnostic>> {
-    let mut builder = Builder::new(text);
+    let mut builder = Builder::new(text, &program.mtypes);
     let layout = Layout::new(program, options, &mut builder);
     let mut lowering = Lowering {
         program,
@@ -97,6 +100,7 @@ pub fn lower(
         return Err(lowering.diagnostics);
     }
     Ok(Lowered {
+        naming: lowering.layout.naming(program),
         ir: lowering.builder.finish(),
         is_guess: lowering.layout.is_guess,
     })

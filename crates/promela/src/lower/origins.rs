@@ -13,7 +13,9 @@ pub(super) struct Origins(Vec<u64>);
 
 impl Origins {
     pub(super) fn contains(&self, origin: usize) -> bool {
-        self.0.get(origin / 64).is_some_and(|word| word >> (origin % 64) & 1 == 1)
+        self.0
+            .get(origin / 64)
+            .is_some_and(|word| word >> (origin % 64) & 1 == 1)
     }
 
     pub(super) fn insert(&mut self, origin: usize) {

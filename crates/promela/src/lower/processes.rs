@@ -10,7 +10,7 @@ use super::Lowering;
 use super::exprs::Scope;
 use super::layout::{STACK_KIND, Slot};
 use crate::MAX_INSTANCES;
-use crate::program::{Expr as PExpr, Initial, Place as PPlace, Run, Scalar, Variable, VarId};
+use crate::program::{Expr as PExpr, Initial, Place as PPlace, Run, Scalar, VarId, Variable};
 use crate::text::TokenSpan;
 
 impl Lowering<'_> {
@@ -160,13 +160,7 @@ impl Lowering<'_> {
     }
 
     /// A value in a local of its own, unless it is a literal.
-    fn kept(
-        &mut self,
-        scope: &mut Scope,
-        name: &str,
-        value: ExprId,
-        block: &mut Block,
-    ) -> ExprId {
+    fn kept(&mut self, scope: &mut Scope, name: &str, value: ExprId, block: &mut Block) -> ExprId {
         if self.builder.known_int(value).is_some() {
             return value;
         }
@@ -202,7 +196,9 @@ impl Lowering<'_> {
         let at = process.at(slot);
         let pid = process.pid_field().map(|field| process.field(slot, field));
         let priority = process.priority.map(|field| process.field(slot, field));
-        let channels = process.first_channel.map(|field| process.field(slot, field));
+        let channels = process
+            .first_channel
+            .map(|field| process.field(slot, field));
         let start = self.builder.int(start.into());
         block.push(self.builder.assign(at, start));
         let values = [

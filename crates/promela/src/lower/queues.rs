@@ -98,7 +98,9 @@ impl Lowering<'_> {
     fn channel_offset(&self, origin: usize) -> u32 {
         let origins = &self.layout.flow.origins;
         let proctype = origins[origin].proctype;
-        let before = origins[..origin].iter().filter(|it| it.proctype == proctype);
+        let before = origins[..origin]
+            .iter()
+            .filter(|it| it.proctype == proctype);
         before.map(|it| it.n).sum()
     }
 
@@ -106,7 +108,9 @@ impl Lowering<'_> {
     fn element(&mut self, scope: &Scope, var: VarId, indices: &[ExprId]) -> (ExprId, ExprId) {
         let dims = match var {
             VarId::Global(var) => self.program.globals[var].dims.clone(),
-            VarId::Local(var) => self.program.proctypes[scope.proctype].locals[var].dims.clone(),
+            VarId::Local(var) => self.program.proctypes[scope.proctype].locals[var]
+                .dims
+                .clone(),
             VarId::Scratch => Vec::new(),
         };
         let (mut are_inside, mut position) = (Vec::new(), self.builder.int(0));

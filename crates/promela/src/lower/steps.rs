@@ -117,7 +117,11 @@ impl Lowering<'_> {
         let proctype = &program.proctypes[source.proctype];
         let edges = &proctype.automaton.point(source.point).edges;
         let edge = &edges[edge_idx];
-        let Some(handshake) = self.layout.registers.as_ref().and_then(|it| it.handshake.as_ref())
+        let Some(handshake) = self
+            .layout
+            .registers
+            .as_ref()
+            .and_then(|it| it.handshake.as_ref())
         else {
             return;
         };
@@ -138,7 +142,9 @@ impl Lowering<'_> {
         self.builder.set_site(edge.span);
         let mut scope = self.scope_of(source.proctype, false);
         let number = self.builder.read(Place::var(channel));
-        let fields = registers.iter().map(|&it| self.builder.read(Place::var(it)));
+        let fields = registers
+            .iter()
+            .map(|&it| self.builder.read(Place::var(it)));
         let fields: Vec<ExprId> = fields.collect();
         let (mut taken, mut earlier) = (Vec::new(), Vec::new());
         for (before_idx, before) in edges[..edge_idx].iter().enumerate() {
@@ -297,8 +303,9 @@ impl Lowering<'_> {
             }],
         };
         let name = &self.program.proctypes[scope.proctype].name;
+        let line = self.builder.line(span);
         self.builder.ir.rules.push(Rule {
-            name: format!("{name}: {text}"),
+            name: format!("{name} line {line}: {text}"),
             params,
             frame: scope.frame,
             priority: if timeout { TIMEOUT } else { 0 },
@@ -324,10 +331,7 @@ struct Source {
     may_keep: bool,
 }
 
-fn receives_of<'a>(
-    automaton: &'a crate::automaton::Automaton,
-    edge: &'a Edge,
-) -> Vec<&'a Receive> {
+fn receives_of<'a>(automaton: &'a crate::automaton::Automaton, edge: &'a Edge) -> Vec<&'a Receive> {
     let receive = |edge: &'a Edge| match &edge.action {
         Action::Receive(receive) => Some(receive),
         _ => None,

@@ -172,10 +172,15 @@ fn attempt(job: Job<'_>) -> anyhow::Result<Attempt> {
         let why = violations.map(|violation| &violation.message).next_back();
         if !args.quiet {
             let why = why.map_or("", |why| why);
-            let _ = writeln!(io::stderr(), "note: {why}: starting over with room for more");
+            let _ = writeln!(
+                io::stderr(),
+                "note: {why}: starting over with room for more"
+            );
         }
         let wider = Box::new(wider.clone());
-        checked.finish().context("cannot note that the run is finished")?;
+        checked
+            .finish()
+            .context("cannot note that the run is finished")?;
         return Ok(Attempt::TooNarrow(wider));
     }
 

@@ -1,0 +1,43 @@
+//! A model whose states and steps have the names of its language.
+
+use std::sync::Arc;
+
+use hadal_model::{Expander, Model, Shape, Step, Stop};
+
+use crate::language::Naming;
+
+/// Renames what people see; all else is the inner model's.
+pub(crate) struct NamedModel {
+    inner: Box<dyn Model>,
+    naming: Arc<dyn Naming>,
+}
+
+impl NamedModel {
+    pub(crate) fn new(inner: Box<dyn Model>, naming: Arc<dyn Naming>) -> Self {
+        NamedModel { inner, naming }
+    }
+}
+
+impl Model for NamedModel {
+    fn shape(&self) -> &Shape {
+        self.inner.shape()
+    }
+
+    fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        self.inner.expander(stop)
+    }
+
+    fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        self.inner.reference_expander(stop)
+    }
+
+    fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
+        self.naming.state(self.inner.describe_state(state))
+    }
+
+    fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
+        let step = self.inner.describe_step(parent, index)?;
+        let leaves = parent.map_or(Vec::new(), |parent| self.inner.describe_state(parent));
+        Some(self.naming.step(step, &leaves))
+    }
+}
