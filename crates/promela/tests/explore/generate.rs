@@ -244,11 +244,20 @@ impl Generator<'_> {
                 self.in_dstep = true;
                 let body = self.seq(inner, 3);
                 self.in_dstep = false;
-                format!("d_step {{ {body} }}")
+                // At the start of a `d_step`, SPIN takes an option that is an assignment for one that
+                // is not executable, if another option is a condition.
+                let first = match body.starts_with(['i', 'd', '{']) {
+                    true => "skip; ",
+                    false => "",
+                };
+                format!("d_step {{ {first}{body} }}")
             }
             67..=82 if self.features.unless && !place.in_dstep => {
-                let (body, escape) = (self.seq(inner, 3), self.guarded(inner));
-                format!("{{ {body} }} unless {{ {escape} }}")
+                // The escape begins with a condition: where it begins with a selection, SPIN tries
+                // its `else` before the other options.
+                let (body, escape) = (self.seq(inner, 3), self.seq(inner, 2));
+                let guard = self.condition(0);
+                format!("{{ {body} }} unless {{ {guard} -> {escape} }}")
             }
             83..=87 => format!("{{ {} }}", self.seq(inner, 3)),
             88..=92 if !self.locals.is_empty() => {
