@@ -469,12 +469,10 @@ impl<'a> Walk<'a> {
             if is_cut {
                 let fault = self.endless(source, None);
                 self.facts[source].faults.push(fault);
-            } else if is_tangled {
-                if let Some(cycle) = recount.run(self, source) {
-                    let fault = self.endless(source, Some(&cycle));
-                    self.facts[source].faults.push(fault);
-                    self.facts[source].has_cycle = true;
-                }
+            } else if is_tangled && let Some(cycle) = recount.run(self, source) {
+                let fault = self.endless(source, Some(&cycle));
+                self.facts[source].faults.push(fault);
+                self.facts[source].has_cycle = true;
             }
         }
         self.recount = recount;
