@@ -89,8 +89,9 @@ impl NamedTrace {
             let head = headline(kind, &step.rule, &step.parameters, style);
             let _ = writeln!(out, "  {number:>number_len$}  {head}");
             let indent = " ".repeat(number_len + 6);
-            for inner in &step.inner {
-                let head = headline("rule", &inner.rule, &inner.parameters, style);
+            for (position, inner) in step.inner.iter().enumerate() {
+                let kind = if position == 0 { kind } else { "rule" };
+                let head = headline(kind, &inner.rule, &inner.parameters, style);
                 let _ = writeln!(out, "{indent}- {head}");
                 render_output(&mut out, &format!("{indent}  "), &inner.output, style);
             }

@@ -187,7 +187,16 @@ fn every_kind_of_violation_writes_a_record() {
         .filter_map(Value::as_str)
         .map(str::to_owned)
         .collect();
-    assert_eq!(seen, kinds);
+    // Models of Murphi have no others (`tests/steps.rs` has them).
+    let others = [
+        "claim",
+        "bad-channel",
+        "blocked-d_step",
+        "process-limit",
+        "atomic-cycle",
+    ];
+    let of_murphi = |kind: &&String| !others.contains(&kind.as_str());
+    assert_eq!(seen, kinds.iter().filter(of_murphi).cloned().collect());
     for fault in FaultKind::ALL {
         assert!(kinds.contains(fault.name()), "{}", fault.name());
     }

@@ -139,6 +139,7 @@ impl Successors {
 
     /// Empties the columns of successors and keeps the facts about the sources, so that the same
     /// block can continue.
+    #[inline]
     pub fn drain(&mut self) {
         self.set_len(0);
     }
@@ -154,6 +155,7 @@ impl Successors {
     }
 
     /// Whether no further successor fits.
+    #[inline]
     pub fn is_full(&self) -> bool {
         self.len() == self.capacity
     }
@@ -164,6 +166,7 @@ impl Successors {
     }
 
     /// Appends a successor of the source at `source` made by `rule`. The buffer must not be full.
+    #[inline]
     pub fn push(&mut self, source: u32, rule: u32, state: &[u8]) {
         assert!(
             !self.is_full(),
@@ -185,6 +188,7 @@ impl Successors {
     ///
     /// # Panics
     /// Where no successor is held.
+    #[inline]
     pub fn set_cost(&mut self, cost: u32) {
         assert!(self.len > 0, "a cost belongs to a successor");
         if let Some(entry) = self.costs.get_mut(self.len - 1) {
@@ -197,6 +201,7 @@ impl Successors {
     ///
     /// # Panics
     /// Where no successor is held.
+    #[inline]
     pub fn set_multiplicity(&mut self, multiplicity: u64) {
         assert!(self.len > 0, "a multiplicity belongs to a successor");
         if let Some(entry) = self.multiplicities.get_mut(self.len - 1) {
@@ -214,6 +219,7 @@ impl Successors {
 
     /// The columns over their whole capacity, for an expander that writes successors in place.
     /// It must call [`set_len`](Self::set_len) afterwards.
+    #[inline]
     pub fn columns(&mut self) -> Columns<'_> {
         Columns {
             states: &mut self.states,
@@ -231,6 +237,7 @@ impl Successors {
     ///
     /// # Panics
     /// Where that is more than the capacity.
+    #[inline]
     pub fn set_len(&mut self, len: usize) {
         assert!(len <= self.capacity, "the length exceeds the capacity");
         if len < self.len && !self.costs.is_empty() {

@@ -1,7 +1,7 @@
 //! Time of a micro step: by native code alone, and with the wrapper around it.
 //!
-//! `cargo run --release -p hadal-steps --example speed [FILE]`, a program in the text form of the
-//! IR; by default four processes with atomic sequences.
+//! `cargo run --release -p hadal-steps --example speed [MAX_STATES [FILE]]`, a program in the text
+//! form of the IR; by default four processes with atomic sequences.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -16,22 +16,22 @@ use hadal_steps::Steps;
 const BLOCK_LEN: usize = 1024;
 const N_RUNS: usize = 7;
 
-/// All reachable states, one after the other, and padding.
-fn reachable(model: &dyn Model) -> Vec<u8> {
+/// The reachable states nearest to the startstates, one after the other, and padding.
+fn reachable(model: &dyn Model, max_states: usize) -> Vec<u8> {
     let len = model.shape().state_len;
     let mut known: HashSet<Vec<u8>> = HashSet::new();
     let mut states: Vec<u8> = Vec::new();
     let mut next = None;
+    let stop = Stop::new();
+    let mut out = Successors::new(model.shape(), 1 << 12);
+    let mut expander = model.expander(&stop);
     loop {
         let block = next.map(|at: usize| {
             let mut bytes = states[at * len..][..len].to_vec();
             bytes.resize(len + PAD_BYTES, 0);
             bytes
         });
-        let stop = Stop::new();
-        let mut out = Successors::new(model.shape(), 1 << 12);
         out.reset(1);
-        let mut expander = model.expander(&stop);
         let flow = match &block {
             None => expander.starts(Cursor::default(), &mut out),
             Some(block) => {
@@ -41,7 +41,7 @@ fn reachable(model: &dyn Model) -> Vec<u8> {
         };
         assert_eq!(flow, Flow::Done, "a state has too many successors");
         for state in out.states().iter() {
-            if known.insert(state.to_vec()) {
+            if known.len() < max_states && known.insert(state.to_vec()) {
                 states.extend_from_slice(state);
             }
         }
@@ -55,6 +55,7 @@ fn reachable(model: &dyn Model) -> Vec<u8> {
 
 /// Least time of an expansion of all states, in seconds, with the number of micro steps and
 /// successors.
+#[inline(never)]
 fn measure(model: &dyn Model, states: &[u8]) -> (f64, u64, u64) {
     let len = model.shape().state_len;
     let n_states = (states.len() - PAD_BYTES) / len;
@@ -90,7 +91,9 @@ fn measure(model: &dyn Model, states: &[u8]) -> (f64, u64, u64) {
 }
 
 fn main() {
-    let text = match std::env::args().nth(1) {
+    let max_states = std::env::args().nth(1);
+    let max_states = max_states.map_or(usize::MAX, |n| n.parse().expect("a number of states"));
+    let text = match std::env::args().nth(2) {
         Some(path) => std::fs::read_to_string(path).expect("the file can be read"),
         None => include_str!("../tests/atomic.ir").to_owned(),
     };
@@ -99,7 +102,7 @@ fn main() {
     let native = Native::new(program, Limits::default()).expect("it compiles");
     let steps = Steps::new(&native);
     for (name, model) in [("micro steps", &native as &dyn Model), ("steps", &steps)] {
-        let states = reachable(model);
+        let states = reachable(model, max_states);
         let n_states = (states.len() - PAD_BYTES) / model.shape().state_len;
         let (seconds, n_steps, n_successors) = measure(model, &states);
         println!(

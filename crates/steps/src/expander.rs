@@ -222,7 +222,8 @@ impl Expander for StepsExpander<'_> {
                 self.count(out, first);
                 counted = first + self.walk.n_sources();
             }
-            let end = first + self.walk.n_sources();
+            // Another expansion of the same states may have taken more of them together.
+            let end = counted.min(first + self.walk.n_sources());
             while position < end {
                 if let Some(inner) = self.deliver(out, position - first, position as u32, inner) {
                     return Flow::Full(Cursor {

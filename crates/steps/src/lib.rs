@@ -40,6 +40,9 @@ use expander::StepsExpander;
 /// limit. A step that passes through more is taken for one that never ends.
 pub const MAX_TRANSIENT_STATES: usize = 1 << 20;
 
+/// Bytes that these states may take, for one source.
+pub const MAX_TRANSIENT_BYTES: usize = 256 << 20;
+
 /// A model of micro steps as the model of its states at rest.
 ///
 /// `P` points to the inner model: `&M`, `Box<dyn Model>`, `Arc<M>`. A reduction wraps this model,
@@ -60,7 +63,8 @@ where
 {
     /// Wraps `inner`.
     pub fn new(inner: P) -> Self {
-        Steps::with_limit(inner, MAX_TRANSIENT_STATES)
+        let fitting = MAX_TRANSIENT_BYTES / inner.shape().state_len.max(1);
+        Steps::with_limit(inner, MAX_TRANSIENT_STATES.min(fitting))
     }
 
     /// Wraps `inner`; a step may pass through `limit` transient states.

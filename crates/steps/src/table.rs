@@ -88,16 +88,25 @@ pub(crate) fn hash(state: &[u8], source: u32) -> u64 {
         let product = u128::from(sum ^ word) * u128::from(KEY);
         product as u64 ^ (product >> 64) as u64
     };
-    let mut sum = fold(u64::from(source), 0xe703_7ed1_a0b4_28db);
+    let mut sum = u64::from(source).wrapping_mul(0xe703_7ed1_a0b4_28db);
     let (words, rest) = state.as_chunks::<8>();
     for word in words {
         sum = fold(sum, u64::from_le_bytes(*word));
     }
-    if !rest.is_empty() {
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        sum = fold(sum, u64::from_le_bytes(last) ^ KEY);
-    }
+    // Reads that overlap are cheaper than a copy of some length.
+    let tail = match *rest {
+        [] => 0,
+        [a] => u64::from(a),
+        [a, b] => u64::from(a) << 8 | u64::from(b),
+        [a, b, c] => u64::from(a) << 16 | u64::from(b) << 8 | u64::from(c),
+        [a, b, c, d, .., w, x, y, z] => {
+            u64::from(u32::from_le_bytes([a, b, c, d])) << 32
+                | u64::from(u32::from_le_bytes([w, x, y, z]))
+        }
+        [a, b, c, d, .., z] => u64::from(u32::from_le_bytes([a, b, c, d])) << 32 | u64::from(z),
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+    };
+    sum = fold(sum, tail ^ KEY);
     let high = sum >> 32;
     high << 32 | low_half(high)
 }

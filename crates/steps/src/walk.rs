@@ -79,6 +79,9 @@ pub(crate) enum Target {
     Nowhere,
 }
 
+/// States of several sources that are held at once, in bytes. A single source may have more.
+const BATCH_BYTES: usize = 16 << 20;
+
 /// Stands for no rule.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
@@ -137,6 +140,10 @@ impl<'a> Walk<'a> {
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
+        if self.node_states.len() + self.result_states.len() > 4 * BATCH_BYTES {
+            // What a single source needed once is not kept.
+            *self = Walk::new(self.micro, self.rest_len, self.limit);
+        }
         self.nodes.clear();
         self.results.clear();
         self.edges.clear();
@@ -315,7 +322,8 @@ impl<'a> Walk<'a> {
             };
             self.edges.push(edge);
         }
-        if self.nodes.len() > self.limit && self.n_sources() > 1 {
+        let n_bytes = self.nodes.len() * len + self.results.len() * rest_len;
+        if self.n_sources() > 1 && (self.nodes.len() > self.limit || n_bytes > BATCH_BYTES) {
             return Err(Unfinished::TooMany);
         }
         Ok(())
@@ -461,12 +469,10 @@ impl<'a> Walk<'a> {
             if is_cut {
                 let fault = self.endless(source, None);
                 self.facts[source].faults.push(fault);
-            } else if is_tangled {
-                if let Some(cycle) = recount.run(self, source) {
-                    let fault = self.endless(source, Some(&cycle));
-                    self.facts[source].faults.push(fault);
-                    self.facts[source].has_cycle = true;
-                }
+            } else if is_tangled && let Some(cycle) = recount.run(self, source) {
+                let fault = self.endless(source, Some(&cycle));
+                self.facts[source].faults.push(fault);
+                self.facts[source].has_cycle = true;
             }
         }
         self.recount = recount;

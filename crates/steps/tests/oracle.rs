@@ -31,15 +31,18 @@ struct Expected {
 /// More paths than this are not followed one by one.
 const MAX_PATHS: usize = 400;
 
+/// Micro successors with their rules, and what happened at their source.
+type Micro = (Vec<(Vec<u8>, u32)>, Source);
+
 struct Oracle<'a> {
     expander: Box<dyn Expander + 'a>,
     model: &'a Interpreter,
-    known: HashMap<Option<Vec<u8>>, (Vec<(Vec<u8>, u32)>, Source)>,
+    known: HashMap<Option<Vec<u8>>, Micro>,
 }
 
 impl Oracle<'_> {
     /// The micro successors of a state, with their rules.
-    fn micro(&mut self, state: Option<&[u8]>) -> (Vec<(Vec<u8>, u32)>, Source) {
+    fn micro(&mut self, state: Option<&[u8]>) -> Micro {
         if let Some(known) = self.known.get(&state.map(<[u8]>::to_vec)) {
             return known.clone();
         }

@@ -1,10 +1,13 @@
 //! Small graphs of micro steps, written down edge by edge.
 
+use std::ops::ControlFlow;
+
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::text::parse;
 use hadal_ir::verify::verify;
 use hadal_model::{
     Cursor, FaultKind, Flow, Model, PAD_BYTES, Source, States, Step, Stop, Successors,
+    for_each_batch,
 };
 use hadal_steps::Steps;
 
@@ -251,29 +254,49 @@ fn an_error_inside_a_step_ends_its_path() {
 }
 
 #[test]
+fn sources_that_need_too_much_together_are_walked_apart() {
+    let mut edges: Vec<Edge<'_>> = Vec::new();
+    for n in 0..8 {
+        edges.push(("a", (n, 0), (n + 100, 1), 1));
+        edges.push(("b", (n + 100, 1), (n + 50, 0), 1));
+        edges.push(("c", (n + 100, 1), (n + 60, 0), 1));
+    }
+    let model = program((0, 0), &edges, "", "");
+    let all = |steps: &dyn Model, capacity: usize| {
+        let stop = Stop::new();
+        let mut bytes: Vec<u8> = (0..8).collect();
+        bytes.resize(8 + PAD_BYTES, 0);
+        let mut found = Vec::new();
+        let mut out = Successors::new(steps.shape(), capacity);
+        let block = Some(States::new(&bytes, 1, 8));
+        let all = for_each_batch(&mut *steps.expander(&stop), block, &mut out, |_, out| {
+            found.extend((0..out.len()).map(|at| (out.source_of(at), out.state(at)[0])));
+            ControlFlow::<()>::Continue(())
+        });
+        assert!(all.is_ok());
+        (found, out.sources().to_vec(), out.fired_by_rule().to_vec())
+    };
+    let expected = all(&Steps::new(&model), 100);
+    assert_eq!(expected.0.len(), 16);
+    for (limit, capacity) in [(1, 100), (1, 3), (5, 1), (20, 3)] {
+        assert_eq!(all(&Steps::with_limit(&model, limit), capacity), expected);
+    }
+}
+
+#[test]
 fn the_model_says_where_it_may_end() {
-    let end = "(property end \"end\" @0 (params) (locals) (prologue) (condition e262))";
-    let edges = [("a", (0, 0), (1, 0), 1), ("b", (9, 0), (9, 0), 1)];
-    let model = program((0, 0), &edges, "", end);
-    assert!(model.shape().has_ends && model.shape().properties.is_empty());
-    let steps = Steps::new(&model);
-    // e262 is the test of `b`: the model is at 9.
-    let ends = [0, 1, 9].map(|at| expand(&steps, Some(at)).1.may_end);
-    assert_eq!(ends, [false, false, false]);
-    let model = program((0, 0), &edges[..1], "", &end.replace("e262", "e259"));
-    let steps = Steps::new(&model);
-    let ends = [0, 1].map(|at| expand(&steps, Some(at)).1);
-    assert_eq!(
-        ends.map(|it| (it.enabled, it.may_end)),
-        [(1, false), (0, false)]
-    );
-    let end = end
-        .replace("e262", "e2")
-        .replace("(condition e2)", "(condition)");
-    let steps = Steps::new(Box::new(program((0, 0), &edges[..1], "", &end)));
-    let ends = [0, 1].map(|at| expand(&steps, Some(at)).1);
-    assert_eq!(
-        ends.map(|it| (it.enabled, it.may_end)),
-        [(1, false), (0, true)]
-    );
+    let edges = [("a", (0, 0), (1, 0), 1)];
+    let end = |condition: &str| {
+        let end = format!("(property end \"end\" @0 (params) (locals) (prologue) {condition})");
+        program((0, 0), &edges, "", &end)
+    };
+    // e259 is the first test of the first edge: the model is at 0, where it can continue.
+    for (condition, may_end) in [("(condition)", true), ("(condition e259)", false)] {
+        let model = end(condition);
+        assert!(model.shape().has_ends && model.shape().properties.is_empty());
+        let steps = Steps::new(&model);
+        let [first, last] = [0, 1].map(|at| expand(&steps, Some(at)).1);
+        assert_eq!((first.enabled, first.may_end), (1, false));
+        assert_eq!((last.enabled, last.may_end), (0, may_end));
+    }
 }

@@ -188,8 +188,10 @@ impl Structure<'_> {
             return;
         };
         for (number, var) in vars.iter().enumerate().skip(first) {
-            let exists = var.ty.index() < types.len();
-            if exists && !types.is_total(var.ty) {
+            // A type with too many parts has been reported; walking it could take forever.
+            let n_parts = self.type_parts.get(var.ty.index());
+            let is_walkable = n_parts.is_some_and(|n| *n <= MAX_TYPE_PARTS);
+            if is_walkable && !types.is_total(var.ty) {
                 let message = "a register may be undefined or holds a multiset";
                 self.error(VerifyErrorKind::Type, &format!("var v{number}"), message);
             }

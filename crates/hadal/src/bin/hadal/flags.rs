@@ -318,7 +318,8 @@ fn deadlock_help() -> String {
     });
     let defaults = defaults.collect::<Vec<_>>().join(", ");
     format!(
-        "What counts as a deadlock: no way to another state, no enabled rule, none and no valid end, or nothing \
+        "What counts as a deadlock: no way to another state, no enabled rule, none where the \
+         model may not end, or nothing \
          [default: {defaults}]"
     )
 }

@@ -12,7 +12,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use hadal::{Error, ScratchFolder, describe, order};
 use hadal_literature::lab::{
     Conditions, Monitor, Report, Rig, Subject, caches, layers, locality, memory, profile,
@@ -20,7 +20,7 @@ use hadal_literature::lab::{
 use hadal_model::Shape;
 use hadal_report::plot::{svg_of_bars, svg_of_lines};
 use hadal_report::units;
-use hadal_search::{Observer, Options, Violation};
+use hadal_search::{Deadlock, Observer, Options, Violation};
 
 pub(crate) use args::LabArgs;
 
@@ -94,6 +94,10 @@ fn in_rig(
         }
         Err(error) => return Err(error),
     };
+    let has_ends = |subject: &Subject| subject.model.shape().has_ends;
+    if common.deadlock == Deadlock::EndStates && !subjects.iter().all(has_ends) {
+        bail!("`--deadlock end-states` is for models that name the states where they may end");
+    }
     // Before anything is measured, so that a bad path costs nothing.
     let cannot_write = |path: &Path| format!("cannot write `{}`", path.display());
     if let Some(path) = svg {
