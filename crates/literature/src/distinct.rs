@@ -23,10 +23,15 @@ pub(crate) fn count_at_end(
     ledger: &mut Records,
     n: u64,
 ) -> Result<Option<u64>, hadal_search::Error> {
-    let is_full =
-        matches!(end, End::Stopped(Reason::Memory)) && run.options.process_limit.is_some();
-    if is_full && !ledger.dir().is_on_disk() {
-        return Ok(None);
+    // Sorted pieces are kept beside the ledger, in memory if that is there.
+    if !ledger.dir().is_on_disk()
+        && let Some(limit) = run.options.process_limit
+    {
+        let needed = n * ledger.record_len() as u64 + sort_bytes(run);
+        let has_room = (limit.held_bytes)() + needed <= limit.most_bytes;
+        if !has_room || matches!(end, End::Stopped(Reason::Memory)) {
+            return Ok(None);
+        }
     }
     let since = Instant::now();
     let check_stop = || match since.elapsed() > GRACE {

@@ -217,9 +217,9 @@ impl Configurable for Snapshots {
     }
 }
 
-/// Memory that a state takes when it is in its first snapshot: twice its place in the table, which
-/// grows, its list of snapshots, and its place in the snapshot.
-const STATE_BYTES: u64 = 160;
+/// Memory that a state takes when it is in its first snapshot, beside its place in the table: its
+/// list of snapshots, and its place in the snapshot.
+const STATE_BYTES: u64 = 48;
 
 type Key = Rc<[u8]>;
 type SnapshotId = u32;
@@ -418,11 +418,29 @@ impl HeldLayers {
         }
     }
 
+    /// Whether the process may hold this much more. Tables are copied when they grow, which cannot
+    /// be interrupted, so it is asked before.
+    fn has_room_for(&self, bytes: u64) -> bool {
+        let fits = |limit: ProcessLimit| (limit.held_bytes)() + bytes <= limit.most_bytes;
+        bytes == 0 || self.process_limit.is_none_or(fits)
+    }
+
     /// States held: in snapshots, in the two layers, and in the backtracking set.
     fn n_held(&self) -> u64 {
         let n = self.held.len() + self.next.len() + self.backtrack.len();
         n as u64 + self.n_open
     }
+}
+
+/// Memory of the table that takes the place of one with room for `capacity` entries when it is to
+/// hold `n_entries`, 0 where these fit: both tables exist while entries move. A table has a power of
+/// two of places, with a byte beside each, and uses 7 in 8 of them.
+fn growth_bytes<T>(capacity: usize, n_entries: usize) -> u64 {
+    if n_entries <= capacity {
+        return 0;
+    }
+    let n_places = (n_entries * 8 / 7 + 1).next_power_of_two();
+    n_places as u64 * (size_of::<T>() as u64 + 1)
 }
 
 impl Memory for HeldLayers {
@@ -451,6 +469,10 @@ impl Memory for HeldLayers {
         if self.backtracking {
             self.note_successor(&key);
         }
+        let n_next = self.next.len() + 1;
+        if !self.has_room_for(growth_bytes::<(Key, bool)>(self.next.capacity(), n_next)) {
+            return Err(Halt::Stop(Reason::Memory));
+        }
         self.next.insert(key, is_new);
         if is_new {
             intake.admit(state, parent)?;
@@ -477,16 +499,18 @@ impl Memory for HeldLayers {
 
     fn end_layer(&mut self, depth: u32, intake: &mut Intake<'_>) -> Result<(), Halt> {
         self.max_held = self.max_held.max(self.n_held());
+        // A layer may be larger than all before it, and a snapshot of it is taken at once.
+        let n_held = self.held.len() + self.next.len();
+        let n_backtrack = self.backtrack.len() + self.suspects.len();
+        let needed = self.next.len() as u64 * STATE_BYTES
+            + growth_bytes::<(Key, Vec<SnapshotId>)>(self.held.capacity(), n_held)
+            + growth_bytes::<Key>(self.backtrack.capacity(), n_backtrack);
+        if !self.has_room_for(needed) {
+            return Err(Halt::Stop(Reason::Memory));
+        }
         for state in std::mem::take(&mut self.suspects) {
             self.backtrack
                 .insert(Key::from(intake.signatures.key(&state)));
-        }
-        // A layer may be larger than all before it, and a snapshot of it is taken at once.
-        let needed = self.next.len() as u64 * STATE_BYTES;
-        if (self.process_limit)
-            .is_some_and(|limit| (limit.held_bytes)() + needed > limit.most_bytes)
-        {
-            return Err(Halt::Stop(Reason::Memory));
         }
         let next = std::mem::take(&mut self.next);
         self.n_open = next.values().filter(|is_new| **is_new).count() as u64;

@@ -63,6 +63,9 @@ const WINDOW_SHARE: u64 = 5;
 const FEW_CANDIDATES: usize = 16;
 /// Divisor: the part of the budget that batches of survivors may take.
 const BATCHES_SHARE: u64 = 8;
+/// What batches of survivors may take in any case: with fewer than four, of the usual size, threads
+/// wait for each other.
+const BATCHES_BYTES: u64 = 1280 << 10;
 /// Divisor: the part of the budget that the dictionaries of keys may take.
 const DICTIONARY_SHARE: u64 = 8;
 /// Divisor: the part of the budget that stays free while all states are in memory. Keys are sorted
@@ -78,6 +81,10 @@ const THREAD_BYTES: u64 = 3 << 20;
 const THREAD_KEYS: u64 = 24;
 /// What each thread takes for sorting keys and merging runs beside what has a share.
 const SORT_SCRATCH_BYTES: u64 = 2 << 20;
+/// Divisor: the part of the buckets' share that readers of files may take.
+const READERS_SHARE: u64 = 4;
+/// What readers of files may take in any case.
+const READERS_BYTES: u64 = 6 << 20;
 /// Percentages of the budget at which flushing the set begins, and by which it should be done. Keys
 /// may take up to 87 % before memory ends.
 const FLUSH_BEGIN_PERCENT: u64 = 60;
@@ -88,7 +95,8 @@ impl Budget {
     pub(crate) fn new(options: &Options, shape: &Shape, keys: &KeySpace) -> Self {
         let n_threads = options.threads.max(1);
         let batch_bytes = SurvivorBatch::bytes_for(shape);
-        let most_batches = options.memory_bytes / BATCHES_SHARE / batch_bytes;
+        let batches_bytes = (options.memory_bytes / BATCHES_SHARE).max(BATCHES_BYTES);
+        let most_batches = batches_bytes / batch_bytes;
         Budget {
             total_bytes: options.memory_bytes,
             n_threads,
@@ -230,6 +238,12 @@ impl Shares {
     /// What open ranks get of the share of candidates; the rank being admitted gets the rest.
     pub(crate) fn open_ranks(&self) -> u64 {
         self.candidates / 2
+    }
+
+    /// Blocks of spills and runs that are read while candidates are resolved, lent by the share of
+    /// buckets: where there are spills, the buffers of these are empty.
+    pub(crate) fn readers(&self) -> u64 {
+        (self.buckets / READERS_SHARE).max(READERS_BYTES)
     }
 }
 

@@ -270,10 +270,16 @@ impl Candidates {
         self.spills.retire(disk.folder)
     }
 
-    /// What a thread can sort of a bucket, with all keys in the buffers or all in spills.
-    pub(super) fn sort_limits(&self, disk: &DiskContext<'_>) -> SortLimits {
+    /// Number of threads that resolve the candidates against `n_runs` runs.
+    pub(super) fn resolving_threads(&self, n_runs: usize, disk: &DiskContext<'_>) -> usize {
+        resolving_threads(self.spills.n_in_stretch(), n_runs, disk)
+    }
+
+    /// What one of `n_threads` threads can sort of a bucket, with all keys in the buffers or all in
+    /// spills.
+    pub(super) fn sort_limits(&self, n_threads: usize, disk: &DiskContext<'_>) -> SortLimits {
         let are_buffers_empty = !self.spills.is_empty();
-        let bytes = sorting_bytes(are_buffers_empty, disk) / resolving_threads(disk) as u64;
+        let bytes = sorting_bytes(are_buffers_empty, disk) / n_threads as u64;
         SortLimits {
             // Keys in buffers are counted there, and those in spills are decoded as they are read.
             most_keys: keys_within(bytes, 0, disk.keys.shape().n_words),
@@ -286,7 +292,8 @@ impl Candidates {
     /// partitioned too. Threads share the memory for sorting, and that of the buffers if these are
     /// empty.
     fn sorted_keys(&self, are_buffers_empty: bool, disk: &DiskContext<'_>) -> u64 {
-        let bytes = sorting_bytes(are_buffers_empty, disk) / resolving_threads(disk) as u64;
+        let n_threads = resolving_threads(0, 0, disk) as u64;
+        let bytes = sorting_bytes(are_buffers_empty, disk) / n_threads;
         let shape = disk.keys.shape();
         keys_within(bytes, self.buffers.bytes_per_key(shape), shape.n_words)
     }

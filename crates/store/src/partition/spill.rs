@@ -59,6 +59,13 @@ impl Spills {
         self.stretches.is_empty()
     }
 
+    /// Number of spills in each stretch: whoever reads a bucket reads them all.
+    pub fn n_in_stretch(&self) -> usize {
+        let n_last = usize::from(!self.last.is_empty());
+        let settled = self.stretches.first();
+        settled.map_or(0, |stretch| stretch.spills.len() + n_last)
+    }
+
     /// Memory held, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let spills = self.stretches.iter().flat_map(|stretch| &stretch.spills);

@@ -8,7 +8,7 @@ use crate::Error;
 /// Runs whose next blocks are requested ahead.
 const AHEAD: usize = 4;
 /// Most runs that are scanned: each keeps at least a block in memory until it ends.
-const MOST_SCANNED: usize = 12;
+pub const MOST_SCANNED: usize = 12;
 
 /// Passes to `survivors` those keys of `candidates`, with their ordinals, that are in none of
 /// `runs`, ascending; runs with many of them should come first. All candidates are in `range`, and

@@ -33,7 +33,7 @@ impl Hits {
         let n_keys = tiers.n_young_keys();
         disk.gauge().begin_work(Work::Resolving, 0, n_keys);
 
-        let n_threads = resolving_threads(disk);
+        let n_threads = resolving_threads(0, young.len() + skipped.len(), disk);
         let splitters = fence_splitters(n_words, &young, n_parts_of(n_keys, disk));
         let n_at_once = n_threads.min(splitters.n_parts()) as u64;
         // Hits take memory too.
