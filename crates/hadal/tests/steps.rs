@@ -44,6 +44,8 @@ impl Language for Ir {
             symmetry_breaks: Vec::new(),
             constants: Vec::new(),
             loop_limit: None,
+            naming: None,
+            wider: None,
         })
     }
 }

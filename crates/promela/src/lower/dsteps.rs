@@ -38,7 +38,7 @@ impl Lowering<'_> {
     fn d_step_code(&mut self, scope: &mut Scope, entry: PointId, exit: PointId, block: &mut Block) {
         let heads = self.heads(scope, entry, exit);
         let Some(next) = heads.next else {
-            let code = self.from_head(scope, entry, &heads);
+            let code = self.code_from(scope, entry, &heads);
             block.extend(code);
             return;
         };
@@ -48,7 +48,7 @@ impl Lowering<'_> {
         for &head in &heads.points {
             let at = self.builder.local(next);
             let is_here = self.builder.equals(at, head.0.into());
-            arms.push((is_here, self.from_head(scope, head, &heads)));
+            arms.push((is_here, self.code_from(scope, head, &heads)));
         }
         let step = self.builder.stmt(StmtKind::If {
             arms,
@@ -88,14 +88,14 @@ impl Lowering<'_> {
     }
 
     /// The code from a point on, up to a head or the exit.
-    fn from_head(&mut self, scope: &mut Scope, head: PointId, heads: &Heads) -> Block {
+    fn code_from(&mut self, scope: &mut Scope, head: PointId, heads: &Heads) -> Block {
         let mut block = Block::new();
         let mut at = head;
         loop {
             let program = self.program;
             let edges = &program.proctypes[scope.proctype].automaton.point(at).edges;
             let edges = inner_edges(edges);
-            if let [only] = &edges[..]
+            if let [only] = edges
                 && is_always_executable(&only.action)
             {
                 self.builder.set_site(only.span);
@@ -137,7 +137,7 @@ impl Lowering<'_> {
     /// Continues at a point: with its code, or by a jump to a head.
     fn code_to(&mut self, scope: &mut Scope, target: PointId, heads: &Heads, block: &mut Block) {
         if !self.leads_to_head(target, heads, block) {
-            let rest = self.from_head(scope, target, heads);
+            let rest = self.code_from(scope, target, heads);
             block.extend(rest);
         }
     }

@@ -80,9 +80,13 @@ impl Lowering<'_> {
             let values = it.message_fields(scope, send, &alternative.fields);
             let mut code = Vec::new();
             match alternative.queue.is_some() {
+                false if scope.in_d_step => code.extend(it.fault(
+                    FaultKind::BlockedDStep,
+                    "a `d_step` cannot send to a rendezvous channel: no one else moves in it",
+                )),
                 false => it.offer(scope, number, values, &mut code),
                 true if send.sorted && alternative.capacity > 1 => {
-                    it.insert(scope, alternative, &values, &mut code);
+                    it.insert(scope, alternative, send, &values, &mut code);
                 }
                 true => {
                     let len = it.builder.read(alternative.len_place());
@@ -136,51 +140,71 @@ impl Lowering<'_> {
         }
     }
 
-    /// Inserts a message before the first that is greater.
+    /// Inserts a message before the first that is greater. Fields are compared as they are given,
+    /// not as they are stored.
     fn insert(
         &mut self,
         scope: &mut Scope,
         alternative: &Alternative,
+        send: &Send,
         values: &[ExprId],
         block: &mut Block,
     ) {
-        // From the end on, messages that are greater move up by one.
+        let n = alternative.capacity;
+        let mut given = Vec::new();
+        for field in 0..alternative.fields.len() {
+            let value = match send.args.get(field) {
+                Some(arg) => self.int(scope, arg),
+                None => self.builder.int(0),
+            };
+            given.push(self.kept(scope, "given", value, block));
+        }
         let values: Vec<ExprId> = values
             .iter()
-            .map(|&value| {
-                let local = self.value_local(scope, "field");
-                block.push(self.builder.assign(Place::local(local), value));
-                self.builder.local(local)
-            })
+            .map(|&value| self.kept(scope, "field", value, block))
             .collect();
-        let at = self.value_local(scope, "at");
         let len = self.builder.read(alternative.len_place());
+        let len = self.kept(scope, "len", len, block);
+        let at = self.value_local(scope, "at");
         block.push(self.builder.assign(Place::local(at), len));
+        let var = self.builder.counter(&mut scope.frame, "position", n);
+        let position = self.builder.local(var);
         let here = self.builder.local(at);
-        let before = self.builder.plus(here, -1);
-        let zero = self.builder.int(0);
-        let is_inside = self.builder.binary(Op::Gt, here, zero);
-        // Equal messages keep their order: only a greater one moves.
         let mut is_greater = self.builder.truth(false);
-        for (field, &value) in values.iter().enumerate().rev() {
-            let there = alternative.message(before).field(field as u32);
+        for (field, &value) in given.iter().enumerate().rev() {
+            let there = alternative.message(position).field(field as u32);
             let there = self.builder.read(there);
             let greater = self.builder.binary(Op::Gt, there, value);
             let equal = self.builder.binary(Op::Eq, there, value);
             let tail = self.builder.and(vec![equal, is_greater]);
             is_greater = self.builder.or(vec![greater, tail]);
         }
-        let condition = self.builder.and(vec![is_inside, is_greater]);
-        let step = vec![
+        // Positions from `len` on hold nothing, and are not below `at`.
+        let is_before = self.builder.binary(Op::Lt, position, here);
+        let condition = self.builder.and(vec![is_before, is_greater]);
+        let note = self.builder.assign(Place::local(at), position);
+        let body = vec![self.builder.stmt(StmtKind::If {
+            arms: vec![(condition, vec![note])],
+            otherwise: Vec::new(),
+        })];
+        let domain = self.builder.upto(n);
+        block.push(self.builder.stmt(StmtKind::For { var, domain, body }));
+        // What is behind moves up by one, the last message first.
+        let to = self.value_local(scope, "to");
+        block.push(self.builder.assign(Place::local(to), len));
+        let above = self.builder.local(to);
+        let below = self.builder.plus(above, -1);
+        let is_behind = self.builder.binary(Op::Gt, above, here);
+        let body = vec![
             self.builder.stmt(StmtKind::Copy {
-                to: alternative.message(here),
-                from: alternative.message(before),
+                to: alternative.message(above),
+                from: alternative.message(below),
             }),
-            self.builder.assign(Place::local(at), before),
+            self.builder.assign(Place::local(to), below),
         ];
         block.push(self.builder.stmt(StmtKind::While {
-            condition,
-            body: step,
+            condition: is_behind,
+            body,
         }));
         for (field, &value) in values.iter().enumerate() {
             let place = alternative.message(here).field(field as u32);

@@ -117,8 +117,8 @@ impl Lowering<'_> {
                     let capacity = self.builder.int(alternative.capacity.into());
                     self.builder.binary(Op::Lt, len, capacity)
                 }
-                // Inside a `d_step` no one else moves.
-                false if scope.in_d_step => self.builder.truth(false),
+                // An error, see there.
+                false if scope.in_d_step => self.builder.truth(true),
                 false => self.has_receiver(scope, &channel, send, &alternative.fields),
             };
             parts.push(self.builder.and(vec![alternative.condition, can]));

@@ -160,7 +160,13 @@ impl Lowering<'_> {
     }
 
     /// A value in a local of its own, unless it is a literal.
-    fn kept(&mut self, scope: &mut Scope, name: &str, value: ExprId, block: &mut Block) -> ExprId {
+    pub(super) fn kept(
+        &mut self,
+        scope: &mut Scope,
+        name: &str,
+        value: ExprId,
+        block: &mut Block,
+    ) -> ExprId {
         if self.builder.known_int(value).is_some() {
             return value;
         }

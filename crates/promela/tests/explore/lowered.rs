@@ -88,7 +88,10 @@ fn kind(kind: FaultKind) -> Error {
 /// the state is an invalid end, too, is a matter of taste.
 fn are_equal(found: &Counts, expected: &Counts) -> bool {
     // SPIN ends at a `d_step` that blocks, so that there is nothing to agree with.
-    let blocks = |counts: &Counts| counts.errors.contains(&Error::DStepBlocks);
+    let blocks = |counts: &Counts| {
+        let kinds = [Error::DStepBlocks, Error::DStepRendezvous];
+        kinds.iter().any(|kind| counts.errors.contains(kind))
+    };
     if blocks(found) && blocks(expected) {
         return true;
     }
