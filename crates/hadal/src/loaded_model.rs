@@ -127,7 +127,7 @@ impl LoadedModel {
             _ => Box::new(Steps::new(model)),
         };
         let model = match translation.naming {
-            Some(naming) => Box::new(NamedModel::new(model, naming)),
+            Some(naming) => Box::new(NamedModel::new(model, naming, translation.claims)),
             None => model,
         };
         let wider = translation.wider.map(|(name, value)| {

@@ -2,25 +2,38 @@
 
 use std::sync::Arc;
 
-use hadal_model::{Expander, Model, Shape, Step, Stop};
+use hadal_model::{Expander, Model, Property, Shape, Step, Stop};
 
 use crate::language::Naming;
 
 /// Renames what people see; all else is the inner model's.
 pub(crate) struct NamedModel {
     inner: Box<dyn Model>,
+    /// With the claims of the language.
+    shape: Shape,
     naming: Arc<dyn Naming>,
 }
 
 impl NamedModel {
-    pub(crate) fn new(inner: Box<dyn Model>, naming: Arc<dyn Naming>) -> Self {
-        NamedModel { inner, naming }
+    pub(crate) fn new(
+        inner: Box<dyn Model>,
+        naming: Arc<dyn Naming>,
+        claims: Vec<Property>,
+    ) -> Self {
+        let mut shape = inner.shape().clone();
+        // Behind the others, which are known by their numbers.
+        shape.properties.extend(claims);
+        NamedModel {
+            inner,
+            shape,
+            naming,
+        }
     }
 }
 
 impl Model for NamedModel {
     fn shape(&self) -> &Shape {
-        self.inner.shape()
+        &self.shape
     }
 
     fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {

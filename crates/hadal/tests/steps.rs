@@ -44,6 +44,7 @@ impl Language for Ir {
             symmetry_breaks: Vec::new(),
             constants: Vec::new(),
             loop_limit: None,
+            claims: Vec::new(),
             naming: None,
             wider: None,
         })

@@ -88,6 +88,9 @@ pub enum PropertyKind {
     Cover,
     /// From every reachable state, a state where it is true can be reached.
     Liveness,
+    /// About whole runs, as an automaton or formula. No search decides it: where nothing else is
+    /// violated, it is left open.
+    Claim,
 }
 
 impl PropertyKind {
@@ -97,6 +100,7 @@ impl PropertyKind {
             PropertyKind::Invariant => "invariant",
             PropertyKind::Cover => "cover",
             PropertyKind::Liveness => "liveness",
+            PropertyKind::Claim => "claim",
         }
     }
 }

@@ -135,6 +135,9 @@ pub(crate) fn conclude(
             None => reason = Some(Reason::Liveness),
         }
     }
+    if reason.is_none() && conclusion.leaves_claims_open() {
+        reason = Some(Reason::Unchecked);
+    }
     let since = Instant::now();
     let is_traced = conclusion.find_traces(explored)?;
     let trace_seconds = since.elapsed().as_secs_f64();
@@ -265,6 +268,12 @@ impl<'a> Conclusion<'a> {
     fn asks_for_liveness(&self) -> bool {
         let mut kinds = self.run.shape.goals.iter().map(|goal| goal.kind);
         self.is_clean && kinds.any(|kind| kind == GoalKind::Liveness) && self.has_room()
+    }
+
+    /// Whether nothing is violated, and there are properties that no search decides.
+    fn leaves_claims_open(&self) -> bool {
+        let mut properties = self.run.shape.properties.iter();
+        self.is_clean && properties.any(|property| property.kind == PropertyKind::Claim)
     }
 
     /// Adds what was decided about liveness; of each property one violation, as which instances

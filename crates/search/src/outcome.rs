@@ -184,6 +184,8 @@ pub enum Reason {
     Collisions,
     /// The search only revisited states that it had forgotten, with no end in sight.
     Revisits,
+    /// All states were visited, but the model has properties that no search decides.
+    Unchecked,
 }
 
 impl Reason {
@@ -198,6 +200,7 @@ impl Reason {
             Reason::Liveness => "liveness",
             Reason::Collisions => "collisions",
             Reason::Revisits => "revisits",
+            Reason::Unchecked => "unchecked",
         }
     }
 }

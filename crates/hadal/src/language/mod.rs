@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hadal_ir::Program;
-use hadal_model::{Step, Stop};
+use hadal_model::{Property, Step, Stop};
 use hadal_search::Deadlock;
 use hadal_syntax::{Diagnostic, Sources};
 
@@ -86,6 +86,8 @@ pub struct Translation {
     pub constants: Vec<(String, String)>,
     /// Iterations of one loop before it is a violation; `None` for no limit.
     pub loop_limit: Option<u64>,
+    /// What the model asks for and no search decides, such as never claims.
+    pub claims: Vec<Property>,
     /// How states and steps are called, where that is not as in the program.
     pub naming: Option<Arc<dyn Naming>>,
     /// An option that gives states more room, where the room for processes is a guess. A search that

@@ -93,6 +93,7 @@ impl Language for Murphi {
                 symmetry_breaks: compiled.symmetry_breaks,
                 constants: compiled.constants,
                 loop_limit,
+                claims: Vec::new(),
                 naming: None,
                 wider: None,
             }),

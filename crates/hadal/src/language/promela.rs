@@ -1,8 +1,9 @@
 //! Promela, by `hadal-promela`.
 
-use hadal_model::{Step, Stop};
+use hadal_model::{Property, PropertyKind, Step, Stop};
 use hadal_promela::lower::{GUESSED_INSTANCES, LowerOptions, lower};
-use hadal_promela::{Options, compile};
+use hadal_promela::program::Program;
+use hadal_promela::{Options, Text, TokenSpan, compile};
 use hadal_search::Deadlock;
 use hadal_syntax::{Severity, Source, Sources};
 
@@ -49,6 +50,55 @@ const INSTANCES: LanguageOption = LanguageOption {
            bounded by its text; a search that needs more starts over [default: 8]",
 };
 
+const CLAIM: LanguageOption = LanguageOption {
+    name: "claim",
+    short: None,
+    value: OptionValue::Text("NAME|none"),
+    is_repeatable: false,
+    help: "Which never claim or `ltl` formula of a Promela model is asked for; `none` leaves all of \
+           them out. None is checked yet: a run without a violation is incomplete [default: all]",
+};
+
+/// The claims and formulas of a program, or the one that is asked for.
+fn claims(program: &Program, text: &Text, asked: Option<&str>) -> Result<Vec<Property>, String> {
+    let mut claims = Vec::new();
+    let mut add = |what: &str, name: Option<&str>, span: TokenSpan| {
+        let is_wanted = asked.is_none_or(|asked| name == Some(asked));
+        if is_wanted {
+            claims.push(Property {
+                kind: PropertyKind::Claim,
+                name: match name {
+                    Some(name) => format!("{what} `{name}`"),
+                    None => what.to_owned(),
+                },
+                at: text.describe(text.place(span).span.start),
+            });
+        }
+    };
+    for claim in &program.claims {
+        add("never claim", claim.name.as_deref(), claim.span);
+    }
+    for formula in &program.formulas {
+        add("formula", formula.name.as_deref(), formula.span);
+    }
+    if asked.is_none() {
+        for &span in &program.traces {
+            add("trace automaton", None, span);
+        }
+        for (label, kind) in [("acceptance", 0), ("progress", 1)] {
+            let points = program.proctypes.iter().flat_map(|it| &it.automaton.points);
+            let mut labelled = points.filter(|it| [it.is_accept, it.is_progress][kind]);
+            if let Some(point) = labelled.next() {
+                add(&format!("what {label} labels ask for"), None, point.span);
+            }
+        }
+    }
+    match (asked, claims.is_empty()) {
+        (Some(asked), true) => Err(format!("there is no claim or formula `{asked}`")),
+        _ => Ok(claims),
+    }
+}
+
 /// Names of processes with their pids, and channels with their messages.
 #[derive(Debug)]
 struct PromelaNaming(hadal_promela::Naming);
@@ -87,7 +137,7 @@ impl Language for Promela {
     }
 
     fn options(&self) -> &'static [LanguageOption] {
-        &[DEFINE, INCLUDE, LOSSY, INSTANCES]
+        &[DEFINE, INCLUDE, CLAIM, LOSSY, INSTANCES]
     }
 
     fn default_deadlock(&self) -> Deadlock {
@@ -122,6 +172,13 @@ impl Language for Promela {
                 ..Problems::default()
             });
         };
+        let claims = match options.get(CLAIM.name) {
+            Some("none") => Vec::new(),
+            asked => claims(program, &compiled.text, asked).map_err(|message| Problems {
+                messages: vec![message],
+                ..Problems::default()
+            })?,
+        };
         let lowering = LowerOptions {
             lossy: options.get(LOSSY.name).is_some(),
             instances: (options.get(INSTANCES.name))
@@ -146,6 +203,7 @@ impl Language for Promela {
             symmetry_breaks: Vec::new(),
             constants: Vec::new(),
             loop_limit: None,
+            claims,
             naming: Some(Arc::new(PromelaNaming(lowered.naming))),
             wider: lowered.is_guess.then(|| {
                 let n = lowering.instances.max(1).saturating_mul(2);

@@ -428,7 +428,7 @@ fn end_of(outcome: &Outcome) -> End {
         // The figures are not about the model's states.
         _ if last.is_some_and(|last| last.kind.is_order_dependence()) => End::Failed,
         // All states were visited; the strategy only cannot decide that.
-        Some(Reason::Liveness) => End::Complete,
+        Some(Reason::Liveness | Reason::Unchecked) => End::Complete,
         Some(reason) => End::Stopped(reason),
         None if outcome.complete => End::Complete,
         None => match outcome.verdict {

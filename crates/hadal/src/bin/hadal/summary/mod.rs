@@ -172,6 +172,11 @@ impl Summary<'_> {
                  end in sight; nothing is proved"
                     .to_owned()
             }
+            Some(Reason::Unchecked) => format!(
+                "all states were visited and are safe, but {} not checked; \
+                 --claim none leaves that out",
+                self.claims()
+            ),
             _ => "stopped before the end; nothing is proved".to_owned(),
         }
     }
@@ -181,6 +186,17 @@ impl Summary<'_> {
         match self.checked.disk_refusal() {
             Some(_) => None,
             None => system_limits::file_bytes(),
+        }
+    }
+
+    /// The claims, as the subject of a sentence.
+    fn claims(&self) -> String {
+        let properties = self.shape().properties.iter();
+        let claims = properties.filter(|property| property.kind == PropertyKind::Claim);
+        let names: Vec<&str> = claims.map(|property| property.name.as_str()).collect();
+        match names[..] {
+            [name] => format!("{name} was"),
+            _ => format!("{} were", names.join(", ")),
         }
     }
 
