@@ -43,7 +43,7 @@ proctype participant(byte me)
 	ask[me]?prepare;
 	if
 	:: votes!no;
-		outcome[me] = aborted
+		decide(me, aborted)
 	:: votes!yes;
 		outcome[me] = prepared;
 end_blocked:	if
