@@ -6,11 +6,11 @@
  * while another aborts.
  *
  * expect: verified
- * states: 107037
- * transitions: 392202
+ * states: 106975
+ * transitions: 392171
  * depth: 79
  * exit: 0
- * scale: N=5 states 952241 transitions 4186774
+ * scale: N=5 states 952083 transitions 4186695
  */
 
 #ifndef N
