@@ -6,7 +6,7 @@ use std::path::Path;
 
 use common::{hadal, root};
 use hadal_testkit::corpus::{
-    self, Directives, Scale, Size, Verdict, directives, expected_rows, model_files,
+    self, Directives, Language, Scale, Size, Verdict, directives, expected_rows, model_files,
 };
 use serde_json::Value;
 
@@ -102,11 +102,7 @@ fn check_scale(problems: &mut Vec<String>, path: &Path, flags: &[String], scale:
         return;
     }
     let name = path.display().to_string();
-    let constants: Vec<String> = scale
-        .constants
-        .iter()
-        .map(|(name, value)| format!("--const={name}={value}"))
-        .collect();
+    let constants = scale.flags(Language::of(path).expect("it is a model"));
     let mut args = vec!["check", &name, "--json", "-", "--progress", "none"];
     args.extend(flags.iter().map(String::as_str));
     args.extend(constants.iter().map(String::as_str));

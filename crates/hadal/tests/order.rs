@@ -15,7 +15,7 @@ use common::{Run, check_text, root};
 use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_syntax::Source;
-use hadal_testkit::corpus::model_files;
+use hadal_testkit::corpus::{Language, model_files_in};
 use hadal_testkit::equivariance::{Equivariance, equivariance};
 use hadal_testkit::oracle;
 use hadal_testkit::renaming::{rename, renamings};
@@ -72,7 +72,7 @@ impl Case {
 /// Reads the leading comments of all files; what is misspelt or missing is an error.
 fn cases() -> Vec<Case> {
     let folder = root().join("crates/hadal/tests/order");
-    let files = model_files(&folder).expect("the folder is there");
+    let files = model_files_in(&folder, Language::Murphi).expect("the folder is there");
     files.into_iter().map(case).collect()
 }
 

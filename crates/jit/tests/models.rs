@@ -1,4 +1,4 @@
-//! The project's own models, and those of `HADAL_MODELS` where that is set: native code and
+//! The project's own Murphi models, and those of `HADAL_MODELS` where that is set: native code and
 //! interpreter agree on all states, or on the first ones where there are many.
 //!
 //! `HADAL_MODEL_STATES` sets how many states of each model are compared.
@@ -10,13 +10,13 @@ use std::path::Path;
 use hadal_ir::interp::Limits;
 use hadal_murphi::Options;
 use hadal_syntax::Source;
-use hadal_testkit::corpus;
+use hadal_testkit::corpus::{self, Language};
 
 /// Compares on the models below a folder; returns how many there were.
 fn run(folder: &Path, n_states: usize) -> usize {
     let mut failures = Vec::new();
     let mut n_models = 0;
-    for path in corpus::model_files(folder).expect("the folder can be read") {
+    for path in corpus::model_files_in(folder, Language::Murphi).expect("the folder can be read") {
         let name = path.display().to_string();
         let bytes = std::fs::read(&path).expect("the model can be read");
         let Ok(source) = Source::from_bytes(&name, bytes) else {

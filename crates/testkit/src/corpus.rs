@@ -11,6 +11,8 @@
 //! -- violation: deadlock depth 10
 //! ```
 //!
+//! In Promela the comments are `/* … */`, with or without a `*` before each line, or `//`.
+//!
 //! A line of such a paragraph that is no directive is an error, and so is a line anywhere in the
 //! head that looks like a misspelt one: a test that silently checks less than it claims is worse
 //! than none.
@@ -126,8 +128,45 @@ pub fn models_folder() -> Option<PathBuf> {
     folder.is_dir().then_some(folder)
 }
 
+/// The language of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// `.m`.
+    Murphi,
+    /// `.pml`.
+    Promela,
+}
+
+impl Language {
+    /// By the extension of a file; `None` if it is no model.
+    pub fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "m" => Some(Language::Murphi),
+            "pml" => Some(Language::Promela),
+            _ => None,
+        }
+    }
+
+    /// The flag that sets a constant.
+    pub fn constant_flag(self, name: &str, value: &str) -> String {
+        match self {
+            Language::Murphi => format!("--const={name}={value}"),
+            Language::Promela => format!("--define={name}={value}"),
+        }
+    }
+}
+
 /// The model files of a folder, sorted by name, folders inside it included.
 pub fn model_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    files(folder, |path| Language::of(path).is_some())
+}
+
+/// The model files of a folder that are in one language.
+pub fn model_files_in(folder: &Path, language: Language) -> std::io::Result<Vec<PathBuf>> {
+    files(folder, |path| Language::of(path) == Some(language))
+}
+
+fn files(folder: &Path, is_wanted: impl Fn(&Path) -> bool) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -135,7 +174,7 @@ pub fn model_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
             let path = entry?.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "m") {
+            } else if is_wanted(&path) {
                 files.push(path);
             }
         }
@@ -158,6 +197,7 @@ const NAMES: [&str; 8] = [
 /// Reads the directives of a model file. A file must at least have an expected result.
 pub fn directives(text: &str) -> Result<Directives, CorpusError> {
     let mut found = Found::default();
+    let mut head = Head::default();
     let mut in_directives = false;
     let mut at_start = true;
     for (index, line) in text.lines().enumerate() {
@@ -166,15 +206,9 @@ pub fn directives(text: &str) -> Result<Directives, CorpusError> {
             line: line_number,
             message,
         };
-        let line = line.trim();
-        let Some(comment) = line.strip_prefix("--") else {
-            if line.is_empty() {
-                (in_directives, at_start) = (false, true);
-                continue;
-            }
+        let Some(comment) = head.comment(line) else {
             break;
         };
-        let comment = comment.trim();
         if comment.is_empty() {
             (in_directives, at_start) = (false, true);
             continue;
@@ -202,6 +236,39 @@ pub fn directives(text: &str) -> Result<Directives, CorpusError> {
         }
     }
     found.finish()
+}
+
+/// The comments at the head of a file, of which a line may be inside a block.
+#[derive(Default)]
+struct Head {
+    in_block: bool,
+}
+
+impl Head {
+    /// What the next line says, nothing if it is empty; `None` if the head ends there.
+    fn comment<'a>(&mut self, line: &'a str) -> Option<&'a str> {
+        let line = line.trim();
+        if !self.in_block {
+            if line.is_empty() {
+                return Some(line);
+            }
+            let comment = line.strip_prefix("--").or_else(|| line.strip_prefix("//"));
+            if let Some(comment) = comment {
+                return Some(comment.trim());
+            }
+            self.in_block = line.starts_with("/*");
+            if !self.in_block {
+                return None;
+            }
+        }
+        let line = line.strip_prefix("/*").unwrap_or(line);
+        let (line, is_closed) = match line.split_once("*/") {
+            Some((before, _)) => (before, true),
+            None => (line, false),
+        };
+        self.in_block = !is_closed;
+        Some(line.trim_start_matches('*').trim())
+    }
 }
 
 /// Directives in the order of the file, each at most once but for scales.
@@ -345,6 +412,16 @@ fn constant(word: &str) -> Result<(String, String), String> {
             Ok((name.to_owned(), value.to_owned()))
         }
         _ => Err(format!("`{word}` is not NAME=VALUE")),
+    }
+}
+
+impl Scale {
+    /// The flags that set the constants of a model.
+    pub fn flags(&self, language: Language) -> Vec<String> {
+        let constants = self.constants.iter();
+        constants
+            .map(|(name, value)| language.constant_flag(name, value))
+            .collect()
     }
 }
 

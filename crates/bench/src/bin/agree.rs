@@ -21,7 +21,7 @@ use hadal_jit::Native;
 use hadal_model::{Model, Stop};
 use hadal_symmetry::Symmetric;
 use hadal_testkit::agreement::{self, Bounds, Compared};
-use hadal_testkit::corpus::{self, Verdict};
+use hadal_testkit::corpus::{self, Language, Verdict};
 
 /// Compare native code with the interpreter on every state of each model.
 #[derive(Debug, Parser)]
@@ -131,10 +131,10 @@ fn walks(args: &Args) -> anyhow::Result<Vec<Walk>> {
         .collect())
 }
 
-/// All our models that are legal.
+/// All our Murphi models that are legal.
 fn ours() -> anyhow::Result<Vec<Walk>> {
     let mut walks = Vec::new();
-    for path in corpus::model_files(&workload::our_folder())? {
+    for path in corpus::model_files_in(&workload::our_folder(), Language::Murphi)? {
         let directives = corpus::directives(&std::fs::read_to_string(&path)?)?;
         if directives.expect == Verdict::Rejected {
             continue;

@@ -3,6 +3,7 @@
 // Each test binary uses its own part of this module.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod fences;
 pub mod schema;
 
 use std::io::Write;

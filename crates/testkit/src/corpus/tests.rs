@@ -37,6 +37,36 @@ fn a_paragraph_of_directives_is_read_and_prose_is_not() {
 }
 
 #[test]
+fn comments_of_promela_have_directives_too() {
+    let block = "/*\n * A model: of something.\n *\n * expect: verified\n * states: 5\n\
+        * scale: N=3 states 12\n */\n\n// Prose.\n\nbyte x;\n/* states: 6 */\n";
+    let found = directives(block).expect("they are well-formed");
+    assert_eq!((found.expect, found.states), (Verdict::Verified, Some(5)));
+    assert_eq!(found.scales[0].flags(Language::Promela), ["--define=N=3"]);
+    assert_eq!(found.scales[0].flags(Language::Murphi), ["--const=N=3"]);
+    let plain = "/* expect: violated\n   exit: 1 */\n";
+    assert_eq!(directives(plain).map(|found| found.exit), Ok(Some(1)));
+    let lines = "// A model.\n//\n// expect: verified\n// depth: 3\n";
+    assert_eq!(directives(lines).map(|found| found.depth), Ok(Some(3)));
+    assert!(message("/*\n * expect: verified\n * stats: 5\n */").contains("line 3"));
+    assert!(message("/* A model. */\nbyte x;\n/* expect: verified */").contains("expected"));
+}
+
+#[test]
+fn languages_go_by_extension() {
+    let language = |name: &str| Language::of(Path::new(name));
+    assert_eq!(language("a/b.m"), Some(Language::Murphi));
+    assert_eq!(language("b.m.pml"), Some(Language::Promela));
+    assert_eq!(language("README.md"), None);
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models"));
+    let all = model_files(folder).expect("the folder is there");
+    let [murphi, promela] = [Language::Murphi, Language::Promela]
+        .map(|language| model_files_in(folder, language).expect("the folder is there"));
+    assert!(murphi.len() >= 15 && promela.len() >= 15);
+    assert_eq!(all.len(), murphi.len() + promela.len());
+}
+
+#[test]
 fn errors_are_not_ignored() {
     assert!(message("-- A model.\n").contains("expected result"));
     assert!(message("-- expect: verified\n-- stats: 5\n").contains("line 2"));
