@@ -33,13 +33,23 @@ pub use parser::{Parsed, parse};
 pub use preprocess::{Options, Preprocessed, Reader, preprocess};
 pub use text::{Text, TokenSpan};
 
-/// Drives the whole front-end with arbitrary bytes.
+/// Drives the whole front-end with arbitrary bytes, and verifies the program.
 ///
-/// A fuzz target: whatever the bytes are, it must return, and soon.
+/// A fuzz target: whatever the bytes are, it must return, and soon, and a program that it returns
+/// must pass the verifier.
 pub fn fuzz_compile(bytes: &[u8]) {
     let Ok(source) = hadal_syntax::Source::from_bytes("fuzz.pml", bytes.to_vec()) else {
         return;
     };
     let compiled = compile(source, &Options::default(), &mut |_| None);
     hadal_syntax::Renderer::plain().render_all(&compiled.text.sources, &compiled.diagnostics);
+    let Some(program) = &compiled.program else {
+        return;
+    };
+    let options = lower::LowerOptions::default();
+    if let Ok(lowered) = lower::lower(program, &compiled.text, &options)
+        && let Err(errors) = hadal_ir::verify::verify(&lowered.ir)
+    {
+        panic!("{errors:#?}\n{}", String::from_utf8_lossy(bytes));
+    }
 }

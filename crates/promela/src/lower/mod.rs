@@ -32,11 +32,12 @@ mod queues;
 mod steps;
 
 use hadal_ir::Program as Ir;
+use hadal_ir::types::MAX_STATE_BITS;
 use hadal_syntax::Diagnostic;
 
 use crate::naming::Naming;
 use crate::program::Program;
-use crate::text::Text;
+use crate::text::{Text, TokenSpan};
 use build::Builder;
 use layout::Layout;
 
@@ -84,6 +85,15 @@ pub fn lower(
 ) -> Result<Lowered, Vec<Diagnostic>> {
     let mut builder = Builder::new(text, &program.mtypes);
     let layout = Layout::new(program, options, &mut builder);
+    let vars = builder.ir.vars.iter();
+    let n_bits = vars.fold(0u64, |sum, var| {
+        sum.saturating_add(builder.ir.types.bits(var.ty))
+    });
+    if n_bits > MAX_STATE_BITS {
+        let message = format!("a state would have {n_bits} bits; at most {MAX_STATE_BITS} fit");
+        let start = TokenSpan::new(0, 1);
+        return Err(vec![text.error(message, start)]);
+    }
     let mut lowering = Lowering {
         program,
         text,
