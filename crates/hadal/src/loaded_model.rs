@@ -132,7 +132,7 @@ impl LoadedModel {
         };
         let wider = translation.wider.map(|(name, value)| {
             let mut wider = source.clone();
-            wider.options.push(name, value);
+            wider.options.replace(name, value);
             wider
         });
         let mut loaded = LoadedModel {

@@ -150,7 +150,7 @@ pub struct Proctype {
     pub locals: Vec<Variable>,
     /// The number of parameters.
     pub n_params: usize,
-    /// The priority of an instance, if it is not given by `run`.
+    /// The priority of its `active` instances.
     pub priority: u8,
     /// The condition without which no step is possible.
     pub provided: Option<Expr>,

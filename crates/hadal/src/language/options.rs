@@ -72,6 +72,13 @@ impl LanguageOptions {
         self.0.push((name.into(), value.to_string()));
     }
 
+    /// Sets an option, in place of all its values so far.
+    pub fn replace(&mut self, name: impl Into<String>, value: impl fmt::Display) {
+        let name = name.into();
+        self.0.retain(|(given, _)| *given != name);
+        self.push(name, value);
+    }
+
     /// The value of an option that was given; the last one, if several were.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.all(name).last()

@@ -345,9 +345,9 @@ impl Lowering<'_> {
         self.builder.or(vec![nobody, is_own])
     }
 
-    /// That no process of a higher priority can move, where priorities matter and nobody has
-    /// control.
-    pub(super) fn is_not_outranked(&mut self, scope: &mut Scope, may_keep: bool) -> Option<ExprId> {
+    /// That no process of a higher priority can move, where priorities matter. One that can move
+    /// interrupts an `atomic`, too.
+    pub(super) fn is_not_outranked(&mut self, scope: &mut Scope) -> Option<ExprId> {
         self.program.uses_priorities.then(|| {
             let own = self.priority(scope);
             let mut higher = Vec::new();
@@ -362,16 +362,7 @@ impl Lowering<'_> {
                 }
             }
             let higher = self.builder.or(higher);
-            let none = self.builder.not(higher);
-            match (&self.layout.registers, may_keep) {
-                (Some(registers), true) => {
-                    let control = self.builder.read(Place::var(registers.control));
-                    let nobody = self.builder.equals(control, 0);
-                    let somebody = self.builder.not(nobody);
-                    self.builder.or(vec![somebody, none])
-                }
-                _ => none,
-            }
+            self.builder.not(higher)
         })
     }
 

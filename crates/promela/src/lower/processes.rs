@@ -84,10 +84,8 @@ impl Lowering<'_> {
                 let priority = self.int(scope, priority);
                 self.truncated(Scalar::Byte, priority)
             }
-            None => {
-                let priority = program.proctypes[run.proctype].priority.into();
-                self.builder.int(priority)
-            }
+            // What a process type declares is for its `active` instances alone.
+            None => self.builder.int(1),
         };
         let priority = self.kept(scope, "priority", priority, block);
         let n_processes = Place::var(self.layout.n_processes);

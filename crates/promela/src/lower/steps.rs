@@ -82,7 +82,7 @@ impl Lowering<'_> {
         parts.push(self.has_control(&scope, source.may_keep && !timeout));
         parts.extend(self.is_provided(&mut scope));
         parts.push(executable);
-        parts.extend(self.is_not_outranked(&mut scope, source.may_keep));
+        parts.extend(self.is_not_outranked(&mut scope));
         let condition = self.builder.and(parts);
 
         let mut block = Block::new();
@@ -234,7 +234,7 @@ impl Lowering<'_> {
         let next = self.builder.plus(pid, 1);
         parts.push(self.builder.binary(Op::Eq, n, next));
         parts.extend(self.is_provided(&mut scope));
-        parts.extend(self.is_not_outranked(&mut scope, false));
+        parts.extend(self.is_not_outranked(&mut scope));
         let condition = self.builder.and(parts);
         let mut block = Block::new();
         self.set_last(&scope, &mut block);

@@ -327,6 +327,14 @@ impl<'p> Explorer<'p> {
     }
 
     fn exclusive_steps(&mut self, state: &State, pid: usize) -> Vec<Step> {
+        let own = state.procs[pid].priority;
+        for (other, proc) in state.procs.iter().enumerate() {
+            let is_higher = self.program.uses_priorities && proc.priority > own;
+            // A process of a higher priority interrupts.
+            if is_higher && !self.proc_steps(state, other, false).is_empty() {
+                return Vec::new();
+            }
+        }
         self.proc_steps(state, pid, false)
     }
 
@@ -659,7 +667,7 @@ impl<'p> Explorer<'p> {
         }
         let priority = match &run.priority {
             Some(priority) => self.eval(context, priority)? as u8,
-            None => self.program.proctypes[run.proctype].priority,
+            None => 1,
         };
         self.create(next, run.proctype, &args, priority)
     }
