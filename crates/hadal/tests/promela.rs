@@ -1,5 +1,5 @@
-//! Promela models by others give the counts that SPIN 6.5.2 gives, whatever the engine, the memory,
-//! the number of threads and the interruptions.
+//! Promela models by others give the counts that SPIN 6.5.2 gives, whatever the engine, the memory
+//! and the number of threads.
 //!
 //! `HADAL_PROMELA_MODELS` names the folder, whose `expected.tsv` has a row for each model: file,
 //! definition of a macro, states, edges, kinds of errors. `HADAL_PROMELA_MAX` is the number of
@@ -75,10 +75,12 @@ fn redefine(text: &str, name: &str, value: &str) -> String {
 }
 
 /// Runs the binary in the folder of the model, where it includes files from.
-fn run(row: &Row, command: &[&str], flags: &[&str]) -> Run {
+fn check(row: &Row, flags: &[&str]) -> Run {
     let output = Command::new(env!("CARGO_BIN_EXE_hadal"))
-        .args(command)
+        .arg("check")
+        .arg(&row.path)
         .args(["--json", "-", "--progress", "none"])
+        .args(QUESTION)
         .args(flags)
         .current_dir(row.path.parent().expect("a folder"))
         .output();
@@ -93,12 +95,6 @@ const QUESTION: [&str; 6] = [
     "--trace",
     "none",
 ];
-
-fn check(row: &Row, flags: &[&str]) -> Run {
-    let path = row.path.to_str().expect("a name in UTF-8");
-    let flags = [&QUESTION[..], flags].concat();
-    run(row, &["check", path], &flags)
-}
 
 /// What is wrong with a record.
 fn difference(row: &Row, record: &Value) -> Option<String> {
@@ -144,30 +140,4 @@ fn counts_of_the_interpreter_are_those_of_spin() {
 #[test]
 fn counts_with_little_memory_are_those_of_spin() {
     check_all(&["--data-memory", "128K"]);
-}
-
-#[test]
-fn counts_of_an_interrupted_run_are_those_of_spin() {
-    let copies = tempfile::tempdir().expect("a folder");
-    for row in rows(copies.path()) {
-        let folder = copies.path().join("run");
-        let folder_name = folder.to_str().expect("a name in UTF-8");
-        let mut run_so_far = check(
-            &row,
-            &["--disk", folder_name, "--force", "--time-limit", "0.01s"],
-        );
-        let mut n_resumed = 0;
-        while run_so_far.code == 3 && n_resumed < 20 {
-            n_resumed += 1;
-            let limit = format!("{}s", 0.02 * f64::from(1 << n_resumed));
-            run_so_far = run(
-                &row,
-                &["resume", folder_name],
-                &["--time-limit", &limit, "--trace", "none"],
-            );
-        }
-        let difference = difference(&row, &run_so_far.record());
-        assert_eq!(difference, None);
-        let _ = std::fs::remove_dir_all(&folder);
-    }
 }

@@ -86,6 +86,13 @@ fn every_reason_writes_a_record() {
     let runs = [
         ("bound", record(COUNTERS, &["--bound", "3"])),
         ("liveness", record(liveness, &["--strategy", "mono"])),
+        (
+            "unchecked",
+            record(
+                "byte x; ltl low { [] (x == 0) } init { skip }",
+                &["--language", "promela"],
+            ),
+        ),
         ("time", large(&["--time-limit", "200ms"])),
         (
             "disk",
