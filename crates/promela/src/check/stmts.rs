@@ -12,7 +12,7 @@ use crate::print;
 use crate::program::{Action, Expr, Initial, Place, QueueOp, Scalar, VarId, Variable};
 use crate::text::TokenSpan;
 
-/// `select` over so many constants or fewer is one step.
+/// `select` over at most this many constants is one step.
 const MAX_SELECT: i64 = 32;
 
 impl Checker<'_> {

@@ -114,7 +114,7 @@ impl<'p> Explorer<'p> {
         }
     }
 
-    /// Explores at most so many states.
+    /// Explores at most `max_states` states.
     pub(crate) fn explore(mut self, max_states: u64) -> Counts {
         let mut counts = Counts {
             states: 0,
