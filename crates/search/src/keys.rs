@@ -46,11 +46,21 @@ impl KeyWidths {
 impl KeySpace {
     /// How wide keys are now.
     pub(crate) fn widths(&self) -> KeyWidths {
-        let stored = self.shape();
+        self.widths_of(self.codec.newest())
+    }
+
+    /// How wide keys are after [`widen`](Self::widen) without `keep_order`.
+    pub(crate) fn widened_widths(&self) -> KeyWidths {
+        self.widths_of(self.codec.widened_shape())
+    }
+
+    /// How wide keys are where `codec` is the layout of those of the codec.
+    fn widths_of(&self, codec: KeyShape) -> KeyWidths {
+        let signature = self.hashing.as_ref().map(|hashing| hashing.shape());
         KeyWidths {
-            codec_words: self.codec.newest().n_words,
-            signature_words: self.hashing.as_ref().map_or(0, |_| stored.n_words),
-            stored_bits: stored.n_bits,
+            codec_words: codec.n_words,
+            signature_words: signature.map_or(0, |signature| signature.n_words),
+            stored_bits: signature.unwrap_or(codec).n_bits,
         }
     }
 

@@ -127,6 +127,40 @@ impl Set {
         }
     }
 
+    /// About the most memory that [`recode`](Self::recode) takes for keys of `n_bits` bits, in bytes.
+    pub fn recode_bytes(&self, n_bits: usize) -> u64 {
+        // Each old partition has keys for all new ones, so the first arrays of these are there long
+        // before the old ones are freed.
+        const STEPS: usize = 16;
+        let placing = Placing::new(n_bits);
+        let lens = self
+            .partitions
+            .iter()
+            .map(|partition| read(partition).len());
+        let lens: Vec<usize> = lens.collect();
+        let new_bytes = |step: usize| -> u64 {
+            let bytes_of = |(number, len): (usize, &usize)| {
+                let fresh = SetPartition::new(placing, Growth::of(placing), number);
+                // Keys come to lie in other partitions, not quite as many in each.
+                fresh.growth_bytes((len + len / 64) * step / STEPS)
+            };
+            lens.iter().enumerate().map(bytes_of).sum()
+        };
+        let old_bytes = self.data_bytes();
+        let held_bytes = |step: usize| {
+            let n_left = STEPS - step.saturating_sub(1);
+            old_bytes * n_left as u64 / STEPS as u64 + new_bytes(step)
+        };
+        let largest = lens.iter().max().copied().unwrap_or(0);
+        let in_work = (largest * self.bytes_in_work(placing)) as u64;
+        (1..=STEPS).map(held_bytes).max().unwrap_or(0) + in_work
+    }
+
+    /// Memory that a key takes while it is replaced by one of another `placing`, beside the arrays.
+    fn bytes_in_work(&self, placing: Placing) -> usize {
+        8 * (self.placing.key_words() + placing.key_words()) + Keys::bytes_for_key(placing)
+    }
+
     /// Replaces all keys by others, of which the first `n_bits` bits are used. `recode` writes the
     /// new key for its first argument to its second. Returns the peak of memory held, in bytes.
     ///
@@ -162,9 +196,8 @@ impl Set {
                 let cells = by_partition.cells(number);
                 write(&new.partitions[number]).add_all(std::iter::once(cells), |_, _| ());
             }
-            let n_keys = keys.len() / n_words;
-            let key_bytes = 8 * (n_words + placing.key_words()) + Keys::bytes_for_key(placing);
-            let held_bytes = old_bytes + new.data_bytes() + (n_keys * key_bytes) as u64;
+            let in_work = keys.len() / n_words * self.bytes_in_work(placing);
+            let held_bytes = old_bytes + new.data_bytes() + in_work as u64;
             most_bytes = most_bytes.max(held_bytes);
             old_bytes -= partition_bytes;
         }

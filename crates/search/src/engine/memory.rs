@@ -5,7 +5,7 @@ use std::time::Instant;
 use hadal_store::Set;
 use hadal_store::tiers::Tiers;
 
-use super::Engine;
+use super::{Engine, Interrupt};
 use crate::Error;
 use crate::budget::Held;
 use crate::external::{DiskContext, External};
@@ -146,24 +146,27 @@ impl<'a> Engine<'a, '_> {
         Ok(())
     }
 
-    /// Whether the set has room for its keys when they are wider.
+    /// Whether set and window have room for their keys when they are wider.
     fn fits_widened(&self) -> bool {
-        let keys = self.context.keys;
-        if matches!(self.storage, Storage::External(_)) || keys.hashing.is_some() {
+        let Storage::Resident(resident) = &self.storage else {
             return true;
-        }
-        let held = self.held();
-        let (now, then) = (keys.shape().n_words, keys.codec.widened_shape().n_words);
-        let widened = held.set / now as u64 * then as u64;
-        held.total() - held.set + widened <= self.resident_limit(&held)
+        };
+        let keys = self.context.keys;
+        let (held, widths) = (self.held(), keys.widened_widths());
+        let set = match keys.hashing {
+            Some(_) => held.set,
+            None => resident.widening_bytes(widths.stored_bits),
+        };
+        let widened = set + self.window.widened_bytes(widths);
+        held.total() - held.set - held.window + widened <= self.resident_limit(&held)
     }
 
     /// Gives keys more room where some did not fit, and makes those of the window again.
-    pub(super) fn widen_keys(&mut self) -> Result<(), Error> {
+    pub(super) fn widen_keys(&mut self) -> Result<Option<Interrupt>, Error> {
         while self.window.has_outgrown() {
             let keys = self.context.keys;
-            if !self.fits_widened() {
-                self.go_external()?;
+            if !self.fits_widened() && !self.go_external()? {
+                return Ok(Some(Interrupt::Memory));
             }
             let folder = self
                 .context
@@ -185,6 +188,6 @@ impl<'a> Engine<'a, '_> {
             self.peak_bytes = self.peak_bytes.max(held.total() - held.set + set_bytes);
             self.window.encode_again(self.pool);
         }
-        Ok(())
+        Ok(None)
     }
 }

@@ -140,8 +140,11 @@ impl<'a, 'm> Engine<'a, 'm> {
             if let ControlFlow::Break(end) = step {
                 return Ok(end);
             }
-            self.widen_keys()?;
-            if let Some(interrupt) = self.admit(rank)? {
+            let mut interrupt = self.widen_keys()?;
+            if interrupt.is_none() {
+                interrupt = self.admit(rank)?;
+            }
+            if let Some(interrupt) = interrupt {
                 return Ok(Expansion::Interrupted(interrupt));
             }
             let go_on = self.window.ready().iter().all(&mut *each);

@@ -65,6 +65,11 @@ impl Resident {
         self.set_bytes = self.set.data_bytes();
     }
 
+    /// About the most memory that recoding the set for keys of `n_bits` bits takes, in bytes.
+    pub(crate) fn widening_bytes(&self, n_bits: usize) -> u64 {
+        self.set.recode_bytes(n_bits)
+    }
+
     /// Recodes the set. Returns the most memory that it took meanwhile, in bytes.
     pub(crate) fn widen(
         &mut self,

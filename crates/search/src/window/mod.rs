@@ -18,7 +18,7 @@ use hadal_store::Log;
 
 use crate::Error;
 use crate::budget::WindowSizes;
-use crate::keys::KeySpace;
+use crate::keys::{KeySpace, KeyWidths};
 use crate::pool::Pool;
 use crate::worker::Worker;
 
@@ -91,7 +91,20 @@ impl<'a> Window<'a> {
 
     /// Memory held by all tasks, in bytes.
     pub(crate) fn data_bytes(&self) -> u64 {
-        (self.active.len() + self.idle.len()) as u64 * self.task_bytes()
+        self.bytes_of(self.active.iter().chain(&self.idle), self.keys.widths())
+    }
+
+    /// Memory that all tasks hold once keys have these `widths` and the window [fits](Self::fit)
+    /// them, in bytes.
+    pub(crate) fn widened_bytes(&self, widths: KeyWidths) -> u64 {
+        let sizes = self.sizes_for(widths);
+        let idle = self.idle.iter().filter(|task| task.has_sizes(&sizes));
+        self.bytes_of(self.active.iter().chain(idle), widths)
+    }
+
+    /// Memory of `tasks`, each with the sizes that it was made with, in bytes.
+    fn bytes_of<'t>(&self, tasks: impl Iterator<Item = &'t Task>, widths: KeyWidths) -> u64 {
+        tasks.map(|task| task.bytes(self.shape, widths)).sum()
     }
 
     /// Memory that all tasks of a full window hold with keys as they are now, in bytes.
@@ -105,13 +118,25 @@ impl<'a> Window<'a> {
     }
 
     /// Keys have become wider: has fewer tasks or smaller ones, if those there are take more than
-    /// their share now.
+    /// their share now. Tasks with a block keep their sizes until they retire.
     pub(crate) fn fit(&mut self) {
-        let limits = self.sizes.limits;
-        if self.full_bytes() > limits.share_bytes {
-            self.sizes = limits.sizes(self.shape, self.keys.widths());
-            self.block_len = self.block_len.min(self.sizes.block_len);
-            self.idle.clear();
+        self.sizes = self.sizes_for(self.keys.widths());
+        self.block_len = self.block_len.min(self.sizes.block_len);
+        self.idle.retain(|task| task.has_sizes(&self.sizes));
+    }
+
+    /// Sizes for keys of these `widths`: those of now, if they keep to the share.
+    fn sizes_for(&self, widths: KeyWidths) -> WindowSizes {
+        let WindowSizes {
+            limits,
+            block_len,
+            window_blocks,
+            buffer_len,
+        } = self.sizes;
+        let task_bytes = Task::bytes_for(self.shape, widths, buffer_len, block_len);
+        match window_blocks as u64 * task_bytes > limits.share_bytes {
+            true => limits.sizes(self.shape, widths),
+            false => self.sizes,
         }
     }
 
@@ -137,7 +162,7 @@ impl<'a> Window<'a> {
             };
             let mut task = match self.idle.pop() {
                 Some(task) => task,
-                None => Task::new(self.shape, self.sizes.buffer_len, self.with_costs),
+                None => Task::new(self.shape, &self.sizes, self.with_costs),
             };
             task.assign(block, slices);
             self.active.push(task);
@@ -213,7 +238,7 @@ impl<'a> Window<'a> {
                 task.is_expanded = false;
                 task.is_partly_taken = true;
                 full = Some(task);
-            } else if task.capacity == self.sizes.buffer_len {
+            } else if task.has_sizes(&self.sizes) {
                 self.idle.push(task);
             }
         }
@@ -230,6 +255,7 @@ impl<'a> Window<'a> {
     /// Gives up all blocks.
     pub(crate) fn clear(&mut self) {
         self.idle.append(&mut self.active);
+        self.idle.retain(|task| task.has_sizes(&self.sizes));
     }
 
     /// The first state of which no successor was handed on, if all states before it are done: from

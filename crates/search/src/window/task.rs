@@ -14,6 +14,7 @@ use hadal_store::{Parent, Slice, write_deltas, write_records};
 
 use super::block_source::Block;
 use super::candidate_keys::CandidateKeys;
+use crate::budget::WindowSizes;
 use crate::findings::is_invalid_end;
 use crate::kernel::{Kernel, Verdicts};
 use crate::keys::{KeySpace, KeyWidths};
@@ -22,7 +23,9 @@ use crate::worker::Worker;
 /// A block of states and its results so far.
 pub(crate) struct Task {
     /// Candidates that its buffer has room for.
-    pub(super) capacity: usize,
+    capacity: usize,
+    /// Most states of its blocks.
+    max_block_len: usize,
     /// What is expanded.
     pub(crate) block: Block,
     /// Whether its buffer holds the next successors, not those already handed on.
@@ -66,10 +69,12 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// A task with room for `capacity` candidates and, on request, for their costs.
-    pub(super) fn new(shape: &Shape, capacity: usize, with_costs: bool) -> Self {
+    /// A task of a window of these `sizes`, with room for the costs of candidates on request.
+    pub(super) fn new(shape: &Shape, sizes: &WindowSizes, with_costs: bool) -> Self {
+        let capacity = sizes.buffer_len;
         Task {
             capacity,
+            max_block_len: sizes.block_len,
             block: Block::Starts,
             is_expanded: false,
             is_partly_taken: false,
@@ -110,6 +115,16 @@ impl Task {
         let sources = block_len * (shape.state_len + key_len);
         let successors = Successors::bytes_for_costs(shape, capacity);
         (successors + capacity * (candidate + survivor) + sources) as u64
+    }
+
+    /// Most memory that it holds with keys of these `widths`, in bytes.
+    pub(super) fn bytes(&self, shape: &Shape, widths: KeyWidths) -> u64 {
+        Self::bytes_for(shape, widths, self.capacity, self.max_block_len)
+    }
+
+    /// Whether it has the sizes of tasks of a window of these `sizes`.
+    pub(super) fn has_sizes(&self, sizes: &WindowSizes) -> bool {
+        self.capacity == sizes.buffer_len && self.max_block_len == sizes.block_len
     }
 
     /// Starts with a new block, whose records are `slices`.

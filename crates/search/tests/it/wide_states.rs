@@ -138,3 +138,29 @@ fn the_widest_states_go_to_disk_and_wider_ones_are_refused() {
     let outcome = check(&graph, &Auto, &in_memory, None, &Stop::new(), &mut Silent);
     assert_expected(&graph, &in_memory, outcome);
 }
+
+/// Without a disk the search ends where wider keys do not fit, as it does where more keys do not.
+#[test]
+fn keys_that_become_wider_keep_to_the_budget_without_a_disk() {
+    let mut graph = wide_graph(40, 60_000);
+    graph.filling = Filling::Multiples;
+    let run = |memory_bytes| {
+        let options = options(1, memory_bytes);
+        check(&graph, &Auto, &options, None, &Stop::new(), &mut Silent)
+            .unwrap_or_else(|error| panic!("{error}"))
+    };
+    let needed = run(1 << 30).data_bytes;
+    let (mut n_ended, mut n_stopped, mut most_percent) = (0, 0, 0);
+    for percent in (20..=60).step_by(2) {
+        let memory_bytes = needed * percent / 100;
+        let outcome = run(memory_bytes);
+        match outcome.reason {
+            None => n_ended += 1,
+            Some(Reason::Memory) => n_stopped += 1,
+            Some(reason) => panic!("{reason:?}"),
+        }
+        most_percent = most_percent.max((100 * outcome.data_bytes).div_ceil(memory_bytes));
+    }
+    assert!(most_percent <= 100, "{most_percent} % of the budget");
+    assert!(n_ended > 3 && n_stopped > 3, "{n_ended}, {n_stopped}");
+}

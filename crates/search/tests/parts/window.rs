@@ -351,6 +351,57 @@ fn tasks_are_made_as_far_as_there_is_room() {
     }
 }
 
+/// Tasks that have a block when keys become wider keep their sizes until they retire, and are counted
+/// with these.
+#[test]
+fn a_window_fits_wider_keys_and_counts_each_task_with_its_own_sizes() {
+    let steps = |node: u32| vec![Edge::to((node + 1) % 400, 0)];
+    let graph = Graph::new(64, &[0], (0..400).map(steps).collect());
+    let keys = keys_for(&graph, StoreKind::Exact);
+    let mut log = log_of(&graph, &keys);
+    let shape = graph.shape();
+    let options = Options {
+        memory_bytes: 1 << 20,
+        window_blocks: 4,
+        ..Options::default()
+    };
+    let sizes = Budget::new(&options, shape, &keys).window;
+    let mut window = Window::new(shape, &keys, sizes, false);
+    let mut source = BlockSource::States(0..400);
+    let fill = |window: &mut Window<'_>, source: &mut BlockSource, log: &mut Log| {
+        let filled = window.fill(source, log, 1, ROOM);
+        assert_eq!(filled.expect("the log is in memory"), Filled::Enough);
+    };
+    window.block_len = 2;
+    fill(&mut window, &mut source, &mut log);
+    assert_eq!(window.data_bytes(), 4 * window.task_bytes());
+    // Two of them retire and are used again or not, by their sizes.
+    window.idle.extend(window.active.drain(2..));
+
+    let before = keys.widths();
+    let mut rng = Pcg64Mcg::seed_from_u64(9);
+    let random_state = |_| (0..64).map(|_| rng.random()).collect();
+    encode(&keys, &(0..3000).map(random_state).collect::<Vec<_>>());
+    let widths = keys.widths();
+    assert!(widths.codec_words > 2 * before.codec_words, "{widths:?}");
+    let old_task = Task::bytes_for(shape, widths, sizes.buffer_len, sizes.block_len);
+    assert_eq!(window.widened_bytes(widths), 2 * old_task);
+    window.fit();
+    assert!(window.sizes.buffer_len < sizes.buffer_len);
+    assert_eq!(window.data_bytes(), 2 * old_task);
+    assert!(window.full_bytes() <= sizes.limits.share_bytes);
+
+    fill(&mut window, &mut source, &mut log);
+    let n_new = window.active.len() as u64 - 2;
+    assert!(n_new > 0);
+    assert_eq!(
+        window.data_bytes(),
+        2 * old_task + n_new * window.task_bytes()
+    );
+    window.clear();
+    assert_eq!(window.data_bytes(), n_new * window.task_bytes());
+}
+
 #[test]
 fn damaged_records_are_noticed() {
     let graph = circle(40);
