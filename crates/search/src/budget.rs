@@ -11,6 +11,7 @@
 use hadal_model::Shape;
 use hadal_store::candidates::BATCH_HEAD;
 use hadal_store::codec::{Codec, max_key_words};
+use hadal_store::disk::STREAM_BYTES;
 use hadal_store::{MAX_PIECE_BYTES, Retention, delta_bytes};
 
 use crate::Options;
@@ -74,17 +75,18 @@ const SORT_SHARE: u64 = 8;
 /// Least number of batches: one is worked on, one is read.
 const MIN_BATCHES: u64 = 2;
 /// The least that a search takes beside what grows with threads and states.
-const LEAST_BYTES: u64 = 2 << 20;
+const LEAST_BYTES: u64 = (2 << 20) + FEW_READERS_BYTES;
 /// What each thread takes at least: batches, sorting and reading of runs, its stack.
 const THREAD_BYTES: u64 = 3 << 20;
 /// Keys that a thread holds at least beside its task: in pages, sorted, looked up, in blocks of runs.
 const THREAD_KEYS: u64 = 24;
-/// What each thread takes for sorting keys and merging runs beside what has a share.
-const SORT_SCRATCH_BYTES: u64 = 2 << 20;
-/// Divisor: the part of the buckets' share that readers of files may take.
-const READERS_SHARE: u64 = 4;
-/// What readers of files may take in any case.
-const READERS_BYTES: u64 = 6 << 20;
+/// What the readers of each thread take where memory is plentiful.
+const THREAD_READERS_BYTES: u64 = 2 << 20;
+/// Divisor: the part of what buckets and sorting leave that readers of files may take.
+const READERS_SHARE: u64 = 2;
+/// What readers of files may take in any case: with fewer than these there is hardly a rank that one
+/// thread can resolve.
+const FEW_READERS_BYTES: u64 = 32 * STREAM_BYTES;
 /// Percentages of the budget at which flushing the set begins, and by which it should be done. Keys
 /// may take up to 87 % before memory ends.
 const FLUSH_BEGIN_PERCENT: u64 = 60;
@@ -144,10 +146,14 @@ impl Budget {
     /// Divides what window, codec and disk buffers, `fixed` bytes, leave once states are on disk.
     pub(crate) fn shares(&self, fixed: u64) -> Shares {
         let left = self.total_bytes.saturating_sub(fixed);
-        let scratch = self.survivor_batches as u64 * self.batch_bytes
-            + self.n_threads as u64 * SORT_SCRATCH_BYTES;
-        // With little memory scratch is small too, because buckets and batches are.
-        Shares::of(left - scratch.min(left / 4))
+        let batches = self.survivor_batches as u64 * self.batch_bytes;
+        let readers = self.n_threads as u64 * THREAD_READERS_BYTES;
+        // With little memory batches are small too, and readers take from the buckets.
+        let beside = (batches + readers).min(left / 4);
+        Shares {
+            readers: beside.saturating_sub(batches),
+            ..Shares::of(left - beside)
+        }
     }
 }
 
@@ -216,6 +222,8 @@ pub(crate) struct Shares {
     pub(crate) runs: u64,
     /// Keys looked up at once, on all threads together.
     pub(crate) lookup: u64,
+    /// Readers of files, on all threads together, beside what the buckets lend them.
+    pub(crate) readers: u64,
 }
 
 impl Shares {
@@ -232,6 +240,7 @@ impl Shares {
             candidates: part(2),
             runs: part(1),
             lookup: part(2),
+            readers: 0,
         }
     }
 
@@ -240,10 +249,11 @@ impl Shares {
         self.candidates / 2
     }
 
-    /// Blocks of spills and runs that are read while candidates are resolved, lent by the share of
-    /// buckets: where there are spills, the buffers of these are empty.
-    pub(crate) fn readers(&self) -> u64 {
-        (self.buckets / READERS_SHARE).max(READERS_BYTES)
+    /// Most that readers of files may take of `lent_bytes` that others do not need meanwhile, beside
+    /// their own share.
+    pub(crate) fn most_lent(&self, lent_bytes: u64) -> u64 {
+        let least = FEW_READERS_BYTES.saturating_sub(self.readers);
+        (lent_bytes / READERS_SHARE).max(least)
     }
 }
 

@@ -6,14 +6,14 @@ use std::ops::Range;
 use hadal_store::partition::{
     KeySample, PartitionBuffers, SortLimits, Spills, least_page_bytes, most_at_once,
 };
-use hadal_store::run::{Splitters, fence_splitters};
+use hadal_store::run::{Splitters, fence_splitters, lookup_readers};
 use hadal_store::tiers::{Tiers, Views};
 use hadal_store::{Error, Slice, in_parallel};
 
 use super::candidate_log::{CandidateLog, LOG_PIECE_BYTES, keys_of_piece};
 use super::context::DiskContext;
-use super::resolve::resolving_threads;
-use crate::budget::retention;
+use super::resolve::{Reading, wanted_threads};
+use crate::budget::{Shares, retention};
 use crate::keys::recode;
 
 /// The candidates of a rank.
@@ -220,11 +220,10 @@ impl Candidates {
         self.log.end_piece()?;
         if self.spills.is_empty() {
             // What the buffers leave is known now, until those of the next rank need more.
-            let left = disk
-                .shares
-                .buckets
-                .saturating_sub(self.buffers.memory_bytes());
+            let taken = self.buffers.memory_bytes() + self.reading(tiers, disk).lent_bytes;
+            let left = disk.shares.buckets.saturating_sub(taken);
             disk.folder.lent_memory().set_limit(left);
+            tiers.evict(disk.folder);
         } else {
             self.spills.take(&mut self.buffers, &disk.runs())?;
             // Buckets are sorted in the memory of the buffers, and in what they had lent.
@@ -270,16 +269,29 @@ impl Candidates {
         self.spills.retire(disk.folder)
     }
 
-    /// Number of threads that resolve the candidates against `n_runs` runs.
-    pub(super) fn resolving_threads(&self, n_runs: usize, disk: &DiskContext<'_>) -> usize {
-        resolving_threads(self.spills.n_in_stretch(), n_runs, disk)
+    /// How the candidates are read and looked up in `tiers`, with all keys in the buffers or all in
+    /// spills.
+    pub(super) fn reading(&self, tiers: &Tiers, disk: &DiskContext<'_>) -> Reading {
+        let Shares { sort, buckets, .. } = disk.shares;
+        let spare_bytes = match self.spills.is_empty() {
+            true => buckets.saturating_sub(self.buffers.memory_bytes()),
+            // The buffers are empty.
+            false => sort + buckets,
+        };
+        // Each thread writes a run, too.
+        let n_readers = self.spills.n_readers() + lookup_readers(tiers.n_young_tiers()) + 1;
+        Reading::new(n_readers, spare_bytes, disk)
     }
 
-    /// What one of `n_threads` threads can sort of a bucket, with all keys in the buffers or all in
-    /// spills.
-    pub(super) fn sort_limits(&self, n_threads: usize, disk: &DiskContext<'_>) -> SortLimits {
-        let are_buffers_empty = !self.spills.is_empty();
-        let bytes = sorting_bytes(are_buffers_empty, disk) / n_threads as u64;
+    /// What a thread can sort of a bucket while files are read like this, with all keys in the
+    /// buffers or all in spills.
+    pub(super) fn sort_limits(&self, reading: Reading, disk: &DiskContext<'_>) -> SortLimits {
+        let Shares { sort, buckets, .. } = disk.shares;
+        let bytes = match self.spills.is_empty() {
+            true => sort,
+            false => (sort + buckets).saturating_sub(reading.lent_bytes),
+        };
+        let bytes = bytes / reading.n_threads as u64;
         SortLimits {
             // Keys in buffers are counted there, and those in spills are decoded as they are read.
             most_keys: keys_within(bytes, 0, disk.keys.shape().n_words),
@@ -292,7 +304,7 @@ impl Candidates {
     /// partitioned too. Threads share the memory for sorting, and that of the buffers if these are
     /// empty.
     fn sorted_keys(&self, are_buffers_empty: bool, disk: &DiskContext<'_>) -> u64 {
-        let n_threads = resolving_threads(0, 0, disk) as u64;
+        let n_threads = wanted_threads(disk) as u64;
         let bytes = sorting_bytes(are_buffers_empty, disk) / n_threads;
         let shape = disk.keys.shape();
         keys_within(bytes, self.buffers.bytes_per_key(shape), shape.n_words)
@@ -350,11 +362,12 @@ fn keys_within(bytes: u64, coded_bytes: u64, n_words: usize) -> u64 {
     at_once.max(by_parts).max(MIN_SORTED_KEYS)
 }
 
-/// Memory for sorting buckets.
+/// Memory for sorting buckets, whatever readers take.
 fn sorting_bytes(are_buffers_empty: bool, disk: &DiskContext<'_>) -> u64 {
+    let Shares { sort, buckets, .. } = disk.shares;
     match are_buffers_empty {
-        true => disk.shares.sort + disk.shares.buckets,
-        false => disk.shares.sort,
+        true => (sort + buckets).saturating_sub(disk.shares.most_lent(sort + buckets)),
+        false => sort,
     }
 }
 

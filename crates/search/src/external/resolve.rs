@@ -2,13 +2,11 @@
 //! dropped.
 
 use hadal_store::candidates::Bitmap;
-use hadal_store::disk::BlockWriter;
+use hadal_store::disk::{BlockWriter, STREAM_BYTES};
 use hadal_store::partition::Buckets;
-use hadal_store::run::{
-    Batch, KeyRange, MOST_SCANNED, MemoryBlocks, RunWriter, Sorted, Versioned, subtract,
-};
+use hadal_store::run::{Batch, KeyRange, MemoryBlocks, RunWriter, Sorted, Versioned, subtract};
 use hadal_store::tiers::{RUN, Segment, Tier, Tiers, Views};
-use hadal_store::{BLOCK_BYTES, BlockSink, Error, in_parallel};
+use hadal_store::{BlockSink, Error, in_parallel};
 
 use super::candidates::Candidates;
 use super::context::DiskContext;
@@ -44,17 +42,36 @@ pub(super) fn keys_at_once(bytes: u64, n_words: usize) -> usize {
 /// Memory for look-ups that is worth dividing among more threads than there are processors.
 const MANY_BATCH_BYTES: u64 = 512 << 10;
 
-/// Number of threads that resolve, where each reads `n_spills` spills and `n_runs` runs: half of them
-/// mostly wait for the disk, but where memory is short they would take it from each other.
-pub(super) fn resolving_threads(n_spills: usize, n_runs: usize, disk: &DiskContext<'_>) -> usize {
-    let wanted = match disk.shares.lookup >= MANY_BATCH_BYTES {
+/// Number of threads that should resolve: half of them mostly wait for the disk, but where memory is
+/// short they would take it from each other.
+pub(super) fn wanted_threads(disk: &DiskContext<'_>) -> usize {
+    match disk.shares.lookup >= MANY_BATCH_BYTES {
         true => 2 * disk.n_threads,
         false => disk.n_threads,
-    };
-    // A block of each file, and one to write to.
-    let n_blocks = n_spills + n_runs.min(MOST_SCANNED) + 1;
-    let most = disk.shares.readers() / (n_blocks * BLOCK_BYTES) as u64;
-    wanted.min(most.max(1) as usize)
+    }
+}
+
+/// How many threads resolve, and what their readers take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    pub(super) n_threads: usize,
+    /// Memory of all readers beyond their share, which others lend.
+    pub(super) lent_bytes: u64,
+}
+
+impl Reading {
+    /// Each thread has up to `n_readers` readers, for which others can spare `spare_bytes`.
+    pub(super) fn new(n_readers: usize, spare_bytes: u64, disk: &DiskContext<'_>) -> Self {
+        let thread_bytes = n_readers.max(1) as u64 * STREAM_BYTES;
+        let most_bytes = disk.shares.readers + disk.shares.most_lent(spare_bytes);
+        let most = (most_bytes / thread_bytes).max(1) as usize;
+        let n_threads = wanted_threads(disk).min(most);
+        let bytes = n_threads as u64 * thread_bytes;
+        Reading {
+            n_threads,
+            lent_bytes: bytes.saturating_sub(disk.shares.readers),
+        }
+    }
 }
 
 /// Finds the candidates that are in no run, but for runs that are skipped.
@@ -75,7 +92,8 @@ pub(crate) fn resolve(
         .collect();
     older.reverse();
     let n_words = disk.keys.shape().n_words;
-    let n_threads = candidates.resolving_threads(older.len(), disk);
+    let reading = candidates.reading(tiers, disk);
+    let n_threads = reading.n_threads;
     let n_at_once = n_threads.min(n_parts) as u64;
     let resolving = Resolving {
         is_new: &is_new,
@@ -89,7 +107,7 @@ pub(crate) fn resolve(
     let parts = match Buckets::new(buffers, &candidates.spills, candidates.numbers().end) {
         None => Vec::new(),
         Some(buckets) => {
-            let limits = candidates.sort_limits(n_threads, disk);
+            let limits = candidates.sort_limits(reading, disk);
             let (rows, runs) = (buckets.rows(n_parts), disk.runs());
             in_parallel(n_threads, rows.len(), |row| {
                 let row = rows[row].clone();

@@ -78,8 +78,9 @@ fn sum(shares: &Shares) -> u64 {
         candidates,
         runs,
         lookup,
+        readers,
     } = *shares;
-    cache + buckets + sort + frontier + candidates + runs + lookup
+    cache + buckets + sort + frontier + candidates + runs + lookup + readers
 }
 
 #[test]
@@ -173,6 +174,14 @@ fn the_least_memory_leaves_something_to_share() {
         let key_bytes = 8 * widest.codec_words as u64;
         let per_thread = sum(&shares) / threads as u64;
         assert!(per_thread >= 8 * key_bytes, "{}: {shares:?}", case.name());
+        // What readers get in any case is there, and leaves something to sort in.
+        let Shares { sort, buckets, .. } = shares;
+        let lent = shares.most_lent(sort + buckets);
+        assert!(
+            lent + lent / 16 <= sort + buckets,
+            "{}: {lent} of {shares:?}",
+            case.name()
+        );
     }
 }
 

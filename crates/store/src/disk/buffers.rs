@@ -18,6 +18,9 @@ const N_CHUNKS: usize = 32;
 /// Most chunks that a stream uses, where no other needs them.
 const MOST_PER_STREAM: usize = 16;
 
+/// Memory that a stream takes at most beside the chunks of its folder: the block of its own.
+pub const STREAM_BYTES: u64 = (FRAME_BYTES + SECTOR_BYTES) as u64;
+
 /// Bytes at an address aligned to a sector.
 #[derive(Debug)]
 pub(crate) struct Aligned {
@@ -131,8 +134,7 @@ impl Stream {
             return chunk;
         }
         self.own.take().unwrap_or_else(|| {
-            let bytes = FRAME_BYTES + SECTOR_BYTES;
-            self.pool.own_bytes.fetch_add(bytes as u64, Relaxed);
+            self.pool.own_bytes.fetch_add(STREAM_BYTES, Relaxed);
             Chunk {
                 memory: Some(Aligned::new(FRAME_BYTES)),
                 pool: Arc::clone(&self.pool),
@@ -190,8 +192,7 @@ impl Drop for Chunk {
             return;
         };
         if self.is_own {
-            let bytes = FRAME_BYTES + SECTOR_BYTES;
-            self.pool.own_bytes.fetch_sub(bytes as u64, Relaxed);
+            self.pool.own_bytes.fetch_sub(STREAM_BYTES, Relaxed);
         } else {
             let mut chunks = self
                 .pool

@@ -29,6 +29,7 @@ mod writer;
 mod tests;
 
 pub use block_cache::BlockCache;
+pub use buffers::STREAM_BYTES;
 pub use folder::{Folder, FolderOptions};
 pub use frame::VERSION as FORMAT_VERSION;
 pub use kind::Kind;

@@ -59,11 +59,12 @@ impl Spills {
         self.stretches.is_empty()
     }
 
-    /// Number of spills in each stretch: whoever reads a bucket reads them all.
-    pub fn n_in_stretch(&self) -> usize {
+    /// Most readers that whoever reads a bucket has at a time: one of each spill of a stretch, and
+    /// another one where the bucket is [cut](super::cut) and sampled before that.
+    pub fn n_readers(&self) -> usize {
         let n_last = usize::from(!self.last.is_empty());
         let settled = self.stretches.first();
-        settled.map_or(0, |stretch| stretch.spills.len() + n_last)
+        settled.map_or(0, |stretch| 2 * (stretch.spills.len() + n_last))
     }
 
     /// Memory held, in bytes.

@@ -63,7 +63,7 @@ pub use range::KeyRange;
 pub use recode::{Older, Recode, Versioned};
 pub use sort::{Parts, SortScratch, Split, sort_keys, sort_part};
 pub use splitters::{Splitters, fence_splitters};
-pub use subtract::{MOST_SCANNED, intersect, subtract};
+pub use subtract::{intersect, lookup_readers, subtract};
 pub use union::Union;
 pub use writer::{RunWriter, Written};
 

@@ -8,7 +8,13 @@ use crate::Error;
 /// Runs whose next blocks are requested ahead.
 const AHEAD: usize = 4;
 /// Most runs that are scanned: each keeps at least a block in memory until it ends.
-pub const MOST_SCANNED: usize = 12;
+const MOST_SCANNED: usize = 12;
+
+/// Most readers that a look-up in runs of `n_tiers` tiers has at a time: of those that are scanned,
+/// one in each tier, and of those that are looked up or come next in their tier.
+pub fn lookup_readers(n_tiers: usize) -> usize {
+    n_tiers.min(MOST_SCANNED) + n_tiers.min(AHEAD)
+}
 
 /// Passes to `survivors` those keys of `candidates`, with their ordinals, that are in none of
 /// `runs`, ascending; runs with many of them should come first. All candidates are in `range`, and

@@ -1,7 +1,7 @@
 //! What work on runs refers to.
 
 use crate::codec::{Codec, KeyShape, Recoder};
-use crate::disk::Folder;
+use crate::disk::{Folder, STREAM_BYTES};
 
 /// The folder of runs, the layouts of their keys, and the means for working on them.
 #[derive(Clone, Copy)]
@@ -26,14 +26,14 @@ pub struct RunContext<'a> {
 /// divisor, where that is more.
 const MERGE_BYTES: u64 = 2 << 20;
 const MERGE_SHARE: u64 = 16;
-/// A tier that is merged takes this much: its block, and blocks that are read ahead.
-const INPUT_BYTES: u64 = 96 << 10;
-/// Keys that are held of each tier, and of each pair that is merged.
+/// A tier that is merged takes this much: its reader, and the keys that are decoded at once.
+const INPUT_BYTES: u64 = STREAM_BYTES + (24 << 10);
+/// Wide keys that are held of each tier, and of each pair that is merged.
 const INPUT_KEYS: u64 = 4;
 
 impl RunContext<'_> {
-    /// Most tiers that are merged at once: each thread has a block of each.
-    pub(super) fn most_inputs(&self) -> usize {
+    /// Most tiers that are merged at once: each thread has a reader of each.
+    pub(super) fn max_fan_in(&self) -> usize {
         let bytes = MERGE_BYTES.max(self.bucket_bytes / MERGE_SHARE / self.n_threads as u64);
         let key_bytes = 8 * self.layouts.newest().n_words as u64;
         (bytes / (INPUT_BYTES + INPUT_KEYS * key_bytes)).max(2) as usize

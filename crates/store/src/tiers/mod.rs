@@ -86,6 +86,11 @@ impl Tier {
     }
 }
 
+/// How many of `tiers` have files.
+fn n_on_disk(tiers: &[Tier]) -> usize {
+    tiers.iter().filter(|tier| !tier.is_in_memory()).count()
+}
+
 /// All runs, the oldest tier first.
 #[derive(Default)]
 pub struct Tiers {
@@ -136,6 +141,16 @@ impl Tiers {
     pub fn skipped(&self) -> impl Iterator<Item = &Segment> {
         let tiers = &self.tiers[..self.n_skipped];
         tiers.iter().flat_map(|tier| &tier.segments)
+    }
+
+    /// Number of tiers with files where candidates are looked up.
+    pub fn n_young_tiers(&self) -> usize {
+        n_on_disk(&self.tiers[self.n_skipped..])
+    }
+
+    /// Number of skipped tiers with files.
+    pub fn n_skipped_tiers(&self) -> usize {
+        n_on_disk(&self.tiers[..self.n_skipped])
     }
 
     /// Number of keys in all runs.
@@ -287,7 +302,7 @@ impl Tiers {
             && let Some(from) = self.unbalanced()
         {
             // Where there are too many for the memory, the youngest are merged first.
-            let from = from.max(self.tiers.len().saturating_sub(context.most_inputs()));
+            let from = from.max(self.tiers.len().saturating_sub(context.max_fan_in()));
             let are_in_memory = self.tiers[from..].iter().all(Tier::is_in_memory);
             let segments = all_segments(&self.tiers[from..]);
             let data_bytes: u64 = segments.iter().map(|segment| segment.data_bytes).sum();

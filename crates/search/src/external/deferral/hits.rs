@@ -1,11 +1,13 @@
 //! Which keys found since old runs are skipped those runs have: the late look-up.
 
-use hadal_store::run::{Batch, Sorted, Union, Versioned, fence_splitters, intersect};
+use hadal_store::run::{
+    Batch, Sorted, Union, Versioned, fence_splitters, intersect, lookup_readers,
+};
 use hadal_store::tiers::{Tiers, Views};
 use hadal_store::{Error, in_parallel};
 
 use super::super::context::DiskContext;
-use super::super::resolve::{keys_at_once, n_parts_of, resolving_threads};
+use super::super::resolve::{Reading, keys_at_once, n_parts_of};
 use crate::progress::Work;
 
 /// Keys that are in skipped runs.
@@ -33,7 +35,16 @@ impl Hits {
         let n_keys = tiers.n_young_keys();
         disk.gauge().begin_work(Work::Resolving, 0, n_keys);
 
-        let n_threads = resolving_threads(0, young.len() + skipped.len(), disk);
+        // All young tiers are merged, and looked up in the skipped ones. There are no candidates
+        // now, so the buckets need nothing.
+        let n_readers = tiers.n_young_tiers() + lookup_readers(tiers.n_skipped_tiers());
+        let Reading {
+            n_threads,
+            lent_bytes,
+        } = Reading::new(n_readers, disk.shares.buckets, disk);
+        let left = disk.shares.buckets.saturating_sub(lent_bytes);
+        disk.folder.lent_memory().lower_limit(left);
+        tiers.evict(disk.folder);
         let splitters = fence_splitters(n_words, &young, n_parts_of(n_keys, disk));
         let n_at_once = n_threads.min(splitters.n_parts()) as u64;
         // Hits take memory too.
