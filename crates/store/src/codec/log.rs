@@ -136,6 +136,15 @@ fn read_layout(log: &mut Log<'_>, n_fields: usize) -> Result<Layout, Damaged> {
         };
         field.id = Bits::new(u32::from(id_bits));
         field.n_surprises = n_surprises;
+        // What has ids only has nothing else, and the other way round.
+        let is_whole = match field.form {
+            Form::Ids => field.is_like(&Field::ids(field.id.n_bits)),
+            Form::Literal => id_bits == 0,
+            Form::Escaped => true,
+        };
+        if !is_whole {
+            return Err(log.damaged("no field is like this"));
+        }
         fields.push(field);
     }
     Ok(Layout::of(fields))

@@ -62,7 +62,8 @@ pub struct Outgrown;
 /// Most bits of a key for each position: a literal word behind an id that no word has.
 const MAX_POSITION_BITS: usize = 64 + MAX_ENTRIES.ilog2() as usize + 1;
 
-/// Layouts that most searches come to have.
+/// Layouts that are there as a whole at a time: older ones are packed, but whoever reads runs of
+/// several versions uses all of these at once.
 const FEW_LAYOUTS: usize = 8;
 
 /// Most words that keys of states of `state_len` bytes ever have.

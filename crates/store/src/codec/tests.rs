@@ -1,3 +1,6 @@
+use super::dictionary::Dictionary;
+use super::layout::{Bits, Field, Form, Layout};
+use super::versions::{pack, unpack};
 use super::{Codec, KeyShape, MAX_ENTRIES, Mark, Outgrown, max_key_words};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -238,12 +241,85 @@ fn wide_states_of_random_fields_have_keys() {
                     assert_eq!(decode(&codec, newest.version, &made), state);
                 }
             }
-            // Twice the budget, 16 words for each position, and the layouts.
-            let layouts = u64::from(newest.version + 1) * 128 * (state_len as u64 / 8);
-            let least = 72 * 16 * (state_len as u64 / 8);
-            assert!(codec.data_bytes() <= (2 << 18) + least + layouts);
+            // Twice the budget, 16 words for each position, the newest layout, and older ones packed.
+            let n_positions = state_len as u64 / 8;
+            let layout = size_of::<Field>() as u64 * n_positions;
+            let packed = u64::from(newest.version) * 20 * n_positions;
+            let least = (72 * 16 + size_of::<Dictionary>() as u64) * n_positions;
+            let most = (2 << 18) + least + layout + packed;
+            assert!(
+                codec.data_bytes() <= most,
+                "{} of {most}",
+                codec.data_bytes()
+            );
+            // One in use is there as a whole.
+            let before = codec.data_bytes();
+            let recoder = codec.recoder(1, newest.version);
+            assert_eq!(codec.data_bytes(), before + layout);
+            drop(recoder);
+            assert_eq!(codec.data_bytes(), before);
         }
     }
+}
+
+/// A field of any form.
+fn random_field(rng: &mut Pcg64Mcg) -> Field {
+    let id_bits = rng.random_range(0..=MAX_ENTRIES.ilog2() + 1);
+    let form = [Form::Ids, Form::Literal, Form::Escaped][rng.random_range(0..3)];
+    if form == Form::Ids {
+        return Field::ids(id_bits);
+    }
+    let varying = match rng.random_range(0..4) {
+        0 => 0,
+        1 => u64::MAX,
+        _ => rng.random::<u64>() & rng.random::<u64>(),
+    };
+    let mut field = Field::literal(rng.random(), varying);
+    field.n_surprises = rng.random_range(0..=3);
+    if form == Form::Escaped {
+        field.form = form;
+        field.id = Bits::new(id_bits);
+    }
+    field
+}
+
+#[test]
+fn layouts_of_all_forms_are_packed_and_unpacked() {
+    let mut rng = Pcg64Mcg::seed_from_u64(7);
+    for _ in 0..500 {
+        let mut fields = Vec::new();
+        for _ in 0..rng.random_range(0..20) {
+            let n_alike = [1, 2, 300][rng.random_range(0..3)];
+            fields.extend(std::iter::repeat_n(random_field(&mut rng), n_alike));
+        }
+        let layout = Layout::of(fields);
+        let bytes = pack(layout.fields());
+        assert!(bytes.len() <= 20 * layout.fields().len());
+        assert_eq!(Layout::of(unpack(&bytes)), layout);
+    }
+}
+
+/// What packing would drop is no field that a codec wrote.
+#[test]
+fn a_log_with_literal_bits_of_a_field_of_ids_is_refused() {
+    let codec = Codec::collapsed(20, 1 << 20);
+    encode(&codec, &[[1; 20], [2; 20]].concat(), 2, true);
+    let (mut mark, mut log) = (Mark::default(), Vec::new());
+    codec.write_since(&mut mark, &mut log);
+    // The layout comes last: fields of 19 bytes, whose first is the form.
+    let twin = || Codec::collapsed(20, 1 << 20);
+    twin().read_log(&log).expect("the log is whole");
+    let last = log.len() - 19;
+    assert_eq!(log[last], 0, "it has ids");
+    for (at, value) in [(last + 2, 1), (last + 3, 1), (last + 18, 0x80)] {
+        let mut wrong = log.clone();
+        wrong[at] = value;
+        assert!(twin().read_log(&wrong).is_err(), "byte {}", at - last);
+    }
+    // Nor have literal fields ids.
+    let mut wrong = log.clone();
+    (wrong[last], wrong[last + 1]) = (1, 3);
+    assert!(twin().read_log(&wrong).is_err());
 }
 
 #[test]

@@ -154,7 +154,7 @@ impl Packed {
 
 /// Equal fields that follow each other as one: their number, the form and the bits of the id; then,
 /// where there are literal bits, surprises, the bits that do not vary and those that do.
-fn pack(fields: &[Field]) -> Box<[u8]> {
+pub(super) fn pack(fields: &[Field]) -> Box<[u8]> {
     let mut bytes = Vec::new();
     for alike in fields.chunk_by(Field::is_like) {
         let field = &alike[0];
@@ -169,7 +169,7 @@ fn pack(fields: &[Field]) -> Box<[u8]> {
     bytes.into()
 }
 
-fn unpack(mut bytes: &[u8]) -> Vec<Field> {
+pub(super) fn unpack(mut bytes: &[u8]) -> Vec<Field> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
         let (n, field) = unpack_one(&mut bytes).expect("it was packed here");
