@@ -90,6 +90,10 @@ impl<'a> RunKeys<'a> {
     }
 }
 
+/// The newest layout cannot express a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inexpressible;
+
 /// Drops keys outside `range`; returns whether any came after it.
 fn cut(keys: &mut Vec<u64>, n_words: usize, range: KeyRange) -> bool {
     let ends = keys.len() >= n_words && range.ends_before(&keys[keys.len() - n_words..]);
@@ -135,12 +139,21 @@ impl<'a> Versioned<'a> {
         }
     }
 
-    /// The last key in the newest layout, if there is one that it can express. `newest` is scratch.
-    pub(crate) fn newest_last<'b>(&'b self, newest: &'b mut Vec<u64>) -> Option<&'b [u64]> {
-        let last = self.run.last_key()?;
+    /// The last key in the newest layout, `None` if the run is empty. One that it cannot express is
+    /// damage, which is found when its block is read. `newest` is scratch.
+    pub(crate) fn newest_last<'b>(
+        &'b self,
+        newest: &'b mut Vec<u64>,
+    ) -> Result<Option<&'b [u64]>, Inexpressible> {
+        let Some(last) = self.run.last_key() else {
+            return Ok(None);
+        };
         match self.older {
-            None => Some(last),
-            Some(older) => older.recode(last, newest).then_some(newest),
+            None => Ok(Some(last)),
+            Some(older) => match older.recode(last, newest) {
+                true => Ok(Some(newest)),
+                false => Err(Inexpressible),
+            },
         }
     }
 }

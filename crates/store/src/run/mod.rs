@@ -56,6 +56,7 @@ mod writer;
 
 pub use batch::{Batch, Sorted};
 pub use compact::compact;
+pub(crate) use cursor::Inexpressible;
 pub use cursor::RunKeys;
 pub use file::Run;
 pub use memory::MemoryBlocks;

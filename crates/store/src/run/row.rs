@@ -50,7 +50,7 @@ impl<'a> Row<'a> {
         let last = self
             .to_come
             .back()
-            .and_then(|run| run.newest_last(&mut last));
+            .and_then(|run| run.newest_last(&mut last).ok().flatten());
         last.is_some_and(|last| last < next.newest_fence(0, &mut first))
     }
 

@@ -11,7 +11,9 @@ use std::ops::Range;
 
 use crate::Error;
 use crate::disk::BlockWriter;
-use crate::run::{KeyRange, RunWriter, Splitters, Versioned, compact, fence_splitters};
+use crate::run::{
+    Inexpressible, KeyRange, RunWriter, Splitters, Versioned, compact, fence_splitters,
+};
 
 use super::{PART_KEYS, RUN, RunContext, RunWork, Segment, Tier, Tiers, Views};
 use crate::parallel::in_parallel;
@@ -163,7 +165,8 @@ impl Tiers {
             if younger == 0 || younger < oldest / WORTH_SQUEEZING {
                 return Ok(());
             }
-            self.begin_compaction(0);
+            // Where there are too many for the memory, the youngest are merged first.
+            self.begin_compaction(self.tiers.len().saturating_sub(context.max_fan_in()));
         }
         self.merge_slice(context)?;
         context.monitor.end();
@@ -250,13 +253,9 @@ impl Tiers {
         })?;
         let is_whole = made.iter().all(|(_, is_whole)| *is_whole);
         let end = plan.cuts.range(parts.end - 1).to;
-        let is_past = |last: &[u64]| end.is_none_or(|end| last < end);
         let is_old: Vec<bool> = segments
             .iter()
-            .map(|segment| {
-                let last = &mut Vec::new();
-                views.of(segment).newest_last(last).is_none_or(is_past)
-            })
+            .map(|segment| is_before(&views.of(segment), end))
             .collect();
 
         let (kept, useless): (Vec<Segment>, Vec<Segment>) = made
@@ -294,21 +293,31 @@ impl Tiers {
 /// About the number of keys merged between two looks at the stop flag.
 const BATCH_KEYS: u64 = 1024;
 
+/// Whether all keys of a run are less than `end`. Not known of one with a last key that the newest
+/// layout cannot express: it stays until its last block is read.
+fn is_before(run: &Versioned<'_>, end: Option<&[u64]>) -> bool {
+    match run.newest_last(&mut Vec::new()) {
+        Ok(last) => last.is_none_or(|last| end.is_none_or(|end| last < end)),
+        Err(Inexpressible) => false,
+    }
+}
+
 /// Whether a run may have keys in `range`. Its bounds are not kept: those of many runs with wide keys
 /// would take more memory than merging them.
 fn meets(run: &Versioned<'_>, range: KeyRange<'_>) -> bool {
     let (first, last) = (&mut Vec::new(), &mut Vec::new());
-    // A key that the newest layout cannot express is damage, which is found when its block is read.
-    run.run.last_key().is_some()
-        && !range.ends_before(run.newest_fence(0, first))
-        && (run.newest_last(last)).is_none_or(|last| !range.starts_after(last))
+    let may_reach = match run.newest_last(last) {
+        Ok(last) => last.is_some_and(|last| !range.starts_after(last)),
+        Err(Inexpressible) => true,
+    };
+    may_reach && !range.ends_before(run.newest_fence(0, first))
 }
 
 /// The first key behind the last run written.
 fn first_left(done: Option<&Segment>, views: &Views<'_>) -> Option<Vec<u64>> {
     let mut last = Vec::new();
     let run = views.of(done?);
-    Some(successor(run.newest_last(&mut last)?.to_vec()))
+    Some(successor(run.newest_last(&mut last).ok()??.to_vec()))
 }
 
 /// The least key greater than `key`.

@@ -7,6 +7,9 @@ use rand_pcg::Pcg64Mcg;
 
 use super::super::bench::{Bench, RUN_BYTES, keys_of};
 use super::super::{Segment, Tier, Tiers};
+use super::{Inexpressible, is_before, meets};
+use crate::codec::{Codec, Recoder};
+use crate::run::{KeyRange, MemoryBlocks, Older, Recode, RunWriter, Versioned};
 
 fn random_keys(rng: &mut Pcg64Mcg, n: usize) -> BTreeSet<u64> {
     (0..n).map(|_| rng.random()).collect()
@@ -165,4 +168,74 @@ fn where_room_is_short_one_tier_is_made_of_all() {
     assert!(tiers.compaction.is_none() && tiers.tiers.len() == 1);
     assert!(bench.folder.statistics().disk_bytes < before + before / 2);
     assert_eq!(keys_of(&tiers), all);
+}
+
+#[test]
+fn where_room_is_short_no_more_tiers_are_merged_at_once_than_memory_allows() {
+    let bench = Bench::new();
+    let context = bench.context(1, false);
+    let mut rng = Pcg64Mcg::seed_from_u64(12);
+    let mut tiers = Tiers::default();
+    let mut all = BTreeSet::new();
+    let n_tiers = 3 * context.max_fan_in();
+    for _ in 0..n_tiers {
+        let keys = random_keys(&mut rng, 200);
+        tiers.add([bench.tier(&keys)]);
+        all.extend(keys);
+    }
+    let mut n_merges = 0;
+    while tiers.tiers.len() > 1 {
+        let before = tiers.tiers.len();
+        tiers.squeeze(&context).expect("a slice");
+        assert!(tiers.compaction.is_none(), "it is one slice");
+        let n_merged = before - tiers.tiers.len() + 1;
+        assert!(n_merged <= context.max_fan_in(), "{n_merged} of {before}");
+        n_merges += 1;
+    }
+    assert!(n_merges >= 3, "{n_merges}");
+    assert_eq!(keys_of(&tiers), all);
+}
+
+/// A last key that the newest layout cannot express is not taken for the end of an empty run.
+#[test]
+fn a_run_whose_last_key_is_damaged_is_kept_until_its_block_is_read() {
+    let codec = Codec::collapsed(20, 1 << 20);
+    let mut padded = |value: u8| {
+        let state: Vec<u8> = [[value; 20].to_vec(), vec![0; 8]].concat();
+        let (mut encoder, mut key) = (codec.encoder(), Vec::new());
+        while encoder.encode(&codec, &state, 1, &mut key).is_err() {
+            codec.widen(true);
+        }
+        key
+    };
+    padded(1);
+    let old = codec.newest();
+    let keys: Vec<Vec<u64>> = (2..200).map(&mut padded).collect();
+    let newest = codec.newest();
+    assert_ne!(old.version, newest.version);
+    let last = keys.last().expect("there are keys");
+    let mut writer = RunWriter::new(MemoryBlocks::default(), newest.n_words);
+    writer.push(last).expect("it is in memory");
+    let segment = Segment::finish_in_memory(writer, newest.version).expect("it is in memory");
+    // The older layout takes the part of the newest.
+    struct Between<'a>(Recoder<'a>);
+    impl Recode for Between<'_> {
+        fn recode(&self, key: &[u64], out: &mut [u64]) -> bool {
+            self.0.recode(key, out)
+        }
+    }
+    let to_old = Between(codec.recoder(newest.version, old.version));
+    let from_old = Between(codec.recoder(old.version, newest.version));
+    let run = Versioned {
+        run: &segment.run,
+        older: Some(Older {
+            from_newest: &from_old,
+            to_newest: &to_old,
+            n_words: old.n_words,
+        }),
+    };
+    assert_eq!(run.newest_last(&mut Vec::new()), Err(Inexpressible));
+    let end = vec![u64::MAX; old.n_words];
+    assert!(!is_before(&run, Some(&end)) && !is_before(&run, None));
+    assert!(meets(&run, KeyRange::ALL));
 }
