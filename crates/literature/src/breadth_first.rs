@@ -258,7 +258,10 @@ impl<M: Memory> Breadth<'_, M> {
         }
         self.next_count = 2 * n;
         let n_layers = self.layers.len();
-        let distinct = self.count_distinct(n)?;
+        // Without room for counting the search continues until something else ends it.
+        let Some(distinct) = self.count_distinct(n)? else {
+            return Ok(());
+        };
         let before = self.last_count.replace((distinct, n_layers));
         // The first layer that ends after a count may have begun before it.
         self.only_repeats = before.is_some_and(|(n, at)| n == distinct && n_layers > at + 1);
@@ -268,14 +271,13 @@ impl<M: Memory> Breadth<'_, M> {
         }
     }
 
-    /// Different states among the first `n` admitted.
-    fn count_distinct(&mut self, n: u64) -> Result<u64, Halt> {
+    /// Different states among the first `n` admitted; `None` where there is no room for counting.
+    fn count_distinct(&mut self, n: u64) -> Result<Option<u64>, Halt> {
         let since = Instant::now();
         let run = self.run;
-        let sort_bytes = distinct::sort_bytes(run);
         let distinct = match &mut self.intake.ledger {
-            Some(ledger) => distinct::count(ledger, n, sort_bytes, &|| run.check_stop())?,
-            None => n,
+            Some(ledger) => distinct::count_within(run, ledger, n, &|| run.check_stop())?,
+            None => Some(n),
         };
         self.counting += since.elapsed().as_secs_f64();
         Ok(distinct)

@@ -10,6 +10,7 @@
 //! 13. A cache never reports an unvisited state as visited, so a search that empties
 //! its queue has visited everything.
 
+use hadal_model::Shape;
 use hadal_report::units::counted;
 use hadal_search::StoreKind;
 use hadal_search::strategy::{Halt, Run};
@@ -18,6 +19,7 @@ use hadal_store::Parent;
 
 use crate::breadth_first::{self, Forgets, Intake, Memory, Plan};
 use crate::configurable::{Configurable, Line, ParameterError, parse_bool, parse_number};
+use crate::explorer;
 use crate::figures::{Figures, MAY_STOP, Visits, percent, push_revisits};
 use crate::queue;
 use crate::record_dir::RecordDir;
@@ -56,6 +58,10 @@ impl Strategy for Cache {
 
     fn remark(&self) -> Option<&'static str> {
         Some(MAY_STOP)
+    }
+
+    fn least_bytes(&self, shape: &Shape, _threads: usize) -> u64 {
+        explorer::least_bytes(shape)
     }
 
     fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {

@@ -14,7 +14,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
-use hadal_model::{PAD_BYTES, States};
+use hadal_model::{PAD_BYTES, Shape, States};
 use hadal_report::units::count;
 use hadal_search::strategy::{End, Ended, Halt, Run, Totals, Usage};
 use hadal_search::{DiskUse, Duplicates, Error, Outcome, Reason, Seconds, Stats, Strategy, Value};
@@ -87,6 +87,10 @@ impl Strategy for DfsCache {
 
     fn is_by_depth(&self) -> bool {
         false
+    }
+
+    fn least_bytes(&self, shape: &Shape, _threads: usize) -> u64 {
+        explorer::least_bytes(shape)
     }
 
     fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {
@@ -300,9 +304,12 @@ impl Search<'_> {
         }
         let since = Instant::now();
         let run = self.run;
-        let sort_bytes = distinct::sort_bytes(run);
-        let distinct = distinct::count(&mut self.ledger, n, sort_bytes, &|| run.check_stop())?;
+        let distinct = distinct::count_within(run, &mut self.ledger, n, &|| run.check_stop())?;
         self.counting += since.elapsed().as_secs_f64();
+        // Without room for counting the search continues until something else ends it.
+        let Some(distinct) = distinct else {
+            return Ok(());
+        };
         let n_new = distinct - self.last_count;
         self.last_count = distinct;
         match n >= OFTEN * distinct && n_new < n / 2 / NEW_IN {

@@ -23,31 +23,43 @@ pub(crate) fn count_at_end(
     ledger: &mut Records,
     n: u64,
 ) -> Result<Option<u64>, hadal_search::Error> {
-    // Sorted pieces are kept beside the ledger, in memory if that is there.
-    if !ledger.dir().is_on_disk()
-        && let Some(limit) = run.options.process_limit
-    {
-        let needed = n * ledger.record_len() as u64 + sort_bytes(run);
-        let has_room = (limit.held_bytes)() + needed <= limit.most_bytes;
-        if !has_room || matches!(end, End::Stopped(Reason::Memory)) {
-            return Ok(None);
-        }
+    if !ledger.dir().is_on_disk() && matches!(end, End::Stopped(Reason::Memory)) {
+        return Ok(None);
     }
     let since = Instant::now();
     let check_stop = || match since.elapsed() > GRACE {
         true => run.check_stop(),
         false => Ok(()),
     };
-    match count(ledger, n, sort_bytes(run), &check_stop) {
-        Ok(distinct) => Ok(Some(distinct)),
+    match count_within(run, ledger, n, &check_stop) {
+        Ok(distinct) => Ok(distinct),
         // Also where what is left of the disk does not suffice for sorting.
         Err(Halt::Stop(_) | Halt::Enough) => Ok(None),
         Err(Halt::Failed(error)) => Err(error),
     }
 }
 
+/// Different keys among the first `n` of the ledger. `None` where there is no room for counting.
+pub(crate) fn count_within(
+    run: &Run<'_>,
+    ledger: &mut Records,
+    n: u64,
+    check_stop: StopCheck<'_>,
+) -> Result<Option<u64>, Halt> {
+    // Sorted pieces are kept beside the ledger, in memory if that is there.
+    if !ledger.dir().is_on_disk()
+        && let Some(limit) = run.options.process_limit
+    {
+        let needed = n * ledger.record_len() as u64 + sort_bytes(run);
+        if (limit.held_bytes)() + needed > limit.most_bytes {
+            return Ok(None);
+        }
+    }
+    count(ledger, n, sort_bytes(run), check_stop).map(Some)
+}
+
 /// Memory for sorting what is counted. It is not charged to the strategy.
-pub(crate) fn sort_bytes(run: &Run<'_>) -> u64 {
+fn sort_bytes(run: &Run<'_>) -> u64 {
     (run.options.memory_bytes / 16).clamp(1 << 20, 64 << 20)
 }
 
@@ -55,7 +67,7 @@ pub(crate) fn sort_bytes(run: &Run<'_>) -> u64 {
 pub(crate) type StopCheck<'a> = &'a dyn Fn() -> Result<(), Halt>;
 
 /// How many different records there are among the first `n`. Takes about `budget_bytes` of memory.
-pub(crate) fn count(
+fn count(
     records: &mut Records,
     n: u64,
     budget_bytes: u64,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use hadal_model::{Expander, Flow, Remark, States, Successors};
+use hadal_model::{Expander, Flow, Remark, Shape, States, Successors};
 use hadal_search::strategy::{Halt, Kernel, Run, Totals};
 use hadal_search::{Duplicates, Error};
 
@@ -26,6 +26,13 @@ pub(crate) fn block_len(run: &Run<'_>) -> usize {
 /// States taken at once; wide ones would take more than all else.
 fn most_states(run: &Run<'_>) -> usize {
     (AT_ONCE_BYTES / run.shape.state_len.max(1)).clamp(1, 1 << 16)
+}
+
+/// The least memory of a strategy: successors that are taken at once, the block that they are made
+/// of, and both again where states are canonicalised and evaluated. Tables follow the budget, and the
+/// process is measured.
+pub(crate) fn least_bytes(shape: &Shape) -> u64 {
+    4 * AT_ONCE_BYTES.max(shape.state_len) as u64
 }
 
 /// Makes successors.

@@ -26,6 +26,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Instant;
 
+use hadal_model::Shape;
 use hadal_report::units::{count, counted, seconds};
 use hadal_search::strategy::{Halt, Run};
 use hadal_search::{Error, Outcome, Reason, Stats, Strategy, Value};
@@ -36,6 +37,7 @@ use crate::configurable::{
     Configurable, Flag, Hint, Line, ParameterError, parse_bool, usual_hint, yes_or_no,
 };
 use crate::distinct::{merge, sort_pieces};
+use crate::explorer;
 use crate::figures::{Figures, MAY_REVISIT, MAY_STOP, Visits, push_revisits};
 use crate::parent_index::PARENT_BYTES;
 use crate::queue;
@@ -123,6 +125,10 @@ impl Strategy for Layered {
             Layers::Fixed(_) => Some(MAY_STOP),
             Layers::Auto => Some(MAY_REVISIT),
         }
+    }
+
+    fn least_bytes(&self, shape: &Shape, _threads: usize) -> u64 {
+        explorer::least_bytes(shape)
     }
 
     fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {

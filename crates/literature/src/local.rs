@@ -19,6 +19,7 @@
 
 use std::ops::Range;
 
+use hadal_model::Shape;
 use hadal_report::units::counted;
 use hadal_search::strategy::Run;
 use hadal_search::{Error, Outcome, Stats, Strategy, Value};
@@ -26,6 +27,7 @@ use hadal_search::{Error, Outcome, Stats, Strategy, Value};
 use crate::breadth_first::Forgets;
 use crate::configurable::{Configurable, Flag, Line, ParameterError, parse_bool, parse_number};
 use crate::delayed::{self, Detected, ReadPlan, ReadPolicy, TableKind};
+use crate::explorer;
 use crate::figures::{Figures, MAY_STOP, Visits, percent, push_revisits};
 use crate::tables::Random;
 
@@ -81,6 +83,10 @@ impl Strategy for Local {
 
     fn remark(&self) -> Option<&'static str> {
         Some(MAY_STOP)
+    }
+
+    fn least_bytes(&self, shape: &Shape, _threads: usize) -> u64 {
+        explorer::least_bytes(shape)
     }
 
     fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {

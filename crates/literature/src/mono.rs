@@ -10,12 +10,14 @@
 
 use std::iter;
 
+use hadal_model::Shape;
 use hadal_search::strategy::Run;
 use hadal_search::{Error, Outcome, Stats, Strategy, Value};
 
 use crate::breadth_first::Forgets;
 use crate::configurable::{Configurable, Flag, Line, ParameterError};
 use crate::delayed::{self, Detected, ReadPlan, ReadPolicy, TableKind};
+use crate::explorer;
 use crate::figures::{Figures, Visits};
 
 /// All signatures on disk, all of them read whenever the table is full (Stern and Dill).
@@ -32,6 +34,10 @@ impl Strategy for Mono {
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
         vec![("table", self.table.name().to_owned())]
+    }
+
+    fn least_bytes(&self, shape: &Shape, _threads: usize) -> u64 {
+        explorer::least_bytes(shape)
     }
 
     fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {

@@ -19,7 +19,7 @@
 
 use std::time::Instant;
 
-use hadal_model::{PAD_BYTES, States};
+use hadal_model::{PAD_BYTES, Shape, States};
 use hadal_report::units::{bytes, counted};
 use hadal_search::strategy::{End, Ended, Halt, Run, Totals, Usage};
 use hadal_search::{Duplicates, Error, Outcome, Reason, Seconds, Stats, Strategy, Value};
@@ -63,6 +63,10 @@ impl Strategy for Part {
 
     fn is_by_depth(&self) -> bool {
         false
+    }
+
+    fn least_bytes(&self, shape: &Shape, _threads: usize) -> u64 {
+        explorer::least_bytes(shape)
     }
 
     fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {

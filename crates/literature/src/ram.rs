@@ -6,6 +6,7 @@
 //! is full. The papers' M(p) is the least memory for which that happens to no part of it; with the
 //! largest queue of a run, g is its share of all states, and `memory_needed` is M(p).
 
+use hadal_model::Shape;
 use hadal_report::units::{bytes, counted};
 use hadal_search::strategy::{Halt, Run};
 use hadal_search::{Error, Outcome, Reason, Stats, Strategy, Value};
@@ -13,6 +14,7 @@ use hadal_store::Parent;
 
 use crate::breadth_first::{self, Forgets, Intake, Memory, Plan};
 use crate::configurable::{Configurable, Line, ParameterError, parse_number};
+use crate::explorer;
 use crate::figures::{Figures, Visits};
 use crate::record_dir::RecordDir;
 use crate::signature::Signatures;
@@ -34,6 +36,10 @@ impl Default for Ram {
 impl Strategy for Ram {
     fn name(&self) -> &'static str {
         "ram"
+    }
+
+    fn least_bytes(&self, shape: &Shape, _threads: usize) -> u64 {
+        explorer::least_bytes(shape)
     }
 
     fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {

@@ -26,6 +26,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use hadal_model::Shape;
 use hadal_report::units::{count, counted};
 use hadal_search::strategy::{Halt, Run};
 use hadal_search::{Error, Outcome, ProcessLimit, Reason, Stats, Strategy, Value};
@@ -36,6 +37,7 @@ use crate::cache_spec::{CacheSpec, Policy, Sampling, SnapshotSetup};
 use crate::configurable::{
     Budget, Configurable, Flag, Hint, Line, ParameterError, parse_bool, usual_hint, yes_or_no,
 };
+use crate::explorer;
 use crate::figures::{Figures, MAY_REVISIT, Visits, push_revisits};
 use crate::record_dir::RecordDir;
 use crate::signature::Signatures;
@@ -80,6 +82,10 @@ impl Strategy for Snapshots {
 
     fn remark(&self) -> Option<&'static str> {
         self.warning().or(Some(MAY_REVISIT))
+    }
+
+    fn least_bytes(&self, shape: &Shape, _threads: usize) -> u64 {
+        explorer::least_bytes(shape)
     }
 
     fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {

@@ -11,7 +11,7 @@ mod explored;
 
 use std::sync::Mutex;
 
-use hadal_model::GoalKind;
+use hadal_model::{GoalKind, Shape};
 use hadal_store::{Error as StoreError, check_state_len};
 
 use crate::budget::Budget;
@@ -43,6 +43,10 @@ impl Strategy for Auto {
 
     fn is_parallel(&self) -> bool {
         true
+    }
+
+    fn least_bytes(&self, shape: &Shape, threads: usize) -> u64 {
+        Budget::least_bytes(shape, threads)
     }
 
     fn is_resumable(&self) -> bool {
@@ -100,6 +104,10 @@ impl Strategy for Ranked<'_> {
 
     fn is_parallel(&self) -> bool {
         true
+    }
+
+    fn least_bytes(&self, shape: &Shape, threads: usize) -> u64 {
+        Budget::least_bytes(shape, threads)
     }
 
     fn is_resumable(&self) -> bool {
