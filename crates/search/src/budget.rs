@@ -163,8 +163,8 @@ impl WindowLimits {
             share_bytes: options.memory_bytes / WINDOW_SHARE,
             n_threads: options.threads,
             window_blocks: options.window_blocks.max(1),
-            block_len: options.block_len,
-            buffer_len: options.buffer_len,
+            block_len: options.block_len.max(1),
+            buffer_len: options.buffer_len.map(|len| len.max(1)),
         }
     }
 
@@ -277,6 +277,8 @@ pub(crate) struct Held {
     pub(crate) codec: u64,
     /// Tasks of the window.
     pub(crate) window: u64,
+    /// Batches of survivors.
+    pub(crate) batches: u64,
     /// Candidates of the next rank: records, partition buffers, spills.
     pub(crate) candidates: u64,
     /// Candidates of open ranks, and of one while it is admitted.
@@ -299,6 +301,7 @@ impl Held {
             parents,
             codec,
             window,
+            batches,
             candidates,
             open_ranks,
             runs,
@@ -307,7 +310,7 @@ impl Held {
             graph,
         } = *self;
         let states = set + logs + parents + codec + runs + gathered;
-        states + window + candidates + open_ranks + disk_buffers + graph
+        states + window + batches + candidates + open_ranks + disk_buffers + graph
     }
 }
 

@@ -67,9 +67,16 @@ impl Default for Options {
             // Of a block's successors a partition should get more than a few, and of a window's
             // blocks every thread.
             block_len: 1024,
-            window_blocks: (4 * threads).max(16),
+            window_blocks: Options::window_blocks_for(threads),
             buffer_len: None,
         }
+    }
+}
+
+impl Options {
+    /// Blocks of a window that suit a number of threads.
+    pub fn window_blocks_for(threads: usize) -> usize {
+        threads.saturating_mul(4).max(16)
     }
 }
 

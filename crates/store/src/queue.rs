@@ -91,6 +91,15 @@ impl PieceQueue {
         self.spill_over()
     }
 
+    /// Takes no more than `bytes` from now on, if it is attached.
+    pub fn set_memory(&mut self, bytes: u64) -> Result<(), Error> {
+        let Some(disk) = &mut self.disk else {
+            return Ok(());
+        };
+        disk.memory_bytes = bytes;
+        self.spill_over()
+    }
+
     /// Appends to the pieces of `rank` one whose keys have this version of the layout. Neighbours
     /// of one layout may come back as one piece.
     pub fn push(&mut self, rank: u64, version: u32, bytes: &[u8]) -> Result<(), Error> {

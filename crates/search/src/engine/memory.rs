@@ -8,7 +8,7 @@ use hadal_store::tiers::Tiers;
 use super::{Engine, Interrupt};
 use crate::Error;
 use crate::budget::Held;
-use crate::external::{DiskContext, External};
+use crate::external::{DiskContext, External, batches_bytes};
 use crate::storage::Storage;
 
 impl<'a> Engine<'a, '_> {
@@ -20,6 +20,7 @@ impl<'a> Engine<'a, '_> {
             parents: self.states.parents.data_bytes(),
             codec: self.context.keys.codec.data_bytes(),
             window: self.window.data_bytes(),
+            batches: batches_bytes(&self.batches),
             disk_buffers: self.disk_buffer_bytes(),
             graph: self.graph_bytes,
             ..Held::default()
@@ -179,9 +180,12 @@ impl<'a> Engine<'a, '_> {
             let set_bytes = match &mut self.storage {
                 Storage::Resident(resident) => resident.widen(recoder, keys, folder)?,
                 Storage::External(external) => {
-                    // Window and codec take more now, and leave less.
-                    external.disk = disk.unwrap_or(external.disk);
-                    external.widen(recoder)?
+                    let set_bytes = external.widen(recoder)?;
+                    if let Some(disk) = disk {
+                        external.set_shares(disk, &mut self.states);
+                        self.open.set_memory(disk.shares.open_ranks())?;
+                    }
+                    set_bytes
                 }
             };
             let held = self.held();

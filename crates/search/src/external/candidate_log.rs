@@ -79,6 +79,11 @@ impl CandidateLog {
         }
     }
 
+    /// Changes what it keeps in memory.
+    pub(crate) fn set_retention(&mut self, retention: Retention) {
+        self.log.set_retention(retention);
+    }
+
     /// Number of candidates.
     pub(crate) fn len(&self) -> u64 {
         self.log.len() + self.n_pending as u64

@@ -91,6 +91,7 @@ impl<'a> External<'a> {
         held.runs += self.tiers.memory_bytes();
         held.candidates += self.candidates.memory_bytes();
         held.logs += self.deferral.memory_bytes();
+        held.batches += batches_bytes(&self.batches);
     }
 
     /// Takes the candidates of `tasks` that the cache does not know.
@@ -211,6 +212,20 @@ impl<'a> External<'a> {
         Ok(most_bytes)
     }
 
+    /// Continues with the shares of `disk`: window and codec take more than before, and leave less.
+    pub(crate) fn set_shares(&mut self, disk: DiskContext<'a>, states: &mut StateLog) {
+        let before = std::mem::replace(&mut self.disk, disk).shares;
+        let shares = disk.shares;
+        if shares.cache < before.cache {
+            self.cache.begin_cache(shares.cache);
+            self.cache_bytes = self.cache.data_bytes();
+        }
+        // What is set aside for a roll back takes part of the share.
+        let frontier = (shares.frontier).saturating_sub(self.deferral.memory_bytes());
+        (states.records).set_retention(retention(frontier, disk.durable));
+        (self.candidates.log).set_retention(retention(shares.candidates, disk.durable));
+    }
+
     /// Gives up the states before `first`, which are expanded, unless a roll back needs them.
     pub(crate) fn retire_before(&self, first: u64, states: &mut StateLog) -> Result<(), Error> {
         match self.deferral.needs_log() {
@@ -219,6 +234,11 @@ impl<'a> External<'a> {
         }
         Ok(())
     }
+}
+
+/// Memory of some batches, in bytes.
+pub(crate) fn batches_bytes(batches: &[SurvivorBatch]) -> u64 {
+    batches.iter().map(SurvivorBatch::memory_bytes).sum()
 }
 
 /// Promotes candidates of a log to states, some pieces at a time: while one half of the batches is

@@ -69,6 +69,13 @@ impl SurvivorBatch {
         }
     }
 
+    /// Memory held, in bytes. Records belong to the log of states as well, and verdicts are few.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let words = self.keys.capacity() + self.words.capacity();
+        let bytes = self.states.capacity() + self.scratch.capacity();
+        (8 * words + bytes + self.parents.memory_bytes()) as u64
+    }
+
     /// The states that were promoted last.
     pub(crate) fn states(&self) -> States<'_> {
         States::new(&self.states, self.state_len, self.n_new)

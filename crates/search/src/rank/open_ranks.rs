@@ -43,6 +43,11 @@ impl OpenRanks {
         self.queue.attach(disk)
     }
 
+    /// The queue takes no more than `bytes` from now on, if it is on disk.
+    pub(crate) fn set_memory(&mut self, bytes: u64) -> Result<(), Error> {
+        self.queue.set_memory(bytes)
+    }
+
     /// Replaces everything by what a manifest lists.
     pub(crate) fn restore(&mut self, disk: QueueDisk, spills: &[SpillEntry]) -> Result<(), Error> {
         self.folder = Some(disk.folder.clone());

@@ -186,6 +186,20 @@ fn the_least_memory_leaves_something_to_share() {
 }
 
 #[test]
+fn a_window_without_a_length_has_one_state_and_one_candidate() {
+    let mut case = Case::new(1 << 20, 1, 8, StoreKind::Exact);
+    (case.options.block_len, case.options.window_blocks) = (0, 0);
+    case.options.buffer_len = Some(0);
+    let WindowSizes {
+        block_len,
+        window_blocks,
+        buffer_len,
+        ..
+    } = case.budget().window;
+    assert_eq!((block_len, window_blocks, buffer_len), (1, 1, 1));
+}
+
+#[test]
 fn a_full_buffer_fits_one_piece_of_a_log() {
     let mut rng = Pcg64Mcg::seed_from_u64(3);
     for _ in 0..2000 {
@@ -230,6 +244,7 @@ fn what_is_held_is_the_sum_of_all_accounts() {
         disk_buffers: 256,
         graph: 512,
         open_ranks: 1024,
+        batches: 2048,
     };
-    assert_eq!(held.total(), 2047);
+    assert_eq!(held.total(), 4095);
 }

@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::*;
-use crate::budget::{Budget, Shares};
+use crate::budget::{Budget, Held, Shares};
 use crate::external::{RunMonitor, SurvivorBatch};
 use crate::fixture::{Reachable, folder_on, keys_for, pool_for};
 use crate::pool::Pool;
@@ -282,6 +282,35 @@ fn for_each_search<T: Send>(
         })
     };
     seeds.map(run).collect()
+}
+
+/// Wider keys leave smaller shares: cache and logs keep to them at once.
+#[test]
+fn smaller_shares_hold_at_once_and_change_no_result() {
+    let n_shrunk = for_each_search(200..224, |search, graph, _| {
+        let before = search.snapshot();
+        let held = |search: &Search<'_, '_>| {
+            let mut held = Held::default();
+            search.external.add_held(&mut held);
+            held
+        };
+        let set_bytes = held(search).set;
+        let mut disk = search.external.disk;
+        let Shares {
+            cache, frontier, ..
+        } = &mut disk.shares;
+        (*cache, *frontier) = (*cache / 4, *frontier / 4);
+        search.external.set_shares(disk, &mut search.states);
+        let cache = disk.shares.cache;
+        let set_after = held(search).set;
+        assert!(set_after <= cache || set_after == set_bytes, "{set_after}");
+        assert_eq!(search.snapshot(), before);
+        search.finish(graph);
+        set_after < set_bytes
+    });
+    let n_shrunk = n_shrunk.into_iter().filter(|is_shrunk| *is_shrunk).count();
+    // The caches of the smallest shares have no room at all.
+    assert!(n_shrunk > 3, "{n_shrunk}");
 }
 
 #[test]

@@ -50,6 +50,11 @@ pub struct Parents {
 }
 
 impl Parents {
+    /// Memory held, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.others.capacity()
+    }
+
     /// Removes all entries.
     pub fn clear(&mut self) {
         self.first = None;
