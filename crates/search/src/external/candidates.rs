@@ -286,10 +286,9 @@ impl Candidates {
     /// What a thread can sort of a bucket while files are read like this, with all keys in the
     /// buffers or all in spills.
     pub(super) fn sort_limits(&self, reading: Reading, disk: &DiskContext<'_>) -> SortLimits {
-        let Shares { sort, buckets, .. } = disk.shares;
         let bytes = match self.spills.is_empty() {
-            true => sort,
-            false => (sort + buckets).saturating_sub(reading.lent_bytes),
+            true => disk.shares.sort,
+            false => left_for_sorting(reading.lent_bytes, disk),
         };
         let bytes = bytes / reading.n_threads as u64;
         SortLimits {
@@ -366,9 +365,16 @@ fn keys_within(bytes: u64, coded_bytes: u64, n_words: usize) -> u64 {
 fn sorting_bytes(are_buffers_empty: bool, disk: &DiskContext<'_>) -> u64 {
     let Shares { sort, buckets, .. } = disk.shares;
     match are_buffers_empty {
-        true => (sort + buckets).saturating_sub(disk.shares.most_lent(sort + buckets)),
+        true => left_for_sorting(disk.shares.most_lent(sort + buckets), disk),
         false => sort,
     }
+}
+
+/// Memory for sorting buckets where readers borrow `lent_bytes`: half of what there is at least, with
+/// less memory than a search needs too. Buckets that hold a few keys would all be cut.
+fn left_for_sorting(lent_bytes: u64, disk: &DiskContext<'_>) -> u64 {
+    let all = disk.shares.sort + disk.shares.buckets;
+    all.saturating_sub(lent_bytes).max(all / 2)
 }
 
 /// Takes back all memory that is lent to the block cache of runs, and frees it.
