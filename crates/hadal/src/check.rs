@@ -12,7 +12,7 @@ use crate::folder::{self, Disk};
 use crate::loaded_model::stack_bytes;
 use crate::prepared_check::{ChosenStrategy, PreparedCheck};
 use crate::question::{AskedModel, Question, SearchOptions};
-use crate::resources::{Resources, space_for_data};
+use crate::resources::Resources;
 use crate::{Error, LoadedModel, ModelSource, SavedRun, memory, model_digest};
 
 /// A check of a model: what is asked, with which resources, and who watches.
@@ -322,10 +322,14 @@ impl<'a> Check<'a> {
         Resources::check_budget(budget, memory::resident_bytes())?;
         let stack_bytes = self.model.stack_bytes();
         let resources = &self.resources;
-        let threads = resources.threads_for(strategy.get());
-        let left = Resources::left_of(budget).min(space_for_data(threads, stack_bytes)?);
         let shape = self.model.model().shape();
-        let threads = resources.threads_within(strategy.get(), shape, left)?;
+        // Two limits, each with its own message. The default budget follows the address space.
+        let threads = resources.threads_for(strategy.get());
+        let (threads, space) =
+            resources.threads_within_space(strategy.get(), shape, threads, stack_bytes)?;
+        let left = Resources::left_of(budget);
+        let threads = resources.threads_within(strategy.get(), shape, left, threads)?;
+        let left = left.min(space);
         let mut options = resources.options(left, &self.search, threads, stack_bytes);
         // Loading counts, so less may be left.
         let spent = since.elapsed();

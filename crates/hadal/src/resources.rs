@@ -46,6 +46,12 @@ pub enum Accounting {
 /// figure may exceed a budget by.
 pub(crate) const MIN_DATA_BYTES: u64 = 8 << 20;
 
+/// Most threads of a search, whatever is asked for.
+const MOST_THREADS: usize = 1 << 12;
+
+/// What the process holds before a search differs by less than this from run to run.
+const HELD_MARGIN_BYTES: u64 = 1 << 20;
+
 /// For counting and reporting after the search.
 const RESERVE_BYTES: u64 = 64 << 20;
 
@@ -57,8 +63,8 @@ const OTHER_SPACE_BYTES: u64 = 64 << 20;
 const SPACE_MARGIN_BYTES: u64 = 32 << 20;
 
 /// What a limit on address space leaves for the data of a search, beside its threads and their
-/// stacks.
-pub(crate) fn space_for_data(threads: usize, stack_bytes: usize) -> Result<u64, Error> {
+/// stacks. An error if that is less than `least_bytes`.
+fn space_for_data(threads: usize, stack_bytes: usize, least_bytes: u64) -> Result<u64, Error> {
     let Some(left) = system_limits::address_space_left() else {
         return Ok(u64::MAX);
     };
@@ -67,12 +73,12 @@ pub(crate) fn space_for_data(threads: usize, stack_bytes: usize) -> Result<u64, 
     let others = stacks + OTHER_SPACE_BYTES + SPACE_MARGIN_BYTES;
     // What is allocated and not used yet counts too.
     let for_data = left.saturating_sub(others) / 4 * 3;
-    if for_data >= MIN_DATA_BYTES {
+    if for_data >= least_bytes {
         return Ok(for_data);
     }
     Err(Error::AddressSpace {
         limit: system_limits::address_space_bytes().unwrap_or(0),
-        least: memory::mapped_bytes() + others + MIN_DATA_BYTES / 3 * 4,
+        least: memory::mapped_bytes() + others + least_bytes.div_ceil(3) * 4,
         threads,
     })
 }
@@ -94,24 +100,25 @@ impl Resources {
     pub fn threads_for(&self, strategy: &dyn Strategy) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         match strategy.is_parallel() {
-            true => self.threads.unwrap_or_else(cores).max(1),
+            true => self.threads.unwrap_or_else(cores).clamp(1, MOST_THREADS),
             false => 1,
         }
     }
 
-    /// Threads that a strategy gets for a model of this `shape` where `left` bytes are left for its
-    /// data: as many as have room. An error if one has none.
+    /// Threads, no more than `threads`, that a strategy gets for a model of this `shape` where `left`
+    /// bytes are left for its data: as many as have room. An error if one has none.
     pub(crate) fn threads_within(
         &self,
         strategy: &dyn Strategy,
         shape: &Shape,
         left: u64,
+        threads: usize,
     ) -> Result<usize, Error> {
         let asked = self.threads_for(strategy);
         if self.data_memory.is_some() {
-            return Ok(asked);
+            return Ok(threads);
         }
-        let fitting = (1..=asked)
+        let fitting = (1..=threads)
             .rev()
             .find(|&threads| strategy.least_bytes(shape, threads) <= left);
         fitting.ok_or_else(|| Error::BudgetTooSmallForStates {
@@ -122,9 +129,35 @@ impl Resources {
         })
     }
 
+    /// Threads, no more than `threads`, that a limit on address space leaves room for beside their
+    /// stacks of `stack_bytes`, and what it leaves for data. An error if one has none.
+    pub(crate) fn threads_within_space(
+        &self,
+        strategy: &dyn Strategy,
+        shape: &Shape,
+        threads: usize,
+        stack_bytes: usize,
+    ) -> Result<(usize, u64), Error> {
+        let space = space_for_data(threads, stack_bytes, MIN_DATA_BYTES)?;
+        if self.data_memory.is_some() {
+            return Ok((threads, space));
+        }
+        for threads in (1..=threads).rev() {
+            let least = strategy.least_bytes(shape, threads).max(MIN_DATA_BYTES);
+            match space_for_data(threads, stack_bytes, least) {
+                Ok(space) => return Ok((threads, space)),
+                Err(error) if threads == 1 => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok((threads, space))
+    }
+
     /// The least budget for a strategy on `threads` threads, beside what the process holds already.
     pub(crate) fn needed_bytes(strategy: &dyn Strategy, shape: &Shape, threads: usize) -> u64 {
-        memory::resident_bytes() + strategy.least_bytes(shape, threads)
+        let needed = memory::resident_bytes() + strategy.least_bytes(shape, threads);
+        // A whole number of mebibytes, so that what is shown suffices.
+        (needed + HELD_MARGIN_BYTES).next_multiple_of(1 << 20)
     }
 
     /// The budget of the process in bytes: the one that is set, or the default.
@@ -180,6 +213,7 @@ impl Resources {
             process_limit,
             time_limit: self.time_limit,
             checkpoint_every: self.commit_every,
+            window_blocks: Options::window_blocks_for(threads),
             ..Options::default()
         }
     }

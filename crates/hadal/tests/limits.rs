@@ -357,6 +357,33 @@ fn little_address_space_is_refused_or_suffices() {
     assert!(n_refused > 0 && n_verified > 0);
 }
 
+/// Wide states need more than the least, and it is the address space that they lack.
+#[test]
+fn address_space_too_small_for_wide_states_is_named() {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let path = folder.path().join("wide.m");
+    let text = "var x: 0..3; w: array [0..99999] of 0..255;
+        startstate x := 0; for i: 0..99999 do w[i] := 0; end; end;
+        rule x < 3 ==> x := x + 1; end;";
+    std::fs::write(&path, text).expect("it can be written");
+    let path = path.to_str().expect("it is text");
+    let (mut n_refused, mut n_verified) = (0, 0);
+    for mebibytes in [300, 340, 400, 1400] {
+        let limits = format!("ulimit -v {}", mebibytes << 10);
+        let flags = ["--threads", "1", "--deadlock", "off", "--memory", "1G"];
+        let run = under(&limits, &[&["check", path][..], &flags].concat());
+        match run.code {
+            0 => n_verified += 1,
+            3 => {
+                assert!(run.stderr.contains("ulimit -v"), "{}", run.stderr);
+                n_refused += 1;
+            }
+            code => panic!("{mebibytes} MiB: exit {code}\n{}", run.stderr),
+        }
+    }
+    assert!(n_refused > 0 && n_verified > 0, "{n_refused}, {n_verified}");
+}
+
 #[test]
 fn a_search_stops_at_the_end_of_its_address_space() {
     let folder = tempfile::tempdir().expect("there is room for a folder");
