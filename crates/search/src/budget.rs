@@ -75,7 +75,7 @@ const SORT_SHARE: u64 = 8;
 /// Least number of batches: one is worked on, one is read.
 const MIN_BATCHES: u64 = 2;
 /// The least that a search takes beside what grows with threads and states.
-const LEAST_BYTES: u64 = (2 << 20) + FEW_READERS_BYTES;
+const LEAST_BYTES: u64 = (2 << 20) + FEW_READERS_BYTES / 3;
 /// What each thread takes at least: batches, sorting and reading of runs, its stack.
 const THREAD_BYTES: u64 = 3 << 20;
 /// Keys that a thread holds at least beside its task: in pages, sorted, looked up, in blocks of runs.
@@ -83,10 +83,11 @@ const THREAD_KEYS: u64 = 24;
 /// What the readers of each thread take where memory is plentiful.
 const THREAD_READERS_BYTES: u64 = 2 << 20;
 /// Divisor: the part of what buckets and sorting leave that readers of files may take.
-const READERS_SHARE: u64 = 2;
-/// What readers of files may take in any case: with fewer than these there is hardly a rank that one
-/// thread can resolve.
-const FEW_READERS_BYTES: u64 = 32 * STREAM_BYTES;
+const READERS_SHARE: u64 = 4;
+/// What readers of files may take in any case, beyond all shares where there is little memory: with
+/// fewer blocks threads would wait for each other. It is well below what a process may exceed its
+/// budget by.
+pub(crate) const FEW_READERS_BYTES: u64 = 96 * STREAM_BYTES;
 /// Percentages of the budget at which flushing the set begins, and by which it should be done. Keys
 /// may take up to 87 % before memory ends.
 const FLUSH_BEGIN_PERCENT: u64 = 60;
