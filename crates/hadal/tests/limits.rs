@@ -266,8 +266,14 @@ fn the_time_limit_covers_waiting_for_the_text() {
         .spawn()
         .expect("the binary runs");
     // Nothing is written, and it stays open.
-    let stdin = child.stdin.take();
+    let (stdin, started) = (child.stdin.take(), Instant::now());
     let run: Run = child.wait_with_output().expect("it ends").into();
+    // A tenth of a second, and a second more.
+    assert!(
+        started.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        started.elapsed()
+    );
     drop(stdin);
     assert_eq!(run.code, 3);
     assert!(

@@ -12,13 +12,13 @@
 
 use crate::expr::{Arg, Expr, Place, Projection, Root};
 use crate::ids::{ExprId, FunctionId, LocalId, TypeId, VarId};
-use crate::interp::{Interpreter, Limits};
+use crate::interp::Interpreter;
 use crate::layout::Layout;
 use crate::program::{LocalKind, Param, ParamDomain, Program};
 use crate::stmt::{PutItem, ReturnValue, Stmt, StmtKind};
 use crate::types::{Type, Types};
 use crate::walk::{Mention, Reach};
-use hadal_model::{Cursor, Flow, Model, PAD_BYTES, Stop, Successors};
+use hadal_model::{Flow, Model, PAD_BYTES, Successors};
 
 /// What may be undefined, by leaf; see [`Interpreter::definedness`].
 #[derive(Debug)]
@@ -43,6 +43,9 @@ struct Nodes {
 
 /// Startstates that are run to see what they leave undefined.
 const MAX_STARTS: u64 = 1000;
+
+/// Calls and rounds of loops for that: some tenths of a second.
+const MAX_ROUNDS: u64 = 4 << 20;
 
 impl Definedness {
     /// Analyses a verified program.
@@ -571,22 +574,10 @@ fn start_states(interpreter: &Interpreter) -> Option<Vec<u8>> {
     if n_starts > MAX_STARTS {
         return None;
     }
-    let limits = Limits {
-        loop_rounds: interpreter.limits().loop_rounds.min(10_000),
-        ..interpreter.limits()
-    };
-    // Long loops are left to the search.
-    let quick;
-    let runner = if limits == interpreter.limits() {
-        interpreter
-    } else {
-        quick = Interpreter::new(program.clone(), limits);
-        &quick
-    };
-    let stop = Stop::new();
-    let mut out = Successors::new(runner.shape(), n_starts as usize + 1);
+    let mut out = Successors::new(interpreter.shape(), n_starts as usize + 1);
     out.reset(1);
-    let flow = runner.expander(&stop).starts(Cursor::default(), &mut out);
+    // Long loops are left to the search.
+    let flow = interpreter.starts_within(MAX_ROUNDS, &mut out);
     if flow != Flow::Done || !out.sources()[0].faults.is_empty() {
         return None;
     }

@@ -20,7 +20,7 @@ mod prepare;
 
 use std::sync::OnceLock;
 
-use hadal_model::{Expander, Model, Shape, Step, Stop};
+use hadal_model::{Cursor, Expander, Flow, Model, Shape, Step, Stop, Successors};
 
 use crate::defined::Definedness;
 use crate::program::Program;
@@ -83,6 +83,15 @@ impl Interpreter {
     /// The limits it runs under.
     pub fn limits(&self) -> Limits {
         self.limits
+    }
+
+    /// Fills `out` with the startstates; [`Flow::Stopped`] where that takes more than about
+    /// `most_rounds` calls and rounds of loops.
+    pub(crate) fn starts_within(&self, most_rounds: u64, out: &mut Successors) -> Flow {
+        let never = Stop::new();
+        let mut generator = Generator::new(&self.prepared, self.limits, &never);
+        generator.machine.limit_rounds(most_rounds);
+        generator.starts(Cursor::default(), out)
     }
 
     /// Which parts of the state always hold a value. Computed once, on the first call.

@@ -59,6 +59,8 @@ pub(super) struct Machine<'p> {
     returned: i64,
     /// Loop rounds since the stop flag was last polled.
     rounds: u32,
+    /// How often it may still be polled; the next time stops the evaluation.
+    polls_left: u64,
     /// Address of a variable at the bottom of the stack, to know how deep we are.
     stack_bottom: usize,
     /// Output of `put`, where it is kept.
@@ -88,6 +90,8 @@ struct Activation<'p> {
     return_bit: usize,
 }
 
+const ROUNDS_PER_POLL: u64 = 4096;
+
 static NO_FRAME: FrameLayout = FrameLayout {
     locals: Vec::new(),
     bytes: 0,
@@ -114,6 +118,7 @@ impl<'p> Machine<'p> {
             },
             returned: UNDEFINED,
             rounds: 0,
+            polls_left: u64::MAX,
             stack_bottom: 0,
             output: None,
             covered: Vec::new(),
@@ -234,14 +239,20 @@ impl<'p> Machine<'p> {
         })))
     }
 
+    /// Stops after about this number of calls and rounds of loops.
+    pub(super) fn limit_rounds(&mut self, most: u64) {
+        self.polls_left = most / ROUNDS_PER_POLL;
+    }
+
     /// Counts a round of a loop and polls the stop flag now and then.
     fn poll(&mut self) -> Result<(), Halt> {
         self.rounds += 1;
-        if self.rounds >= 4096 {
+        if u64::from(self.rounds) >= ROUNDS_PER_POLL {
             self.rounds = 0;
-            if self.stop.is_raised() {
+            if self.stop.is_raised() || self.polls_left == 0 {
                 return Err(Halt::Stopped);
             }
+            self.polls_left -= 1;
         }
         Ok(())
     }
