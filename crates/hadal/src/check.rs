@@ -288,6 +288,7 @@ impl<'a> Check<'a> {
     /// in [`warnings`](PreparedCheck::warnings).
     pub fn prepare(mut self) -> Result<PreparedCheck<'a>, Error> {
         let since = self.since.unwrap_or_else(Instant::now);
+        memory::start_measuring()?;
         let strategy = match (self.strategy, self.sink.take()) {
             (Some(_), Some(_)) => {
                 let what = "a sink goes with the default strategy; give it to the strategy itself";

@@ -70,6 +70,9 @@ pub enum Error {
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+    /// The memory of the process cannot be measured, so no budget could be kept.
+    #[error("cannot measure the memory of this process (/proc/self/status): {0}")]
+    Unmeasured(io::Error),
     /// The system allows too little address space.
     #[error(
         "the address space of {} that the system allows (ulimit -v) is too small: a check with {} \

@@ -129,7 +129,8 @@ impl Loading {
     /// Bytes that may still be taken, if something is to be left for a search.
     pub(crate) fn room(&self) -> u64 {
         let by_budget = self.memory.map_or(u64::MAX, |most| {
-            most.saturating_sub(memory::resident_bytes() + crate::resources::MIN_DATA_BYTES)
+            let held = memory::resident_bytes();
+            most.saturating_sub(held.saturating_add(crate::resources::MIN_DATA_BYTES))
         });
         let space = system_limits::address_space_left();
         by_budget.min(space.map_or(u64::MAX, |left| left.saturating_sub(SPACE_MARGIN_BYTES)))
@@ -158,6 +159,7 @@ impl LoadLimits<'_> {
         if !has_limits && system_limits::address_space_bytes().is_none() {
             return Ok(work(&loading));
         }
+        memory::start_measuring()?;
         std::thread::scope(|scope| {
             // The end of `work` hangs up, which wakes the thread.
             let (_done, is_done) = channel::<()>();

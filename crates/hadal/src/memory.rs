@@ -1,8 +1,29 @@
 //! Memory of the machine and of this process, as the operating system counts it.
+//!
+//! The file with the figures of this process stays open from the first use on: a process at its
+//! limit of open files can still be measured. A figure that cannot be read is never taken for 0,
+//! which no budget would refuse.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
 
-use crate::system_limits;
+use crate::{Error, system_limits};
+
+static STATUS: OnceLock<File> = OnceLock::new();
+
+/// Opens what the memory of this process is measured by, unless it is open already. Loading within
+/// limits and checking do so as well; a program calls it first, while files can be opened.
+pub fn start_measuring() -> Result<(), Error> {
+    let opened = || -> io::Result<()> {
+        if STATUS.get().is_none() {
+            let _ = STATUS.set(File::open("/proc/self/status")?);
+        }
+        status("VmRSS:").map(|_| ())
+    };
+    opened().map_err(Error::Unmeasured)
+}
 
 /// The default budget: half of what is available.
 pub fn default_budget() -> u64 {
@@ -20,27 +41,36 @@ pub fn available_bytes() -> Option<u64> {
     limits.into_iter().flatten().min()
 }
 
-/// Memory the process holds now.
+/// Memory the process holds now; `u64::MAX` where that cannot be measured
+/// ([`start_measuring`]).
 pub fn resident_bytes() -> u64 {
-    status("VmRSS:").unwrap_or(0)
+    status("VmRSS:").unwrap_or(u64::MAX)
 }
 
-/// The most memory the process ever held, as the operating system counts it.
+/// The most memory the process ever held, as the operating system counts it; `u64::MAX` where that
+/// cannot be measured.
 pub fn peak_bytes() -> u64 {
-    status("VmHWM:").unwrap_or(0)
+    status("VmHWM:").unwrap_or(u64::MAX)
 }
 
-/// Address space of the process, as the operating system counts it.
+/// Address space of the process, as the operating system counts it; `u64::MAX` where that cannot be
+/// measured.
 pub(crate) fn mapped_bytes() -> u64 {
-    status("VmSize:").unwrap_or(0)
+    status("VmSize:").unwrap_or(u64::MAX)
 }
 
 fn meminfo(key: &str) -> Option<u64> {
     kibibytes(&fs::read_to_string("/proc/meminfo").ok()?, key)
 }
 
-fn status(key: &str) -> Option<u64> {
-    kibibytes(&fs::read_to_string("/proc/self/status").ok()?, key)
+/// A figure of this process.
+fn status(key: &str) -> io::Result<u64> {
+    let file = STATUS.get().ok_or(io::ErrorKind::NotConnected)?;
+    // The figures of memory are in the first KiB.
+    let mut text = [0; 4096];
+    let len = file.read_at(&mut text, 0)?;
+    let figure = kibibytes(&String::from_utf8_lossy(&text[..len]), key);
+    figure.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// The value of a line such as `VmHWM:     1234 kB`.
@@ -104,6 +134,16 @@ mod tests {
     #[test]
     fn there_is_a_budget() {
         assert!(default_budget() >= 64 << 20);
-        assert!(peak_bytes() > 0);
+    }
+
+    #[test]
+    fn the_process_is_measured_again_and_again() {
+        start_measuring().expect("there is a file with the figures");
+        let before = resident_bytes();
+        let data = std::hint::black_box(vec![1_u8; 64 << 20]);
+        let after = resident_bytes();
+        assert!(after >= before + (32 << 20), "{before} {after}");
+        assert!(peak_bytes() >= after && peak_bytes() < u64::MAX);
+        drop(data);
     }
 }

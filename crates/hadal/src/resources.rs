@@ -193,7 +193,7 @@ impl Resources {
         let (memory_bytes, process_limit) = match self.accounting {
             Accounting::AllData => (left, address_space_limit()),
             Accounting::Part { one_in } => {
-                let most = memory::resident_bytes() + left;
+                let most = memory::resident_bytes().saturating_add(left);
                 let limit = ProcessLimit {
                     most_bytes: most - (left / 16).min(RESERVE_BYTES),
                     held_bytes: memory::resident_bytes,

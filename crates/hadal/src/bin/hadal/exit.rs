@@ -72,7 +72,10 @@ pub(crate) fn of_library_error(error: &Error) -> Exit {
         Error::Stopped => Exit::Incomplete,
         // Too little memory is an error of the command line, as in any other budget.
         Error::LoadStopped(LoadStopped::Memory { .. }) => Exit::Usage,
-        Error::LoadStopped(_) | Error::Thread(_) | Error::AddressSpace { .. } => Exit::Incomplete,
+        Error::LoadStopped(_)
+        | Error::Thread(_)
+        | Error::Unmeasured(_)
+        | Error::AddressSpace { .. } => Exit::Incomplete,
         Error::Read { error, .. }
         | Error::Folder {
             reason: FolderReason::Refused(error),

@@ -40,6 +40,8 @@ fn main() -> ExitCode {
     let started = Instant::now();
     allocator::tune_allocator();
     hadal::system_limits::raise_open_files();
+    // Before there are other files. What needs it reports that it failed.
+    let _ = hadal::memory::start_measuring();
     let worker = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(move || run(started));
