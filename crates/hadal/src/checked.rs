@@ -42,7 +42,7 @@ pub struct Counterexample<'c> {
     /// What is wrong.
     pub violation: &'c Violation,
     /// The run, replayed by the reference generator, in the model's names; `None` where there is
-    /// none (an unreached goal).
+    /// none (an unreached goal), and where the check was to end before it was replayed.
     pub trace: Option<&'c NamedTrace>,
     shape: &'c Shape,
 }
@@ -74,13 +74,17 @@ impl<'a> Checked<'a> {
 
     /// Ends a run in a folder that is kept: deletes its files and notes that it is finished. To be
     /// called once the result is delivered: until then a later run finds the result again. Does
-    /// nothing for a run that stopped early or has no such folder.
+    /// nothing for a run that stopped early, has no such folder, or has a violation without its
+    /// trace, which a later run can still find.
     pub fn finish(&self) -> Result<(), Error> {
         let folder = self.prepared.folder.as_ref();
         let kept = folder.and_then(|folder| Some((folder, folder.kept.as_ref()?)));
         let (Some((folder, path)), None) = (kept, self.outcome.reason) else {
             return Ok(());
         };
+        if self.outcome.violations.iter().any(Violation::is_untraced) {
+            return Ok(());
+        }
         let search_folder = self.prepared.search_folder(folder)?;
         hadal_search::finish(&search_folder).map_err(|error| match error {
             hadal_search::Error::Store(error) => store_error(path, error),

@@ -283,6 +283,78 @@ fn the_time_limit_covers_waiting_for_the_text() {
     );
 }
 
+/// A rule of 10^10 instances, of which one fires: native code finds it at once, the reference tries
+/// them one by one.
+const LAST_INSTANCE: &str = "var x: 0..1;
+     startstate x := 0; end;
+     ruleset a: 0..99999; b: 0..99999 do
+       rule \"r\" x = 0 & a = b & a = 99998 ==> x := 1; end;
+     end;";
+
+#[test]
+fn the_time_limit_covers_replaying_a_counterexample() {
+    let started = Instant::now();
+    let run = check_text(LAST_INSTANCE, &["--time-limit", "1s", "--progress", "none"]);
+    assert!(started.elapsed() < Duration::from_secs(20));
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    let found = "violated: deadlock: no rule leads to another state, after 1 step";
+    assert!(run.stdout.contains(found), "{}", run.stdout);
+    let expected = "The run that leads to it is not shown: the check was to end, at its time limit \
+                    or by a signal, before the run was replayed.";
+    assert!(run.stdout.contains(expected), "{}", run.stdout);
+    let run = check_text(LAST_INSTANCE, &["--time-limit", "1s", "--json", "-"]);
+    let record = run.record();
+    assert_eq!(record["violations"][0]["kind"], "deadlock");
+    assert_eq!(record["violations"][0]["depth"], 1);
+    assert_eq!(record["violations"][0]["trace"], serde_json::json!([]));
+}
+
+#[test]
+fn a_signal_stops_replaying_a_counterexample() {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let model = folder.path().join("last.m");
+    std::fs::write(&model, LAST_INSTANCE).expect("there is room");
+    let run_folder = folder.path().join("run");
+    let child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .arg("check")
+        .arg(&model)
+        .arg("--disk")
+        .arg(&run_folder)
+        .args(["--force", "--progress", "none"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    std::thread::sleep(Duration::from_secs(1));
+    let signalled = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(signalled.is_ok_and(|status| status.success()));
+    let run: Run = child.wait_with_output().expect("it ends").into();
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("is not shown"), "{}", run.stdout);
+    assert!(run.stdout.contains("run finds it again"), "{}", run.stdout);
+    // The run can be resumed, to find it again.
+    let run = hadal(&[
+        "resume",
+        &run_folder.display().to_string(),
+        "--time-limit",
+        "1s",
+    ]);
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+}
+
+#[test]
+fn a_long_startstate_is_part_of_the_search() {
+    let text = "var x: 0..3;
+        startstate for i: 0..2000000000 do x := i % 4; end; end;
+        rule true ==> x := (x + 1) % 4; end;";
+    let run = check_text(text, &["--time-limit", "500ms", "--json", "-"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert_eq!(run.record()["reason"], "time");
+}
+
 #[test]
 fn a_small_stack_is_no_obstacle() {
     for kibibytes in [16, 64] {

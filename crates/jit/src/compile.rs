@@ -16,7 +16,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleReloc, default_libcall_names};
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::program::{Program, PropertyKind};
-use hadal_model::{Expander, Model, Shape, Step, Stop};
+use hadal_model::{Expander, Model, Shape, Step, Stop, Stopped};
 
 use crate::call::{Code, Entry};
 use crate::driver::Generator;
@@ -257,6 +257,15 @@ impl Model for Native {
 
     fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
         self.interpreter.describe_step(parent, index)
+    }
+
+    fn reference_step(
+        &self,
+        parent: Option<&[u8]>,
+        index: u32,
+        stop: &Stop,
+    ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
+        self.interpreter.reference_step(parent, index, stop)
     }
 }
 

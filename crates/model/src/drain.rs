@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::{Cursor, Expander, Flow, States, Successors};
+use crate::{Cursor, Expander, Flow, PAD_BYTES, Shape, States, Successors};
 
 /// [`Stop`](crate::Stop) was raised before the expansion was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,4 +41,24 @@ pub fn for_each_batch<B>(
         }
         out.drain();
     }
+}
+
+/// Successor `index` of `parent`, or the startstate of that index.
+pub(crate) fn successor(
+    expander: &mut dyn Expander,
+    shape: &Shape,
+    parent: Option<&[u8]>,
+    index: u32,
+) -> Result<Option<Vec<u8>>, Stopped> {
+    let mut padded = parent.unwrap_or_default().to_vec();
+    padded.resize(padded.len() + PAD_BYTES, 0);
+    let block = parent.map(|_| States::new(&padded, shape.state_len, 1));
+    let mut out = Successors::new(shape, 256);
+    let found = for_each_batch(expander, block, &mut out, |_, out| {
+        match (0..out.len()).find(|&at| out.index(at) == index) {
+            Some(at) => ControlFlow::Break(out.state(at).to_vec()),
+            None => ControlFlow::Continue(()),
+        }
+    });
+    Ok(found?.break_value())
 }

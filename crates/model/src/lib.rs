@@ -65,6 +65,22 @@ pub trait Model: Sync {
     /// Which rule, with which parameters, made successor `index` of `parent`; a startstate where
     /// there is no parent. `None` when there is no such successor.
     fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step>;
+
+    /// Successor `index` of `parent` as the [reference](Self::reference_expander) makes it, and the
+    /// step that makes it; a startstate where there is no parent. `None` when there is no such
+    /// successor.
+    ///
+    /// Where a rule has very many instances, this is to evaluate those up to that one only.
+    fn reference_step(
+        &self,
+        parent: Option<&[u8]>,
+        index: u32,
+        stop: &Stop,
+    ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
+        let mut expander = self.reference_expander(stop);
+        let state = drain::successor(&mut *expander, self.shape(), parent, index)?;
+        Ok(self.describe_step(parent, index).zip(state))
+    }
 }
 
 /// One thread's access to a [`Model`].

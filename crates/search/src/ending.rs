@@ -9,7 +9,8 @@ use hadal_model::{GoalKind, PropertyKind, Remark, Shape};
 use crate::findings::Findings;
 use crate::strategy::Run;
 use crate::totals::Totals;
-use crate::trace::{follow, names};
+use crate::trace::names::{self, NotConfirmed};
+use crate::trace::{TraceError, follow};
 use crate::{
     DiskUse, Error, Omission, Outcome, Reason, Seconds, Stats, Value, Verdict, Violation,
     ViolationKind,
@@ -300,7 +301,7 @@ impl<'a> Conclusion<'a> {
     /// Finds the traces of violations that have none yet, and notes the properties that fail.
     /// Returns whether there was one to find.
     fn find_traces(&mut self, explored: &mut dyn Explored) -> Result<bool, Error> {
-        let model = self.run.model;
+        let (model, stop) = (self.run.model, self.run.late());
         let mut is_traced = false;
         for Found { violation, goal } in &mut self.violations {
             if let (Some(ordinal), None) = (violation.ordinal, &violation.trace) {
@@ -311,14 +312,20 @@ impl<'a> Conclusion<'a> {
                     },
                     error => error,
                 })?;
-                let trace = follow(model, &indices).ok();
-                let trace = trace.ok_or(Error::Unrepeatable { ordinal })?;
                 // Not every search knows depths before.
-                violation.depth = trace.depth();
-                let named = names::rename(model, violation, &trace, *goal);
-                named.map_err(|_| Error::Unrepeatable { ordinal })?;
-                violation.trace = Some(trace);
-                is_traced = true;
+                violation.depth = indices.len().saturating_sub(1) as u32;
+                let confirmed = match follow(model, &indices, stop) {
+                    Ok(trace) => names::rename(model, violation, &trace, *goal, stop)
+                        .map(|()| violation.trace = Some(trace)),
+                    Err(TraceError::Stopped) => Err(NotConfirmed::Stopped),
+                    Err(_) => Err(NotConfirmed::NotFound),
+                };
+                match confirmed {
+                    Ok(()) => is_traced = true,
+                    // It is reported without its run.
+                    Err(NotConfirmed::Stopped) => {}
+                    Err(NotConfirmed::NotFound) => return Err(Error::Unrepeatable { ordinal }),
+                }
             }
             // A property whose result depends on an order is neither true nor false.
             if let Some(property) = violation.property

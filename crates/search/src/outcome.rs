@@ -230,8 +230,18 @@ pub struct Violation {
     /// of the trace, not those of the stored state; none where the state at the end of the trace
     /// fails in another way.
     pub parameters: Vec<(String, String)>,
-    /// The run that leads to the state; `None` for an unreached goal.
+    /// The run that leads to the state; `None` for an unreached goal, and where the search was to
+    /// end before the run was replayed ([`is_untraced`](Self::is_untraced)).
     pub trace: Option<Trace>,
+}
+
+impl Violation {
+    /// Whether a run leads to it that was not replayed, because the search was to end. What it says
+    /// is then as the search found it, not confirmed by the reference, and under a reduction in the
+    /// names of the stored state.
+    pub fn is_untraced(&self) -> bool {
+        self.ordinal.is_some() && self.trace.is_none()
+    }
 }
 
 /// The classes of violations.

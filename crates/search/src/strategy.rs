@@ -95,6 +95,12 @@ impl<'r> Run<'r> {
         &self.watched.limits.stop
     }
 
+    /// The flag for what follows a search: raised some time after a signal or the time limit, so
+    /// that what was found by then is shown, however the search ended.
+    pub fn late(&self) -> &'r Stop {
+        &self.watched.limits.late
+    }
+
     /// Why the flag was raised.
     pub fn stop_reason(&self) -> Reason {
         self.watched.limits.reason()

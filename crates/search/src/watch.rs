@@ -93,6 +93,9 @@ pub(crate) fn watched<T: Send>(
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
     pub(crate) stop: Stop,
+    /// Raised [some time](grace) after the search was to end: replaying counterexamples, which is
+    /// not stopped with the search, ends too.
+    pub(crate) late: Stop,
     cause: AtomicU8,
 }
 
@@ -148,14 +151,17 @@ fn watch(
     observer: &mut dyn Observer,
 ) {
     // The search must not be left running if an observer panics.
-    struct RaiseAtEnd<'a>(&'a Stop);
+    struct RaiseAtEnd<'a>(&'a Limits);
     impl Drop for RaiseAtEnd<'_> {
         fn drop(&mut self) {
-            self.0.raise();
+            self.0.stop.raise();
+            self.0.late.raise();
         }
     }
-    let _raise = RaiseAtEnd(&limits.stop);
+    let _raise = RaiseAtEnd(limits);
 
+    let started = Instant::now();
+    let mut late: Option<Instant> = None;
     let deadline = options
         .time_limit
         .and_then(|limit| Instant::now().checked_add(limit));
@@ -173,10 +179,22 @@ fn watch(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
+        let now = Instant::now();
         if stop.is_raised() {
             limits.stop_for(INTERRUPT);
-        } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        } else if deadline.is_some_and(|deadline| now >= deadline) {
             limits.stop_for(TIME);
+        } else {
+            continue;
+        }
+        if now >= *late.get_or_insert_with(|| now + grace(now - started)) {
+            limits.late.raise();
         }
     }
+}
+
+/// How long counterexamples may still be replayed when a search is to end that has taken this long:
+/// the longer it took to find them, the more they are worth.
+fn grace(searched: Duration) -> Duration {
+    (searched / 10).clamp(Duration::from_secs(1), Duration::from_secs(60))
 }

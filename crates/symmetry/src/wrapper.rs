@@ -130,6 +130,15 @@ where
     fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
         self.inner.describe_step(parent, index)
     }
+
+    fn reference_step(
+        &self,
+        parent: Option<&[u8]>,
+        index: u32,
+        stop: &Stop,
+    ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
+        self.inner.reference_step(parent, index, stop)
+    }
 }
 
 impl<P> Symmetric<P>

@@ -416,8 +416,12 @@ impl<'p> Generator<'p> {
         Ok(Fired::All)
     }
 
-    /// Expands up to the successor of that index and returns the step that made it.
-    pub(super) fn describe_step(mut self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
+    /// Expands up to the successor of that index; returns it and the step that made it.
+    pub(super) fn find_step(
+        mut self,
+        parent: Option<&[u8]>,
+        index: u32,
+    ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
         self.machine.enter();
         let mut sink = Finder {
             left: index,
@@ -426,11 +430,15 @@ impl<'p> Generator<'p> {
         };
         self.machine.output = Some(String::new());
         let fired = match parent {
-            Some(parent) => self.fire_rules(parent, 0, 0, &mut sink).ok(),
-            None => self.run_starts(0, 0, &mut sink).ok(),
+            Some(parent) => self.fire_rules(parent, 0, 0, &mut sink)?,
+            None => match self.run_starts(0, 0, &mut sink) {
+                Ok(fired) => fired,
+                Err(Ended::Stopped) => return Err(Stopped),
+                Err(Ended::Fault(_)) => Fired::All,
+            },
         };
-        if !matches!(fired, Some(Fired::Ended)) {
-            return None;
+        if !matches!(fired, Fired::Ended) {
+            return Ok(None);
         }
         let program = &self.code.program;
         let number = sink.found as usize;
@@ -446,12 +454,13 @@ impl<'p> Generator<'p> {
         };
         let parameters = instances::names(program, frame, params, self.odometer.instance);
         let output = self.machine.output.take().unwrap_or_default();
-        Some(Step {
+        let step = Step {
             rule: name.clone(),
             parameters,
             output: output.trim_end().lines().map(str::to_owned).collect(),
             inner: Vec::new(),
-        })
+        };
+        Ok(Some((step, self.machine.state().to_vec())))
     }
 }
 

@@ -20,7 +20,7 @@ mod prepare;
 
 use std::sync::OnceLock;
 
-use hadal_model::{Cursor, Expander, Flow, Model, Shape, Step, Stop, Successors};
+use hadal_model::{Cursor, Expander, Flow, Model, Shape, Step, Stop, Stopped, Successors};
 
 use crate::defined::Definedness;
 use crate::program::Program;
@@ -114,7 +114,16 @@ impl Model for Interpreter {
     }
 
     fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
-        let stop = Stop::new();
-        Generator::new(&self.prepared, self.limits, &stop).describe_step(parent, index)
+        let found = self.reference_step(parent, index, &Stop::new());
+        found.ok().flatten().map(|(step, _)| step)
+    }
+
+    fn reference_step(
+        &self,
+        parent: Option<&[u8]>,
+        index: u32,
+        stop: &Stop,
+    ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
+        Generator::new(&self.prepared, self.limits, stop).find_step(parent, index)
     }
 }

@@ -17,9 +17,14 @@ use hadal_model::{
 use super::Trace;
 use crate::{Violation, ViolationKind};
 
-/// A violation that the reference generator does not find at the end of its run.
+/// Why a violation is not confirmed by the reference generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotConfirmed;
+pub(crate) enum NotConfirmed {
+    /// It is not found at the end of its run.
+    NotFound,
+    /// The stop flag was raised.
+    Stopped,
+}
 
 /// Rewrites parameters, message and place of a violation that `trace` leads to. `goal` is the goal
 /// that cannot be reached, for liveness.
@@ -31,6 +36,7 @@ pub(crate) fn rename(
     violation: &mut Violation,
     trace: &Trace,
     goal: Option<usize>,
+    stop: &Stop,
 ) -> Result<(), NotConfirmed> {
     let Some(last) = trace.steps.last() else {
         return Ok(());
@@ -49,14 +55,15 @@ pub(crate) fn rename(
     if !is_evaluated {
         return Ok(());
     }
-    let never = Stop::new();
-    let mut expander = model.reference_expander(&never);
+    let mut expander = model.reference_expander(stop);
     let named = match goal {
         Some(goal) => follow_back(model, &mut *expander, state.clone(), goal),
         None => evaluate(model, &mut *expander, state.clone(), violation),
     };
     match named {
-        None if !is_renamed => return Err(NotConfirmed),
+        // It may have been stopped before it found anything.
+        None if stop.is_raised() => return Err(NotConfirmed::Stopped),
+        None if !is_renamed => return Err(NotConfirmed::NotFound),
         None => violation.parameters.clear(),
         Some(_) if !is_renamed => {}
         Some((parameters, fault)) => {

@@ -142,7 +142,7 @@ fn paths_become_runs_that_replay_with_and_without_a_reduction() {
             reduce(&mut graph);
         }
         let path = random_path(&graph, &mut rng);
-        let trace = follow(&graph, &path).expect("the path is one of the graph");
+        let trace = follow(&graph, &path, &Stop::new()).expect("the path is one of the graph");
         assert_follows(&graph, &path, &trace);
         let again = replay(&graph, &trace, &Options::default(), &Stop::new());
         assert_eq!(again.expect("it replays"), trace, "seed {seed}");
@@ -176,7 +176,8 @@ fn rules(trace: &Trace) -> Vec<&str> {
 fn of_parallel_steps_the_recorded_one_is_shown_or_else_the_cheapest() {
     let graph = parallel();
     for (index, rule) in [(0, "rule 0"), (1, "rule 1"), (2, "rule 2")] {
-        let mut trace = follow(&graph, &[0, index]).expect("the path is one of the graph");
+        let mut trace =
+            follow(&graph, &[0, index], &Stop::new()).expect("the path is one of the graph");
         assert_eq!(rules(&trace), ["start", rule]);
         // Another generator may number its steps in another way: the state counts.
         trace.steps[1].index = 3;
@@ -203,7 +204,8 @@ fn under_a_reduction_the_cheapest_step_is_shown() {
     let mut graph = Graph::new(2, &[2], nodes);
     reduce(&mut graph);
     for index in [0, 1] {
-        let trace = follow(&graph, &[0, index]).expect("the path is one of the graph");
+        let trace =
+            follow(&graph, &[0, index], &Stop::new()).expect("the path is one of the graph");
         assert_eq!(rules(&trace), ["start", "rule 1"]);
         let states = trace.steps.iter().map(|step| step.state.clone());
         assert!(states.eq([2, 3].map(|node| Some(graph.encode(node, 0)))));
@@ -217,7 +219,7 @@ fn a_state_may_have_more_successors_than_a_buffer() {
     let edge = |at: u32| Edge::costly(1 + at % 2, at % 3, 5000 - at);
     let nodes = vec![(0..3001).map(edge).collect(), vec![], vec![]];
     let graph = Graph::new(2, &[0], nodes);
-    let mut trace = follow(&graph, &[0, 2500]).expect("the path is one of the graph");
+    let mut trace = follow(&graph, &[0, 2500], &Stop::new()).expect("the path is one of the graph");
     assert_follows(&graph, &[0, 2500], &trace);
     // The cheapest step to this node comes last.
     trace.steps[1].index = 1;
@@ -239,14 +241,17 @@ fn refused_at(result: Result<Trace, TraceError>) -> Option<usize> {
 fn what_does_not_replay_is_an_error_that_names_the_step() {
     let graph = parallel();
     assert_eq!(
-        follow(&graph, &[]).expect("there is no step"),
+        follow(&graph, &[], &Stop::new()).expect("there is no step"),
         Trace::default()
     );
-    assert_eq!(refused_at(follow(&graph, &[1])), Some(0));
-    assert_eq!(refused_at(follow(&graph, &[0, 4])), Some(1));
-    assert_eq!(refused_at(follow(&graph, &[0, 3, 0])), Some(2));
+    assert_eq!(refused_at(follow(&graph, &[1], &Stop::new())), Some(0));
+    assert_eq!(refused_at(follow(&graph, &[0, 4], &Stop::new())), Some(1));
+    assert_eq!(
+        refused_at(follow(&graph, &[0, 3, 0], &Stop::new())),
+        Some(2)
+    );
 
-    let trace = follow(&graph, &[0, 3]).expect("the path is one of the graph");
+    let trace = follow(&graph, &[0, 3], &Stop::new()).expect("the path is one of the graph");
     let options = Options::default();
     for (at, node) in [(0, 1), (1, 0)] {
         let mut wrong = trace.clone();
@@ -269,7 +274,7 @@ fn what_does_not_replay_is_an_error_that_names_the_step() {
 #[test]
 fn a_replay_keeps_the_loop_and_a_startstate_that_faults() {
     let graph = Graph::new(2, &[0], vec![vec![Edge::to(0, 0)]]);
-    let mut trace = follow(&graph, &[0, 0]).expect("the path is one of the graph");
+    let mut trace = follow(&graph, &[0, 0], &Stop::new()).expect("the path is one of the graph");
     trace.lasso = Some(1);
     let faulty = Trace::of_faulty_start(Step {
         rule: "start".to_owned(),

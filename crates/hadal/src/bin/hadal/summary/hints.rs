@@ -1,6 +1,7 @@
 //! Remarks about the model, and what to do after a search that stopped early.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use hadal::Style;
 use hadal::trace::quote;
@@ -95,7 +96,7 @@ impl Summary<'_> {
                 Reason::Memory => ", with more --memory",
                 _ => "",
             };
-            let folder = shell_word(&path.display().to_string());
+            let folder = shell_word(path);
             let _ = writeln!(
                 out,
                 "\n  resume{room}: hadal resume {folder}{}",
@@ -159,11 +160,12 @@ impl Summary<'_> {
     }
 }
 
-/// A word as a shell reads it back.
-fn shell_word(text: &str) -> String {
+/// A path as a shell reads it back.
+pub(super) fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
+        text
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
     }
@@ -171,10 +173,11 @@ fn shell_word(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shell_word;
+    use std::path::Path;
 
     #[test]
     fn a_folder_s_name_can_be_pasted() {
+        let shell_word = |path: &str| super::shell_word(Path::new(path));
         assert_eq!(shell_word("/var/tmp/run-1"), "/var/tmp/run-1");
         assert_eq!(shell_word("my run"), "'my run'");
         assert_eq!(shell_word("it's"), r"'it'\''s'");

@@ -12,6 +12,7 @@ use hadal_report::units::counted;
 use hadal_search::{Violation, ViolationKind};
 
 use super::Summary;
+use super::hints::shell_word;
 use crate::strategy;
 
 impl Summary<'_> {
@@ -35,6 +36,9 @@ impl Summary<'_> {
             }
         }
         let Some(trace) = found.trace else {
+            if violation.is_untraced() {
+                self.no_trace(out);
+            }
             return;
         };
         if self.args.trace == TraceDetail::None {
@@ -85,6 +89,19 @@ impl Summary<'_> {
             let _ = writeln!(out, "\nThe state it ends in:\n");
             render_state(out, "  ", trace.last_state(), style);
         }
+    }
+
+    /// Why there is no trace of a state that was found.
+    fn no_trace(&self, out: &mut String) {
+        let again = match self.checked.resumable() {
+            Some(path) => format!("; hadal resume {} finds it again", shell_word(path)),
+            None => String::new(),
+        };
+        let _ = writeln!(
+            out,
+            "\nThe run that leads to it is not shown: the check was to end, at its time limit or by \
+             a signal, before the run was replayed{again}."
+        );
     }
 
     /// The place of a violation in the model's text.
