@@ -16,7 +16,7 @@ use hadal_store::Error as StoreError;
 use hadal_store::disk::{Folder, FolderOptions, Medium, NativeDisk, Payload};
 
 use crate::error::FolderReason;
-use crate::scratch_folder::delete;
+use crate::scratch_folder::Spare;
 use crate::{Error, ScratchFolder};
 
 /// Where states go when memory is full.
@@ -41,23 +41,33 @@ pub(crate) struct RunFolder {
     pub(crate) folder: Folder,
     /// Its path, if it is kept for a later run.
     pub(crate) kept: Option<PathBuf>,
-    /// Its path, if this process created it and it is not a scratch folder.
-    created: Option<PathBuf>,
+    /// Deletes it when dropped, if this process created it and no run can be resumed from it.
+    _created: Option<CreatedFolder>,
     /// Deletes it when dropped, if it is not kept.
     _scratch: Option<ScratchFolder>,
 }
 
 impl RunFolder {
-    /// Deletes a folder that this process created, unless a run can be resumed from it.
-    pub(crate) fn delete_if_useless(self) {
-        let RunFolder {
-            folder, created, ..
-        } = self;
+    /// Ends the use of a folder after a search that failed.
+    pub(crate) fn close(self) {
         // Files that are still to be deleted are open.
-        let _ = folder.wait_for_deletions();
-        drop(folder);
-        if let Some(path) = created.filter(|path| !has_run(path)) {
-            delete(&path);
+        let _ = self.folder.wait_for_deletions();
+    }
+}
+
+/// A folder that this process created for a run. It is deleted when this is dropped, unless a run
+/// can be resumed from it, or one is finished in it.
+struct CreatedFolder {
+    path: PathBuf,
+    /// Taken when it is dropped.
+    spare: Option<Spare>,
+}
+
+impl Drop for CreatedFolder {
+    fn drop(&mut self) {
+        let spare = self.spare.take().filter(|_| !has_run(&self.path));
+        if let Some(spare) = spare {
+            spare.delete(&self.path);
         }
     }
 }
@@ -111,7 +121,7 @@ pub(crate) fn scratch(state_len: usize, options: FolderOptions) -> Result<RunFol
     Ok(RunFolder {
         folder,
         kept: None,
-        created: None,
+        _created: None,
         _scratch: Some(scratch),
     })
 }
@@ -120,18 +130,28 @@ pub(crate) fn scratch(state_len: usize, options: FolderOptions) -> Result<RunFol
 /// memory. With `force` only an unfinished run of this version is: a finished run, and one of
 /// another version, are deleted, and other files are left as they are.
 pub(crate) fn given(path: &Path, force: bool, options: FolderOptions) -> Result<RunFolder, Error> {
-    let is_new = !path.exists();
+    let mut created = None;
+    if !path.exists() {
+        let spare = Spare::new().map_err(|error| Error::Folder {
+            path: path.to_owned(),
+            reason: FolderReason::Refused(error),
+        })?;
+        created = Some(CreatedFolder {
+            path: path.to_owned(),
+            spare: Some(spare),
+        });
+    }
     let taken = take(path, force, options);
-    // It was created to find this out, unless another process was faster.
-    let is_ours = |error: &Error| match error {
-        Error::Store { error, .. } => !matches!(error, StoreError::Locked { .. }),
-        _ => true,
-    };
-    if is_new && taken.as_ref().is_err_and(is_ours) {
-        delete(path);
+    if let Err(Error::Store {
+        error: StoreError::Locked { .. },
+        ..
+    }) = &taken
+    {
+        // Another process was faster.
+        created.as_mut().and_then(|created| created.spare.take());
     }
     let mut folder = taken?;
-    folder.created = is_new.then(|| path.to_owned());
+    folder._created = created;
     Ok(folder)
 }
 
@@ -180,7 +200,7 @@ fn take(path: &Path, force: bool, options: FolderOptions) -> Result<RunFolder, E
     Ok(RunFolder {
         folder,
         kept: Some(path.to_owned()),
-        created: None,
+        _created: None,
         _scratch: None,
     })
 }
@@ -233,7 +253,7 @@ impl SavedFolder {
         let folder = RunFolder {
             folder,
             kept: Some(self.path),
-            created: None,
+            _created: None,
             _scratch: None,
         };
         Ok((folder, self.manifest))

@@ -185,7 +185,7 @@ impl<'a> PreparedCheck<'a> {
             Ok(outcome) => outcome,
             Err(error) => {
                 let folder = self.folder.take();
-                folder.into_iter().for_each(RunFolder::delete_if_useless);
+                folder.into_iter().for_each(RunFolder::close);
                 return Err(error);
             }
         };

@@ -1,6 +1,6 @@
 //! Folders that are deleted when their run ends, however it ends.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -13,17 +13,35 @@ pub struct ScratchFolder {
 }
 
 /// The scratch folders of this process, for whoever ends it without unwinding.
-static ALL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static ALL: Mutex<Vec<(PathBuf, Spare)>> = Mutex::new(Vec::new());
+
+/// An open file that is closed so that a folder can be listed and deleted: by then the process may
+/// be at its limit of open files.
+#[derive(Debug)]
+pub(crate) struct Spare(File);
+
+impl Spare {
+    pub(crate) fn new() -> io::Result<Self> {
+        File::open("/dev/null").map(Spare)
+    }
+
+    /// Deletes a folder and what is in it.
+    pub(crate) fn delete(self, path: &Path) {
+        drop(self.0);
+        delete(path);
+    }
+}
 
 impl ScratchFolder {
     /// A fresh folder in `parent`.
     pub fn new(parent: &Path) -> io::Result<Self> {
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let spare = Spare::new()?;
         let made = tempfile::Builder::new()
             .prefix("hadal-")
             .tempdir_in(parent)?;
         let path = made.keep();
-        all.push(path.clone());
+        all.push((path.clone(), spare));
         Ok(ScratchFolder { path })
     }
 
@@ -45,21 +63,22 @@ impl ScratchFolder {
     /// waiting for its runs.
     pub fn delete_all() {
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        all.drain(..).for_each(|path| delete(&path));
+        all.drain(..).for_each(|(path, spare)| spare.delete(&path));
     }
 }
 
 impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(position) = all.iter().position(|path| *path == self.path) {
-            delete(&all.swap_remove(position));
+        if let Some(position) = all.iter().position(|(path, _)| *path == self.path) {
+            let (path, spare) = all.swap_remove(position);
+            spare.delete(&path);
         }
     }
 }
 
 /// Deletes a folder and what is in it.
-pub(crate) fn delete(path: &Path) {
+fn delete(path: &Path) {
     // A search that is still running may create one more file, or have too many open.
     for _ in 0..100 {
         match fs::remove_dir_all(path) {

@@ -667,7 +667,8 @@ startstate clear p end; rule undefine p end;";
         "{}",
         replayed.stdout
     );
-    assert_eq!(check_text(clear, &["--json", "/dev/full"]).code, 4);
+    // Without room for the record it is rejected all the same.
+    assert_eq!(check_text(clear, &["--json", "/dev/full"]).code, 2);
 }
 
 #[test]
@@ -925,9 +926,12 @@ fn a_budget_that_is_too_small_is_refused_with_the_figure() {
 #[test]
 fn a_verdict_that_cannot_be_delivered_is_still_printed() {
     let run = check_text(lock(true), &["--json", "/dev/full"]);
-    assert_eq!(run.code, 4, "{}", run.stderr);
+    assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(run.stdout.contains("violated"), "{}", run.stdout);
     assert!(run.stderr.contains("the run record"), "{}", run.stderr);
+    let run = check_text(lock(false), &["--json", "/dev/full"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stdout.contains("verified"), "{}", run.stdout);
 }
 
 #[test]

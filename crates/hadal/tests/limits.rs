@@ -414,6 +414,82 @@ fn a_limit_on_the_size_of_files_stops_a_search_as_a_full_disk_does() {
 }
 
 #[test]
+fn few_open_files_neither_hide_the_memory_nor_leave_a_folder() {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let model = cube(folder.path());
+    let run_folder = folder.path().join("run");
+    let record_file = folder.path().join("record.json").display().to_string();
+    let args = [
+        "check",
+        &model,
+        "--memory",
+        "32M",
+        "--deadlock",
+        "off",
+        "--json",
+        &record_file,
+    ];
+    let in_memory = ["--strategy", "ram", "--const", "N=100"];
+    let in_folder = ["--disk", &run_folder.display().to_string()];
+    let mut n_stopped = 0;
+    for n_files in 5..13 {
+        let limits = format!("ulimit -n {n_files}");
+        for means in [&in_memory[..], &in_folder, &[]] {
+            let run = under(&limits, &[&args[..], means].concat());
+            assert!(
+                [0, 3].contains(&run.code),
+                "{limits} {means:?}: {}",
+                run.stderr
+            );
+            let is_resumable = run_folder.join("MANIFEST").is_file();
+            assert!(
+                !run_folder.exists() || is_resumable,
+                "{limits}: the folder is left"
+            );
+            let _ = std::fs::remove_dir_all(&run_folder);
+            let Ok(text) = std::fs::read_to_string(&record_file) else {
+                assert!(run.stderr.contains("Too many open files"), "{}", run.stderr);
+                continue;
+            };
+            let record: serde_json::Value = serde_json::from_str(&text).expect("a record");
+            let peak = record["memory"]["peak_bytes"].as_u64().expect("a number");
+            assert!(
+                (1 << 20..48 << 20).contains(&peak),
+                "{limits} {means:?}: {peak}"
+            );
+            n_stopped += usize::from(record["reason"] == "memory");
+            std::fs::remove_file(&record_file).expect("it is there");
+        }
+    }
+    assert!(n_stopped > 3, "{n_stopped}");
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_leaves_no_folder_and_no_half_record() {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let model = cube(folder.path());
+    let run_folder = folder.path().join("run").display().to_string();
+    let record_file = folder.path().join("record.json").display().to_string();
+    for kibibytes in [0, 1] {
+        let limits = format!("ulimit -f {kibibytes}");
+        let json = ["--json", &record_file, "--deadlock", "off"];
+        let run = under(&limits, &[&["check", &model][..], &json].concat());
+        assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+        let expected = "error: cannot write the run record: File too large";
+        assert!(run.stderr.contains(expected), "{}", run.stderr);
+        assert!(!Path::new(&record_file).exists(), "half a record is left");
+        // What was found is not forgotten.
+        let bound = ["--json", &record_file, "--const", "N=3"];
+        let run = under(&limits, &[&["check", &model][..], &bound].concat());
+        assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+        let disk = ["--disk", &run_folder, "--deadlock", "off"];
+        let run = under(&limits, &[&["check", &model][..], &disk].concat());
+        assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+        assert!(!Path::new(&run_folder).exists(), "the folder is left");
+    }
+}
+
+#[test]
 fn little_address_space_is_refused_or_suffices() {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let model = cube(folder.path());

@@ -55,7 +55,7 @@ pub(crate) fn refuse_others(path: &Path, first: u8, what: &str) -> anyhow::Resul
 pub(crate) struct RecordFile {
     path: PathBuf,
     file: File,
-    /// Whether this created it, and it has no record yet.
+    /// Whether this created it, and it has no complete record yet.
     is_useless: bool,
 }
 
@@ -81,12 +81,13 @@ impl RecordFile {
     }
 
     fn deliver(mut self, text: &str) -> anyhow::Result<()> {
-        self.is_useless = false;
         // Pipes and devices cannot be truncated.
         if self.file.metadata().is_ok_and(|about| about.is_file()) {
             (self.file.set_len(0)).context("cannot write the run record")?;
         }
-        deliver(&mut self.file, text, "the run record")
+        deliver(&mut self.file, text, "the run record")?;
+        self.is_useless = false;
+        Ok(())
     }
 }
 

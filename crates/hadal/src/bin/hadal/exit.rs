@@ -98,9 +98,27 @@ pub(crate) fn of_library_error(error: &Error) -> Exit {
     }
 }
 
-/// Whether the system lacks something: memory, threads, open files.
+/// The exit of a run that would have ended with `exit`, had its result been delivered.
+pub(crate) fn of_undelivered(error: &anyhow::Error, exit: Exit) -> Exit {
+    match (of_error(error), exit) {
+        (Exit::Incomplete, Exit::Verified | Exit::Done) => Exit::Incomplete,
+        (Exit::Incomplete, exit) => exit,
+        // The verdict stands, but whoever waits for it did not get it, or its folder is in the way.
+        _ => Exit::Internal,
+    }
+}
+
+/// Whether the system lacks something: memory, threads, open files, room on a disk or in a file.
 fn is_shortage(error: &io::Error) -> bool {
-    let shortages = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE];
+    let shortages = [
+        Errno::AGAIN,
+        Errno::NOMEM,
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::NOSPC,
+        Errno::DQUOT,
+        Errno::FBIG,
+    ];
     let code = error.raw_os_error();
     code.is_some_and(|code| shortages.iter().any(|it| it.raw_os_error() == code))
 }

@@ -241,10 +241,9 @@ fn print_warnings(loaded: &LoadedModel, args: &RunArgs) -> anyhow::Result<()> {
 fn if_delivered(delivered: anyhow::Result<()>, exit: Exit) -> Exit {
     match delivered {
         Ok(()) => exit,
-        // The verdict stands, but whoever waits for it did not get it, or its folder is in the way.
         Err(error) => {
             eprintln_lossy(&format!("{error:#}"));
-            Exit::Internal
+            exit::of_undelivered(&error, exit)
         }
     }
 }
