@@ -324,14 +324,9 @@ impl<'a> Check<'a> {
         let stack_bytes = self.model.stack_bytes();
         let resources = &self.resources;
         let shape = self.model.model().shape();
-        // Two limits, each with its own message. The default budget follows the address space.
-        let threads = resources.threads_for(strategy.get());
-        let (threads, space) =
-            resources.threads_within_space(strategy.get(), shape, threads, stack_bytes)?;
-        let left = Resources::left_of(budget);
-        let threads = resources.threads_within(strategy.get(), shape, left, threads)?;
-        let left = left.min(space);
-        let mut options = resources.options(left, &self.search, threads, stack_bytes);
+        let share = resources.share(strategy.get(), shape, budget, stack_bytes)?;
+        let left = share.data_bytes;
+        let mut options = resources.options(left, &self.search, share.threads, stack_bytes);
         // Loading counts, so less may be left.
         let spent = since.elapsed();
         options.time_limit = options.time_limit.map(|limit| limit.saturating_sub(spent));
@@ -351,6 +346,7 @@ impl<'a> Check<'a> {
             manifest: None,
             no_scratch: None,
             unused_store,
+            fewer_threads: share.fewer,
         };
         prepared.take_folder(self.saved, &self.disk, folder_options)?;
         Ok(prepared)

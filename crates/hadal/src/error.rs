@@ -75,16 +75,14 @@ pub enum Error {
     Unmeasured(io::Error),
     /// The system allows too little address space.
     #[error(
-        "the address space of {} that the system allows (ulimit -v) is too small: a check with {} \
-         needs at least {}", bytes(*limit), counted(*threads as u64, "thread"), bytes(*least)
+        "the address space of {} that the system allows (ulimit -v) is too small for this model; {} \
+         suffice", bytes(*limit), bytes(*least)
     )]
     AddressSpace {
         /// Bytes that the system allows.
         limit: u64,
-        /// Bytes that are needed at least, stacks included.
+        /// Bytes that suffice for one thread, stacks included.
         least: u64,
-        /// Threads that expand states.
-        threads: usize,
     },
     /// A memory budget in which nothing can be done.
     #[error("{}", budget_too_small(*budget, *least))]

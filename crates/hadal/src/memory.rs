@@ -33,11 +33,13 @@ pub fn default_budget() -> u64 {
 /// What this process could still have, within the limits of its container and on its address
 /// space; `None` if unknown.
 pub fn available_bytes() -> Option<u64> {
-    let limits = [
-        meminfo("MemAvailable:"),
-        cgroup_left(),
-        system_limits::address_space_left(),
-    ];
+    let limits = [free_bytes(), system_limits::address_space_left()];
+    limits.into_iter().flatten().min()
+}
+
+/// What this process could still have before the system ends it or another one; `None` if unknown.
+pub(crate) fn free_bytes() -> Option<u64> {
+    let limits = [meminfo("MemAvailable:"), cgroup_left()];
     limits.into_iter().flatten().min()
 }
 

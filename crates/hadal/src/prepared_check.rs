@@ -34,6 +34,8 @@ pub struct PreparedCheck<'a> {
     pub(crate) no_scratch: Option<NoScratch>,
     /// The store that was asked for, where it is not used.
     pub(crate) unused_store: Option<StoreKind>,
+    /// Why there are fewer threads than asked for.
+    pub(crate) fewer_threads: Option<Warning>,
 }
 
 /// What a user should know before a search starts.
@@ -57,6 +59,18 @@ pub enum Warning {
         needed: u64,
         /// The budget in bytes.
         budget: u64,
+    },
+    /// There are fewer threads than asked for, because the address space that the system allows has
+    /// no room for the stacks of more.
+    FewerThreadsForSpace {
+        /// The threads there are.
+        threads: usize,
+        /// The threads asked for.
+        asked: usize,
+        /// The stack of each, in bytes.
+        stack: u64,
+        /// The bytes that the system allows.
+        limit: u64,
     },
     /// States are stored whole, not as the hashes that were asked for: liveness needs them.
     ExactStore(StoreKind),
@@ -85,6 +99,18 @@ impl fmt::Display for Warning {
                  is {}",
                 units::bytes(*needed),
                 units::bytes(*budget),
+            ),
+            Warning::FewerThreadsForSpace {
+                threads,
+                asked,
+                stack,
+                limit,
+            } => write!(
+                f,
+                "{threads} of {asked} threads are used: each takes {} of address space, and the \
+                 system allows {} (ulimit -v)",
+                units::bytes(*stack),
+                units::bytes(*limit),
             ),
             Warning::ExactStore(store) => write!(
                 f,
@@ -141,20 +167,11 @@ impl<'a> PreparedCheck<'a> {
     /// What a user should know before the search starts.
     pub fn warnings(&self) -> Vec<Warning> {
         let budget = self.budget;
-        let free = memory::available_bytes().filter(|&free| budget > free);
+        let free = memory::free_bytes().filter(|&free| budget > free);
         let budget = free.map(|free| Warning::Budget { budget, free });
-        let (threads, asked) = (
-            self.options.threads,
-            self.resources.threads_for(self.strategy.get()),
-        );
-        let fewer = (threads < asked).then_some(Warning::FewerThreads {
-            threads,
-            asked,
-            needed: Resources::needed_bytes(self.strategy.get(), self.model.model().shape(), asked),
-            budget: self.budget,
-        });
         let scratch = self.no_scratch.clone().map(Warning::NoScratch);
         let store = self.unused_store.map(Warning::ExactStore);
+        let fewer = self.fewer_threads.clone();
         let warnings = budget.into_iter().chain(fewer).chain(store);
         warnings.chain(scratch).collect()
     }

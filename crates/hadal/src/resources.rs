@@ -5,6 +5,7 @@ use std::time::Duration;
 use hadal_model::Shape;
 use hadal_search::{Options, ProcessLimit, Strategy};
 
+use crate::prepared_check::Warning;
 use crate::question::SearchOptions;
 use crate::{Error, memory, system_limits};
 
@@ -62,25 +63,40 @@ const OTHER_SPACE_BYTES: u64 = 64 << 20;
 /// Address space that stays free, so that no allocation fails before the search has stopped.
 const SPACE_MARGIN_BYTES: u64 = 32 << 20;
 
-/// What a limit on address space leaves for the data of a search, beside its threads and their
-/// stacks. An error if that is less than `least_bytes`.
-fn space_for_data(threads: usize, stack_bytes: usize, least_bytes: u64) -> Result<u64, Error> {
-    let Some(left) = system_limits::address_space_left() else {
-        return Ok(u64::MAX);
-    };
-    // The search itself has a thread as well.
+/// What the allocator may still reserve for its arenas, whatever is left of the address space.
+const ARENA_BYTES: u64 = 64 << 20;
+
+/// Address space beside the data of a search on `threads` threads. The search itself has one as
+/// well.
+fn space_beside_data(threads: usize, stack_bytes: usize) -> u64 {
     let stacks = (threads as u64 + 1).saturating_mul(stack_bytes as u64);
-    let others = stacks + OTHER_SPACE_BYTES + SPACE_MARGIN_BYTES;
+    stacks.saturating_add(OTHER_SPACE_BYTES + SPACE_MARGIN_BYTES)
+}
+
+/// What a limit on address space leaves for the data of a search on `threads` threads.
+fn space_for_data(threads: usize, stack_bytes: usize) -> u64 {
+    let Some(left) = system_limits::address_space_left() else {
+        return u64::MAX;
+    };
     // What is allocated and not used yet counts too.
-    let for_data = left.saturating_sub(others) / 4 * 3;
-    if for_data >= least_bytes {
-        return Ok(for_data);
-    }
-    Err(Error::AddressSpace {
-        limit: system_limits::address_space_bytes().unwrap_or(0),
-        least: memory::mapped_bytes() + others + least_bytes.div_ceil(3) * 4,
-        threads,
-    })
+    left.saturating_sub(space_beside_data(threads, stack_bytes)) / 4 * 3
+}
+
+/// A limit on address space that suffices for a search on one thread with so much data.
+fn sufficient_space(stack_bytes: usize, data_bytes: u64) -> u64 {
+    let beside = space_beside_data(1, stack_bytes).saturating_add(ARENA_BYTES);
+    memory::mapped_bytes()
+        .saturating_add(beside)
+        .saturating_add(data_bytes / 3 * 4)
+}
+
+/// What a search gets.
+pub(crate) struct Share {
+    pub(crate) threads: usize,
+    /// For its data.
+    pub(crate) data_bytes: u64,
+    /// Why it has fewer threads than asked for.
+    pub(crate) fewer: Option<Warning>,
 }
 
 /// Stops a search before its address space is used up.
@@ -105,59 +121,67 @@ impl Resources {
         }
     }
 
-    /// Threads, no more than `threads`, that a strategy gets for a model of this `shape` where `left`
-    /// bytes are left for its data: as many as have room. An error if one has none.
-    pub(crate) fn threads_within(
+    /// Threads and memory that a strategy gets for a model of this `shape`: as many threads as have
+    /// room in the `budget` of the process and in its address space. An error if one has none.
+    pub(crate) fn share(
         &self,
         strategy: &dyn Strategy,
         shape: &Shape,
-        left: u64,
-        threads: usize,
-    ) -> Result<usize, Error> {
-        let asked = self.threads_for(strategy);
-        if self.data_memory.is_some() {
-            return Ok(threads);
-        }
-        let fitting = (1..=threads)
-            .rev()
-            .find(|&threads| strategy.least_bytes(shape, threads) <= left);
-        fitting.ok_or_else(|| Error::BudgetTooSmallForStates {
-            budget: self.budget(),
-            state_bytes: shape.state_len as u64,
-            least: Self::needed_bytes(strategy, shape, 1),
-            asked: (asked, Self::needed_bytes(strategy, shape, asked)),
-        })
-    }
-
-    /// Threads, no more than `threads`, that a limit on address space leaves room for beside their
-    /// stacks of `stack_bytes`, and what it leaves for data. An error if one has none.
-    pub(crate) fn threads_within_space(
-        &self,
-        strategy: &dyn Strategy,
-        shape: &Shape,
-        threads: usize,
+        budget: u64,
         stack_bytes: usize,
-    ) -> Result<(usize, u64), Error> {
-        let space = space_for_data(threads, stack_bytes, MIN_DATA_BYTES)?;
-        if self.data_memory.is_some() {
-            return Ok((threads, space));
-        }
-        for threads in (1..=threads).rev() {
-            let least = strategy.least_bytes(shape, threads).max(MIN_DATA_BYTES);
-            match space_for_data(threads, stack_bytes, least) {
-                Ok(space) => return Ok((threads, space)),
-                Err(error) if threads == 1 => return Err(error),
-                Err(_) => {}
-            }
-        }
-        Ok((threads, space))
-    }
-
-    /// The least budget for a strategy on `threads` threads, beside what the process holds already.
-    pub(crate) fn needed_bytes(strategy: &dyn Strategy, shape: &Shape, threads: usize) -> u64 {
-        let needed = memory::resident_bytes() + strategy.least_bytes(shape, threads);
+    ) -> Result<Share, Error> {
+        let left = Self::left_of(budget);
+        let least = |threads| match self.data_memory {
+            None => strategy.least_bytes(shape, threads),
+            Some(_) => 0,
+        };
+        let least_space = |threads| least(threads).max(MIN_DATA_BYTES);
+        let asked = self.threads_for(strategy);
+        let fitting = (1..=asked).rev().find(|&threads| {
+            least(threads) <= left && least_space(threads) <= space_for_data(threads, stack_bytes)
+        });
+        let held = memory::resident_bytes();
         // A whole number of mebibytes, so that what is shown suffices.
-        (needed + HELD_MARGIN_BYTES).next_multiple_of(1 << 20)
+        let needed = |threads| {
+            let needed = held.saturating_add(least(threads)) + HELD_MARGIN_BYTES;
+            needed.next_multiple_of(1 << 20)
+        };
+        let limit = system_limits::address_space_bytes().unwrap_or(u64::MAX);
+        let Some(threads) = fitting else {
+            return Err(match least(1) <= left {
+                true => Error::AddressSpace {
+                    limit,
+                    least: sufficient_space(stack_bytes, least_space(1)),
+                },
+                false => Error::BudgetTooSmallForStates {
+                    budget,
+                    state_bytes: shape.state_len as u64,
+                    least: needed(1),
+                    asked: (asked, needed(asked)),
+                },
+            });
+        };
+        let fewer = match least(asked) <= left {
+            _ if threads == asked => None,
+            true => Some(Warning::FewerThreadsForSpace {
+                threads,
+                asked,
+                stack: stack_bytes as u64,
+                limit,
+            }),
+            false => Some(Warning::FewerThreads {
+                threads,
+                asked,
+                needed: needed(asked),
+                budget,
+            }),
+        };
+        Ok(Share {
+            threads,
+            // The default budget follows the address space.
+            data_bytes: left.min(space_for_data(threads, stack_bytes)),
+            fewer,
+        })
     }
 
     /// The budget of the process in bytes: the one that is set, or the default.

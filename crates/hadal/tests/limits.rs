@@ -552,16 +552,68 @@ fn a_search_stops_at_the_end_of_its_address_space() {
 }
 
 #[test]
-fn too_many_threads_for_the_address_space_are_refused() {
+fn the_address_space_that_is_said_to_suffice_does() {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let model = cube(folder.path());
-    let run_folder = folder.path().join("run").display().to_string();
+    let args = ["check", &model, "--threads", "2", "--deadlock", "off"];
+    let mut n_checked = 0;
+    for mebibytes in [200, 260, 320, 360] {
+        let run = under(&format!("ulimit -v {}", mebibytes << 10), &args);
+        assert_eq!(run.code, 3, "{}", run.stderr);
+        assert!(!run.stderr.contains("--threads"), "{}", run.stderr);
+        let words: Vec<&str> = run.stderr.split_whitespace().collect();
+        let at = words.iter().position(|word| word.starts_with("suffice"));
+        let Some(at) = at else {
+            // It was not even loaded.
+            assert!(run.stderr.contains("ulimit"), "{}", run.stderr);
+            continue;
+        };
+        n_checked += 1;
+        assert_eq!(words[at - 1], "MiB");
+        let least: f64 = words[at - 2].parse().expect("a number");
+        let enough = format!("ulimit -v {}", (least * 1024.0) as u64 + 1024);
+        let run = under(&enough, &args);
+        assert_eq!(run.code, 0, "{enough}: {}", run.stderr);
+        let warning = "warning: 1 of 2 threads are used: each takes ";
+        assert!(
+            run.stderr.is_empty() || run.stderr.contains(warning),
+            "{}",
+            run.stderr
+        );
+    }
+    assert!(n_checked > 0);
+}
+
+#[test]
+fn more_threads_than_the_address_space_has_room_for_are_not_used() {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let model = cube(folder.path());
     // Each thread takes some 68 MiB of address space.
-    let args = ["check", &model, "--threads", "600", "--disk", &run_folder];
+    let args = [
+        "check",
+        &model,
+        "--threads",
+        "40",
+        "--memory",
+        "1G",
+        "--deadlock",
+        "off",
+    ];
     let run = under("ulimit -v 2000000", &args);
-    assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
-    assert!(run.stderr.contains("--threads"), "{}", run.stderr);
-    assert!(!Path::new(&run_folder).exists(), "the folder is left");
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    assert!(
+        run.stderr.contains(" of 40 threads are used: each takes "),
+        "{}",
+        run.stderr
+    );
+    assert!(
+        run.stderr
+            .contains("and the system allows 1.9 GiB (ulimit -v)"),
+        "{}",
+        run.stderr
+    );
+    // The budget is reduced, so it is no danger.
+    assert!(!run.stderr.contains("may kill"), "{}", run.stderr);
 }
 
 /// The limit on processes does not apply to root, so the program runs as nobody, who needs a copy

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use hadal::{Error, FolderReason, LoadStopped, LoadedModel, NoScratch, describe, system_limits};
 use hadal_search::Error as SearchError;
 use hadal_store::Error as StoreError;
+use rustix::io::Errno;
 
 use crate::exit;
 
@@ -12,8 +13,6 @@ use crate::exit;
 pub(crate) fn hint(error: &anyhow::Error) -> &'static str {
     error.downcast_ref().map_or("", hint_for)
 }
-
-const FEWER_THREADS: &str = "; try fewer with --threads, or allow more with ulimit";
 
 /// Ends the process where loading continues although it was stopped.
 pub(crate) fn exit_at_overrun(cause: LoadStopped) {
@@ -28,7 +27,13 @@ fn hint_for(error: &Error) -> &'static str {
         Error::TextTooLong { .. } | Error::LoadStopped(LoadStopped::Memory { .. }) => {
             "; give it more with --memory"
         }
-        Error::AddressSpace { .. } | Error::Thread(_) => FEWER_THREADS,
+        Error::AddressSpace { .. } | Error::LoadStopped(LoadStopped::AddressSpace { .. }) => {
+            "; allow more with ulimit -v"
+        }
+        Error::Thread(_) => "; allow more with ulimit -u or -v",
+        Error::Unmeasured(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
+            "; allow more with ulimit -n"
+        }
         Error::UnknownLanguage { .. } => ", or name the language with --language",
         Error::Folder { reason, .. } => match reason {
             FolderReason::NotEmpty => "; use another folder, or --force to use it all the same",
@@ -52,7 +57,9 @@ fn hint_for(error: &Error) -> &'static str {
                 "; please report this with the model; --symmetry off does not depend on it"
             }
             SearchError::Unrepeatable { .. } => "; please report this with the model",
-            SearchError::Thread(_) => FEWER_THREADS,
+            SearchError::Thread(_) => {
+                "; allow more with ulimit -u or -v, or use fewer with --threads"
+            }
             _ => "",
         },
         _ => "",
