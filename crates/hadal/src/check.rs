@@ -279,7 +279,7 @@ impl<'a> Check<'a> {
         format!("`{name}` is for models that name the states where they may end: {who}")
     }
 
-    /// Searches, and names the traces of what was found.
+    /// Searches.
     pub fn run(self) -> Result<Checked<'a>, Error> {
         self.prepare()?.run()
     }

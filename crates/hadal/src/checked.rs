@@ -23,9 +23,6 @@ use crate::{Error, LoadedModel, Style, TraceDetail, describe};
 pub struct Checked<'a> {
     /// Verdict, counts and violations.
     pub outcome: Outcome,
-    /// The trace of each violation, in the order of `outcome.violations`.
-    pub(crate) traces: Vec<Option<NamedTrace>>,
-    pub(crate) trace_seconds: f64,
     /// Seconds to the first state expanded, if one was.
     pub first_state_seconds: Option<f64>,
     /// Seconds in all.
@@ -43,7 +40,7 @@ pub struct Counterexample<'c> {
     pub violation: &'c Violation,
     /// The run, replayed by the reference generator, in the model's names; `None` where there is
     /// none (an unreached goal), and where the check was to end before it was replayed.
-    pub trace: Option<&'c NamedTrace>,
+    pub trace: Option<NamedTrace<'c>>,
     shape: &'c Shape,
 }
 
@@ -57,18 +54,13 @@ impl Counterexample<'_> {
 impl<'a> Checked<'a> {
     /// The violations, least first, with their traces.
     pub fn violations(&self) -> Vec<Counterexample<'_>> {
-        let shape = self.model().shape();
-        let pairs = self.outcome.violations.iter().zip(&self.traces);
-        let view = pairs.map(|(violation, trace)| Counterexample {
-            violation,
-            trace: trace.as_ref(),
-            shape,
-        });
-        view.collect()
+        let model = self.model();
+        let view = |violation| counterexample(model, violation);
+        self.outcome.violations.iter().map(view).collect()
     }
 
     /// The run record: everything about the run, for programs.
-    pub fn record(&self) -> Record {
+    pub fn record(&self) -> Record<'_> {
         Record::new(self)
     }
 
@@ -180,17 +172,17 @@ impl fmt::Display for Counterexample<'_> {
     }
 }
 
-impl fmt::Display for NamedTrace {
+impl fmt::Display for NamedTrace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.render(TraceDetail::Diff, Style::plain()))
     }
 }
 
-/// The traces of the violations, in the model's own names.
-pub(crate) fn named_traces(model: &dyn Model, outcome: &Outcome) -> Vec<Option<NamedTrace>> {
-    let name = |violation: &Violation| {
-        let trace = violation.trace.as_ref();
-        trace.map(|trace| NamedTrace::new(model, trace))
-    };
-    outcome.violations.iter().map(name).collect()
+fn counterexample<'c>(model: &'c dyn Model, violation: &'c Violation) -> Counterexample<'c> {
+    let trace = violation.trace.as_ref();
+    Counterexample {
+        violation,
+        trace: trace.map(|trace| NamedTrace::new(model, trace)),
+        shape: model.shape(),
+    }
 }

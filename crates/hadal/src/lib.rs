@@ -18,7 +18,7 @@
 //! assert_eq!(checked.outcome.verdict, hadal::Verdict::Violated);
 //! let found = &checked.violations()[0];
 //! assert_eq!(found.message(), "invariant \"small\" is false");
-//! assert_eq!(found.trace.unwrap().steps.len(), 3);
+//! assert_eq!(found.trace.unwrap().n_steps(), 3);
 //! println!("{found}");
 //! # Ok(()) }
 //! ```

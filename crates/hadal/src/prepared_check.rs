@@ -11,7 +11,7 @@ use hadal_search::{
 use hadal_store::disk::{Folder, FolderOptions, Payload};
 
 use crate::check::CheckedModel;
-use crate::checked::{Checked, named_traces};
+use crate::checked::Checked;
 use crate::folder::{self, Disk, NoScratch, RunFolder};
 use crate::question::Question;
 use crate::resources::Resources;
@@ -181,7 +181,7 @@ impl<'a> PreparedCheck<'a> {
         self.folder.as_ref().map(|folder| &folder.folder)
     }
 
-    /// Searches, and names the traces of what was found. Progress goes to the
+    /// Searches. Progress goes to the
     /// [observer](crate::Check::observer) of the check.
     pub fn run(mut self) -> Result<Checked<'a>, Error> {
         match self.observer.take() {
@@ -207,13 +207,8 @@ impl<'a> PreparedCheck<'a> {
             }
         };
         let first_state = watch.seconds.map(|seconds| before_search + seconds);
-        let started = Instant::now();
-        let traces = named_traces(self.model.model(), &outcome);
-        let trace_seconds = outcome.seconds.trace + started.elapsed().as_secs_f64();
         Ok(Checked {
             outcome,
-            traces,
-            trace_seconds,
             first_state_seconds: first_state,
             total_seconds: self.since.elapsed().as_secs_f64(),
             peak_bytes: memory::peak_bytes(),

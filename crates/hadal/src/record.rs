@@ -5,10 +5,11 @@
 //! A rejected model has diagnostics and no counts: before the search nothing was counted
 //! ([`RejectedRecord`]), and counts of a search that rejects it say nothing about the model.
 
-use hadal_model::{Property, Rule, Shape};
+use hadal_model::{Property, Rule, Shape, Step};
 use hadal_search::{Outcome, Strategy, Value as Figure, Verdict};
 use hadal_syntax::{Diagnostic, Severity, Sources};
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::checked::{Checked, Counterexample};
@@ -16,13 +17,13 @@ use crate::language::dialect_name;
 use crate::names::Named;
 use crate::order::OrderReport;
 use crate::question::SearchOptions;
-use crate::trace::NamedTrace;
+use crate::trace::{Change, NamedStep, NamedTrace};
 use crate::{ModelSource, Rejection, Symmetry};
 
 /// The record of a run. Serialises to the published JSON. That of a Rust type has the language
 /// `rust` and an empty dialect.
 #[derive(Clone, Debug, Serialize)]
-pub struct Record {
+pub struct Record<'c> {
     hadal: &'static str,
     model: String,
     language: &'static str,
@@ -36,7 +37,8 @@ pub struct Record {
     /// Not where the model is rejected.
     #[serde(flatten)]
     counts: Option<CountsRecord>,
-    violations: Vec<ViolationRecord>,
+    #[serde(serialize_with = "write_violations")]
+    violations: Vec<Counterexample<'c>>,
     rules: Vec<RuleRecord>,
     properties: Vec<PropertyRecord>,
     strategy: String,
@@ -60,8 +62,8 @@ pub struct Record {
     seconds: SecondsRecord,
 }
 
-impl Record {
-    pub(crate) fn new(checked: &Checked<'_>) -> Self {
+impl<'c> Record<'c> {
+    pub(crate) fn new(checked: &'c Checked<'_>) -> Self {
         let Checked { outcome, .. } = checked;
         let (model, loaded) = (checked.model(), checked.loaded());
         let shape = model.shape();
@@ -92,7 +94,7 @@ impl Record {
                 depth: by_depth.then_some(outcome.depth),
                 layers: by_depth.then(|| outcome.layers.clone()),
             }),
-            violations: violations.iter().map(ViolationRecord::new).collect(),
+            violations,
             rules: rule_records(shape, outcome),
             properties: property_records(shape, outcome),
             strategy: checked.strategy().name().to_owned(),
@@ -137,7 +139,7 @@ impl Record {
                 expand: outcome.seconds.expand,
                 merge: outcome.seconds.merge,
                 io_wait: outcome.seconds.io_wait,
-                trace: checked.trace_seconds,
+                trace: outcome.seconds.trace,
                 first_state: checked.first_state_seconds,
                 insert: outcome.seconds.insert,
             },
@@ -187,7 +189,8 @@ pub struct RejectedRecord {
     complete: bool,
     reason: Option<String>,
     diagnostics: Vec<DiagnosticRecord>,
-    violations: Vec<ViolationRecord>,
+    /// None.
+    violations: [ViolationRecord; 0],
     strategy: String,
     store: &'static str,
     engine: &'static str,
@@ -217,7 +220,7 @@ impl RejectedRecord {
             complete: false,
             reason: None,
             diagnostics,
-            violations: Vec::new(),
+            violations: [],
             strategy: strategy.name().to_owned(),
             store: search.store.name(),
             engine: origin.engine,
@@ -318,8 +321,8 @@ impl OrderRecord {
     }
 }
 
-/// A violation with its counterexample.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A violation with its counterexample, as a program reads it.
+#[derive(Clone, Debug, Deserialize)]
 pub struct ViolationRecord {
     /// Its class.
     pub kind: String,
@@ -338,7 +341,7 @@ pub struct ViolationRecord {
 }
 
 /// A step of a counterexample. The first one is the startstate and changes everything.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct StepRecord {
     /// The rule or startstate.
     pub rule: String,
@@ -442,35 +445,86 @@ fn named_values(pairs: &[(String, String)]) -> Map<String, Value> {
     object(pairs.iter().map(|(name, value)| (name, value.as_str())))
 }
 
-impl ViolationRecord {
-    fn new(found: &Counterexample<'_>) -> Self {
-        let violation = found.violation;
-        let steps = found.trace.map_or(&[][..], |trace| &trace.steps);
-        let trace = steps.iter().map(|step| StepRecord {
+/// Writes violations with their counterexamples as [`ViolationRecord`] reads them, a step at a time.
+fn write_violations<S: Serializer>(
+    violations: &[Counterexample<'_>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(violations.iter().map(WrittenViolation))
+}
+
+struct WrittenViolation<'c>(&'c Counterexample<'c>);
+
+impl Serialize for WrittenViolation<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Counterexample {
+            violation, trace, ..
+        } = self.0;
+        let state = trace.map_or_else(Vec::new, |trace| trace.last_state());
+        let mut out = serializer.serialize_struct("ViolationRecord", 7)?;
+        out.serialize_field("kind", violation.kind.name())?;
+        out.serialize_field("name", &violation.name)?;
+        out.serialize_field("message", &self.0.message())?;
+        out.serialize_field("at", &violation.at)?;
+        out.serialize_field("depth", &violation.depth)?;
+        out.serialize_field("trace", &WrittenTrace(*trace))?;
+        out.serialize_field("state", &Leaves(&state))?;
+        out.end()
+    }
+}
+
+struct WrittenTrace<'c>(Option<NamedTrace<'c>>);
+
+impl Serialize for WrittenTrace<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let steps = self.0.into_iter().flat_map(NamedTrace::steps);
+        serializer.collect_seq(steps.map(WrittenStep))
+    }
+}
+
+struct WrittenStep(NamedStep);
+
+impl Serialize for WrittenStep {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let step = &self.0;
+        let n_fields = 3 + usize::from(!step.inner.is_empty());
+        let mut out = serializer.serialize_struct("StepRecord", n_fields)?;
+        out.serialize_field("rule", &step.rule)?;
+        out.serialize_field("parameters", &named_values(&step.parameters))?;
+        out.serialize_field("changes", &Changes(&step.changes))?;
+        if !step.inner.is_empty() {
+            let inner: Vec<_> = step.inner.iter().map(InnerStepRecord::new).collect();
+            out.serialize_field("steps", &inner)?;
+        }
+        out.end()
+    }
+}
+
+struct Changes<'c>(&'c [Change]);
+
+impl Serialize for Changes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // What is gone has no value: `undefined` in the record.
+        let after = |change: &'_ Change| change.after.clone().unwrap_or("undefined".to_owned());
+        serializer.collect_map(self.0.iter().map(|change| (&change.name, after(change))))
+    }
+}
+
+/// The leaves of a state, whose names are distinct.
+struct Leaves<'c>(&'c [(String, String)]);
+
+impl Serialize for Leaves<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl InnerStepRecord {
+    fn new(step: &Step) -> Self {
+        InnerStepRecord {
             rule: step.rule.clone(),
             parameters: named_values(&step.parameters),
-            // What is gone has no value: `undefined` in the record.
-            changes: object(step.changes.iter().map(|change| {
-                let after = change.after.as_deref().unwrap_or("undefined");
-                (&change.name, after)
-            })),
-            steps: (step.inner.iter())
-                .map(|inner| InnerStepRecord {
-                    rule: inner.rule.clone(),
-                    parameters: named_values(&inner.parameters),
-                    output: inner.output.clone(),
-                })
-                .collect(),
-        });
-        let state = found.trace.map_or(&[][..], NamedTrace::last_state);
-        ViolationRecord {
-            kind: violation.kind.name().to_owned(),
-            name: violation.name.clone(),
-            message: found.message(),
-            at: violation.at.clone(),
-            depth: violation.depth,
-            trace: trace.collect(),
-            state: named_values(state),
+            output: step.output.clone(),
         }
     }
 }

@@ -1,18 +1,21 @@
 //! Counterexamples as people read them: a numbered list of steps and what each one changed.
+//!
+//! Steps are named one at a time, when they are shown or written: the names and values of all
+//! leaves of all states may take a thousand times as much memory as the states.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use hadal_model::{Model, Step};
-use hadal_search::Trace;
+use hadal_search::{Trace, TraceStep};
 
 use crate::{Style, TraceDetail};
 
 /// A run in the model's own names, as the record has it and as it is printed.
-#[derive(Clone, Debug)]
-pub struct NamedTrace {
-    /// The steps; the first one is the startstate.
-    pub steps: Vec<NamedStep>,
+#[derive(Clone, Copy)]
+pub struct NamedTrace<'t> {
+    model: &'t dyn Model,
+    trace: &'t Trace,
 }
 
 /// One step: what fired, and what it changed.
@@ -43,38 +46,49 @@ pub struct Change {
     pub after: Option<String>,
 }
 
-impl NamedTrace {
-    /// Names the steps of a trace.
-    pub fn new(model: &dyn Model, trace: &Trace) -> Self {
+impl<'t> NamedTrace<'t> {
+    /// A trace in the names of `model`.
+    pub fn new(model: &'t dyn Model, trace: &'t Trace) -> Self {
+        NamedTrace { model, trace }
+    }
+
+    /// Number of steps, the startstate included.
+    pub fn n_steps(&self) -> usize {
+        self.trace.steps.len()
+    }
+
+    /// The steps; the first one is the startstate. Each is named when it is asked for.
+    pub fn steps(self) -> impl Iterator<Item = NamedStep> + use<'t> {
         let mut before: Option<Vec<(String, String)>> = None;
-        let mut steps = Vec::with_capacity(trace.steps.len());
-        for step in &trace.steps {
-            let state = match &step.state {
-                Some(state) => model.describe_state(state),
-                None => Vec::new(),
-            };
+        self.trace.steps.iter().map(move |step| {
+            let state = self.describe(step);
             let changes = changes(before.as_deref(), &state);
             before = Some(state.clone());
-            steps.push(NamedStep {
+            NamedStep {
                 rule: step.step.rule.clone(),
                 parameters: step.step.parameters.clone(),
                 output: step.step.output.clone(),
                 inner: step.step.inner.clone(),
                 changes,
                 state,
-            });
-        }
-        NamedTrace { steps }
+            }
+        })
     }
 
-    /// The last state.
-    pub fn last_state(&self) -> &[(String, String)] {
-        self.steps.last().map_or(&[], |step| &step.state)
+    /// Every leaf of the last state; empty for a startstate that met a fault.
+    pub fn last_state(&self) -> Vec<(String, String)> {
+        let last = self.trace.steps.last();
+        last.map_or_else(Vec::new, |step| self.describe(step))
+    }
+
+    fn describe(&self, step: &TraceStep) -> Vec<(String, String)> {
+        let state = step.state.as_ref();
+        state.map_or_else(Vec::new, |state| self.model.describe_state(state))
     }
 
     /// Width of the steps' numbers, with room for one more step.
     pub fn number_len(&self) -> usize {
-        self.steps.len().to_string().len()
+        self.n_steps().to_string().len()
     }
 
     /// The trace as text, indented.
@@ -84,7 +98,7 @@ impl NamedTrace {
             return out;
         }
         let number_len = self.number_len();
-        for (number, step) in self.steps.iter().enumerate() {
+        for (number, step) in self.steps().enumerate() {
             let kind = if number == 0 { "startstate" } else { "rule" };
             let head = headline(kind, &step.rule, &step.parameters, style);
             let _ = writeln!(out, "  {number:>number_len$}  {head}");
@@ -105,6 +119,12 @@ impl NamedTrace {
             }
         }
         out
+    }
+}
+
+impl fmt::Debug for NamedTrace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NamedTrace").field(self.trace).finish()
     }
 }
 

@@ -92,7 +92,7 @@ fn engine_symmetry_and_threads_change_no_verdict() {
             let checked = Check::new(&model).threads(1).run().expect("an outcome");
             assert_eq!(checked.outcome.verdict.name(), "violated");
             let found = checked.violations();
-            let n_steps = found[0].trace.map(|trace| trace.steps.len());
+            let n_steps = found[0].trace.map(|trace| trace.n_steps());
             assert_eq!(n_steps, Some(found[0].violation.depth as usize + 1));
         }
     }

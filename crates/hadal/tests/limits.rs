@@ -199,6 +199,44 @@ fn a_model_too_large_for_the_budget_is_refused_before_it_is_exceeded() {
 }
 
 #[test]
+fn a_counterexample_of_wide_states_is_named_step_by_step() {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let model = folder.path().join("wide.m");
+    let text = "var a: array [0..20000] of 0..1; n: 0..60;
+         startstate for i: 0..20000 do a[i] := 0; end; n := 0; end;
+         rule \"flip\" n < 52 ==> for i: 0..20000 do a[i] := 1 - a[i]; end; n := n + 1; end;
+         invariant \"short\" n < 52;";
+    std::fs::write(&model, text).expect("there is room");
+    let record_file = folder.path().join("record.json");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .arg("check")
+        .arg(&model)
+        .args(["--memory", "32M", "--trace", "none", "--json"])
+        .arg(&record_file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    // All states and changes at once took 500 MiB.
+    let peak = peak_bytes(&mut child);
+    let run: Run = child.wait_with_output().expect("it ended").into();
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(peak < (32 + 16) << 20, "{peak}");
+    let record = std::fs::read(&record_file).expect("there is a record");
+    let record: serde_json::Value = serde_json::from_slice(&record).expect("it is JSON");
+    let violation = &record["violations"][0];
+    let trace = violation["trace"].as_array().expect("a trace");
+    assert_eq!(trace.len(), 53);
+    for step in trace {
+        let changes = step["changes"].as_object().expect("changes");
+        assert_eq!(changes.len(), 20_002);
+    }
+    let last = violation["state"].as_object().expect("a state");
+    assert_eq!(last.len(), 20_002);
+}
+
+#[test]
 fn a_rule_too_large_for_native_code_is_interpreted_and_named() {
     let text = with_large_rule(12_000);
     let run = check_text(&text, &["--deadlock", "off"]);

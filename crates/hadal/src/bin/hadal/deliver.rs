@@ -1,7 +1,7 @@
 //! Delivering results: the summary to standard output, the run record to its file.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -11,10 +11,25 @@ use crate::flags::RunArgs;
 
 /// Writes a result. Whoever closes the pipe has seen enough.
 pub(crate) fn deliver(to: &mut dyn Write, text: &str, what: &str) -> anyhow::Result<()> {
-    match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
+    let written = to.write_all(text.as_bytes()).and_then(|()| to.flush());
+    delivered(written, what)
+}
+
+fn delivered(written: io::Result<()>, what: &str) -> anyhow::Result<()> {
+    match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.with_context(|| format!("cannot write {what}")),
     }
+}
+
+/// Writes a run record part by part: that of a long run of wide states would not fit into memory.
+fn write_record(to: &mut dyn Write, record: &impl Serialize) -> anyhow::Result<()> {
+    let mut to = BufWriter::with_capacity(64 << 10, to);
+    let written = serde_json::to_writer_pretty(&mut to, record).map_err(io::Error::from);
+    let written = written
+        .and_then(|()| to.write_all(b"\n"))
+        .and_then(|()| to.flush());
+    delivered(written, "the run record")
 }
 
 /// Writes a run record, if one is wanted, to its file or else to standard output.
@@ -26,11 +41,9 @@ pub(crate) fn deliver_record(
     if args.json.is_none() {
         return Ok(());
     }
-    let mut text = serde_json::to_string_pretty(record)?;
-    text.push('\n');
     match file {
-        Some(file) => file.deliver(&text),
-        None => deliver(&mut io::stdout(), &text, "the run record"),
+        Some(file) => file.deliver(record),
+        None => write_record(&mut io::stdout(), record),
     }
 }
 
@@ -80,12 +93,12 @@ impl RecordFile {
         })
     }
 
-    fn deliver(mut self, text: &str) -> anyhow::Result<()> {
+    fn deliver(mut self, record: &impl Serialize) -> anyhow::Result<()> {
         // Pipes and devices cannot be truncated.
         if self.file.metadata().is_ok_and(|about| about.is_file()) {
             (self.file.set_len(0)).context("cannot write the run record")?;
         }
-        deliver(&mut self.file, text, "the run record")?;
+        write_record(&mut self.file, record)?;
         self.is_useless = false;
         Ok(())
     }

@@ -103,7 +103,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
         }
         let named = NamedTrace::new(&*loaded.model, &trace);
         let mut out = String::new();
-        show(&mut out, &record, violation, &named, args.trace, style);
+        show(&mut out, &record, violation, Some(named), args.trace, style);
         let and = match confirmed {
             Confirmed::Yes => ", and the violation was found again at its end",
             Confirmed::No | Confirmed::NotEvaluated => "",
@@ -118,7 +118,7 @@ fn show(
     out: &mut String,
     record: &Record,
     violation: &ViolationRecord,
-    trace: &NamedTrace,
+    trace: Option<NamedTrace<'_>>,
     how: TraceDetail,
     style: Style,
 ) {
@@ -144,10 +144,12 @@ fn show(
     if how != TraceDetail::None {
         out.push('\n');
     }
-    out.push_str(&trace.render(how, style));
-    if how == TraceDetail::Diff && trace.steps.len() > 1 {
-        let _ = writeln!(out, "\nThe state it ends in:\n");
-        render_state(out, "  ", trace.last_state(), style);
+    if let Some(trace) = trace {
+        out.push_str(&trace.render(how, style));
+        if how == TraceDetail::Diff && trace.n_steps() > 1 {
+            let _ = writeln!(out, "\nThe state it ends in:\n");
+            render_state(out, "  ", &trace.last_state(), style);
+        }
     }
     if is_rejection {
         let _ = writeln!(out, "\n  help: {}", order::HELP);
@@ -387,18 +389,10 @@ mod tests {
             "constants": {}
         }"#;
         let record: Record = serde_json::from_str(text).expect("a record");
-        let trace = NamedTrace { steps: Vec::new() };
         let style = Style::plain();
         let mut out = String::new();
         let violation = &record.violations[0];
-        show(
-            &mut out,
-            &record,
-            violation,
-            &trace,
-            TraceDetail::Diff,
-            style,
-        );
+        show(&mut out, &record, violation, None, TraceDetail::Diff, style);
         let expected = format!(
             "lock.m: rejected: the result of the loop at lock.m:9:5 depends on the order of its \
              iterations, after 2 steps\n  the last one is kept\n\n\n  help: {}\n",

@@ -44,7 +44,7 @@ impl Summary<'_> {
         if self.args.trace == TraceDetail::None {
             return;
         }
-        let n_steps = trace.steps.len().saturating_sub(1) as u64;
+        let n_steps = trace.n_steps().saturating_sub(1) as u64;
         let how = match self.args.trace {
             TraceDetail::Full => "the whole state after each step",
             _ => "what each step changes",
@@ -85,9 +85,13 @@ impl Summary<'_> {
             };
             let _ = writeln!(out, "{indent}{}", style.bad(message));
         }
-        if n_steps > 0 && self.args.trace == TraceDetail::Diff && !trace.last_state().is_empty() {
+        if n_steps == 0 || self.args.trace != TraceDetail::Diff {
+            return;
+        }
+        let last = trace.last_state();
+        if !last.is_empty() {
             let _ = writeln!(out, "\nThe state it ends in:\n");
-            render_state(out, "  ", trace.last_state(), style);
+            render_state(out, "  ", &last, style);
         }
     }
 
