@@ -7,7 +7,7 @@ use hadal_model::{Model, Shape};
 use hadal_search::{Outcome, Strategy, Violation};
 use hadal_store::disk::Refusal;
 
-use crate::folder::{NoScratch, has_run, store_error};
+use crate::folder::{NoScratch, RunFolder, has_run, store_error};
 use crate::prepared_check::PreparedCheck;
 use crate::question::SearchOptions;
 use crate::record::Record;
@@ -74,7 +74,7 @@ impl<'a> Checked<'a> {
         let (Some((folder, path)), None) = (kept, self.outcome.reason) else {
             return Ok(());
         };
-        if self.outcome.violations.iter().any(Violation::is_untraced) {
+        if self.is_untraced() {
             return Ok(());
         }
         let search_folder = self.prepared.search_folder(folder)?;
@@ -82,6 +82,10 @@ impl<'a> Checked<'a> {
             hadal_search::Error::Store(error) => store_error(path, error),
             error => Error::Internal(error.to_string()),
         })
+    }
+
+    fn is_untraced(&self) -> bool {
+        self.outcome.violations.iter().any(Violation::is_untraced)
     }
 
     /// The model.
@@ -133,6 +137,15 @@ impl<'a> Checked<'a> {
     pub fn resumable(&self) -> Option<&Path> {
         let kept = self.prepared.folder.as_ref()?.kept.as_deref();
         kept.filter(|path| has_run(path))
+    }
+
+    /// Bytes on disk that [`finish`](Self::finish) deletes, or the end of this value.
+    pub fn deletable_bytes(&self) -> u64 {
+        let deletable = |folder: &&RunFolder| {
+            folder.kept.is_none() || (self.outcome.reason.is_none() && !self.is_untraced())
+        };
+        let folder = self.prepared.folder.as_ref().filter(deletable);
+        folder.map_or(0, |folder| folder.folder.statistics().disk_bytes)
     }
 
     /// Why there was no scratch folder.

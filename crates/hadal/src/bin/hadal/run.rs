@@ -11,10 +11,11 @@ use hadal::{
     Warning, memory,
 };
 use hadal_literature::{Budget, Configurable};
+use hadal_report::units::bytes;
 
 use crate::deliver::{RecordFile, deliver, deliver_record};
 use crate::exit::{self, Exit};
-use crate::flags::RunArgs;
+use crate::flags::{ProgressName, RunArgs};
 use crate::progress::Display;
 use crate::summary::{self, Summary};
 use crate::{failure, signals};
@@ -200,6 +201,10 @@ fn attempt(job: Job<'_>) -> anyhow::Result<Attempt> {
     if args.json.is_some() {
         delivered = delivered.and(deliver_record(args, record_file, &checked.record()));
     }
+    let is_shown = args.shown_progress() != ProgressName::None;
+    if let (Some(notice), true) = (deletion(checked.deletable_bytes()), is_shown) {
+        let _ = writeln!(io::stderr(), "{notice}");
+    }
     if delivered.is_ok() {
         let finished = checked.finish();
         delivered = finished.context("cannot note that the run is finished");
@@ -207,6 +212,13 @@ fn attempt(job: Job<'_>) -> anyhow::Result<Attempt> {
     let verdict = checked.outcome.verdict;
     let exit = if_delivered(delivered, exit::of_verdict(verdict));
     Ok(Attempt::Ended(exit))
+}
+
+/// What to say before so many bytes are deleted from a disk, which takes some tenths of a second for
+/// each GiB.
+fn deletion(bytes_on_disk: u64) -> Option<String> {
+    let is_long = bytes_on_disk >= 2 << 30;
+    is_long.then(|| format!("deleting {} of states on disk", bytes(bytes_on_disk)))
 }
 
 /// Prints why a model is rejected; other errors are passed on.
@@ -250,4 +262,19 @@ fn if_delivered(delivered: anyhow::Result<()>, exit: Exit) -> Exit {
 
 fn eprintln_lossy(text: &str) {
     let _ = writeln!(io::stderr(), "error: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::deletion;
+
+    #[test]
+    fn long_deletions_are_announced() {
+        assert_eq!(deletion(1 << 30), None);
+        let notice = deletion(24 << 30);
+        assert_eq!(
+            notice.as_deref(),
+            Some("deleting 24.0 GiB of states on disk")
+        );
+    }
 }
