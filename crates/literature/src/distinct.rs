@@ -23,7 +23,8 @@ pub(crate) fn count_at_end(
     ledger: &mut Records,
     n: u64,
 ) -> Result<Option<u64>, hadal_search::Error> {
-    if !ledger.dir().is_on_disk() && matches!(end, End::Stopped(Reason::Memory)) {
+    let is_measured = run.options.process_limit.is_some() && !ledger.dir().is_on_disk();
+    if is_measured && matches!(end, End::Stopped(Reason::Memory)) {
         return Ok(None);
     }
     let since = Instant::now();
