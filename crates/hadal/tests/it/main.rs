@@ -1,0 +1,25 @@
+//! The program and its library as users meet them.
+//!
+//! One binary, because each one links the whole of Hadal; on their own are tests of budgets and limits,
+//! and those that change the working directory.
+
+mod budgets;
+mod cli;
+#[path = "../common/mod.rs"]
+mod common;
+mod corpus;
+mod differential;
+mod disk;
+mod doc_paths;
+mod instances;
+mod lab;
+mod library;
+mod murphi_doc;
+mod order;
+mod order_random;
+mod promela;
+mod promela_doc;
+mod replay;
+mod schema;
+mod steps;
+mod strategies;

@@ -1,0 +1,141 @@
+//! Promela models by others give the counts that SPIN 6.5.2 gives, whatever the engine, the memory
+//! and the number of threads.
+//!
+//! `HADAL_PROMELA_MODELS` names the folder, whose `expected.tsv` has a row for each model: file,
+//! definition of a macro, states, edges, kinds of errors. `HADAL_PROMELA_MAX` is the number of
+//! states of the largest model that is checked.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::Run;
+use serde_json::Value;
+
+/// Larger models are left to longer checks.
+const MAX_STATES: u64 = 50_000;
+
+struct Row {
+    name: String,
+    /// The model, or a copy with the macro defined otherwise.
+    path: PathBuf,
+    states: u64,
+    edges: u64,
+    errors: String,
+}
+
+/// The rows of models that are not too large; none where no folder is given.
+fn rows(copies: &Path) -> Vec<Row> {
+    let Some(folder) = std::env::var_os("HADAL_PROMELA_MODELS") else {
+        return Vec::new();
+    };
+    let folder = PathBuf::from(folder);
+    let max = std::env::var("HADAL_PROMELA_MAX").ok();
+    let max = max.map_or(MAX_STATES, |max| max.parse().expect("a number"));
+    let table = std::fs::read_to_string(folder.join("expected.tsv")).expect("a table");
+    let mut rows = Vec::new();
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [file, define, states, edges, errors] = columns[..] else {
+            panic!("unexpected row: {line}");
+        };
+        let mut path = folder.join(file);
+        if let Some((name, value)) = define.split_once('=') {
+            let text = std::fs::read_to_string(&path).expect("a model");
+            let copy = copies.join(format!("{}-{}", value, Path::new(file).display()));
+            std::fs::write(&copy, redefine(&text, name, value)).expect("a copy");
+            path = copy;
+        }
+        let number = |text: &str| text.parse::<u64>().expect("a number");
+        let row = Row {
+            name: format!("{file} {define}"),
+            path,
+            states: number(states),
+            edges: number(edges),
+            errors: errors.to_owned(),
+        };
+        if row.states <= max {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// The text with a macro defined otherwise.
+fn redefine(text: &str, name: &str, value: &str) -> String {
+    let line = |line: &str| {
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("#define"), Some(word)) if word == name => format!("#define {name} {value}\n"),
+            _ => format!("{line}\n"),
+        }
+    };
+    text.lines().map(line).collect()
+}
+
+/// Runs the binary in the folder of the model, where it includes files from.
+fn check(row: &Row, flags: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .arg("check")
+        .arg(&row.path)
+        .args(["--json", "-", "--progress", "none"])
+        .args(QUESTION)
+        .args(flags)
+        .current_dir(row.path.parent().expect("a folder"))
+        .output();
+    output.expect("the binary runs").into()
+}
+
+const QUESTION: [&str; 6] = [
+    "--claim",
+    "none",
+    "--max-errors",
+    "1000000",
+    "--trace",
+    "none",
+];
+
+/// What is wrong with a record.
+fn difference(row: &Row, record: &Value) -> Option<String> {
+    let violations = record["violations"].as_array().expect("violations");
+    let kind = |violation: &Value| match violation["kind"].as_str() {
+        Some("deadlock") => "invalid-end-state".to_owned(),
+        kind => kind.unwrap_or_default().to_owned(),
+    };
+    let mut kinds: Vec<String> = violations.iter().map(kind).collect();
+    kinds.sort();
+    kinds.dedup();
+    let kinds = match kinds.is_empty() {
+        true => "-".to_owned(),
+        false => kinds.join(","),
+    };
+    let expected = format!("{} {} {}", row.states, row.edges, row.errors);
+    let found = format!("{} {} {kinds}", record["states"], record["transitions"]);
+    (found != expected).then(|| format!("{}: {found}, expected {expected}", row.name))
+}
+
+fn check_all(flags: &[&str]) {
+    let copies = tempfile::tempdir().expect("a folder");
+    let rows = rows(copies.path());
+    let differences = rows.iter().filter_map(|row| {
+        let run = check(row, flags);
+        difference(row, &run.record())
+    });
+    let differences: Vec<String> = differences.collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn counts_are_those_of_spin() {
+    check_all(&[]);
+    check_all(&["--threads", "4"]);
+}
+
+#[test]
+fn counts_of_the_interpreter_are_those_of_spin() {
+    check_all(&["--engine", "interpreter", "--threads", "1"]);
+}
+
+#[test]
+fn counts_with_little_memory_are_those_of_spin() {
+    check_all(&["--data-memory", "128K"]);
+}

@@ -1,0 +1,11 @@
+//! Canonical forms against the definition of symmetry.
+
+mod exactness;
+mod graphs;
+mod order;
+mod paths;
+mod speed;
+mod successors;
+mod support;
+mod ties;
+mod wrapper;
