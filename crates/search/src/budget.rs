@@ -87,7 +87,7 @@ const READERS_SHARE: u64 = 4;
 /// What readers of files may take in any case, beyond all shares where there is little memory: with
 /// fewer blocks threads would wait for each other. It is well below what a process may exceed its
 /// budget by.
-pub(crate) const FEW_READERS_BYTES: u64 = 96 * STREAM_BYTES;
+const FEW_READERS_BYTES: u64 = 96 * STREAM_BYTES;
 /// Percentages of the budget at which flushing the set begins, and by which it should be done. Keys
 /// may take up to 87 % before memory ends.
 const FLUSH_BEGIN_PERCENT: u64 = 60;
@@ -250,11 +250,15 @@ impl Shares {
         self.candidates / 2
     }
 
-    /// Most that readers of files may take of `lent_bytes` that others do not need meanwhile, beside
-    /// their own share.
-    pub(crate) fn most_lent(&self, lent_bytes: u64) -> u64 {
-        let least = FEW_READERS_BYTES.saturating_sub(self.readers);
-        (lent_bytes / READERS_SHARE).max(least)
+    /// Memory of readers of files that nobody lends them.
+    pub(crate) fn own_readers(&self) -> u64 {
+        self.readers.max(FEW_READERS_BYTES)
+    }
+
+    /// Most that readers of files borrow of `spare_bytes` that others do not need meanwhile.
+    pub(crate) fn most_lent(&self, spare_bytes: u64) -> u64 {
+        let most = self.readers + spare_bytes / READERS_SHARE;
+        most.saturating_sub(self.own_readers())
     }
 }
 

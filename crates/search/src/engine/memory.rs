@@ -11,6 +11,11 @@ use crate::budget::Held;
 use crate::external::{DiskContext, External, batches_bytes};
 use crate::storage::Storage;
 
+/// By how much old and new keys together may exceed the budget while a set is recoded: far less than
+/// what a process may, and on disk keys of a small budget would take more bits for good, because
+/// their order may not change any more.
+const WIDENING_SLACK: u64 = 4 << 20;
+
 impl<'a> Engine<'a, '_> {
     /// Memory held now, by account.
     pub(crate) fn held(&self) -> Held {
@@ -159,7 +164,8 @@ impl<'a> Engine<'a, '_> {
             None => resident.widening_bytes(widths.stored_bits),
         };
         let widened = set + self.window.widened_bytes(widths);
-        held.total() - held.set - held.window + widened <= self.resident_limit(&held)
+        let limit = self.resident_limit(&held) + WIDENING_SLACK;
+        held.total() - held.set - held.window + widened <= limit
     }
 
     /// Gives keys more room where some did not fit, and makes those of the window again.

@@ -13,7 +13,7 @@ use hadal_store::{Error, Slice, in_parallel};
 use super::candidate_log::{CandidateLog, LOG_PIECE_BYTES, keys_of_piece};
 use super::context::DiskContext;
 use super::resolve::{Reading, wanted_threads};
-use crate::budget::{FEW_READERS_BYTES, Shares, retention};
+use crate::budget::{Shares, retention};
 use crate::keys::recode;
 
 /// The candidates of a rank.
@@ -370,12 +370,11 @@ fn sorting_bytes(are_buffers_empty: bool, disk: &DiskContext<'_>) -> u64 {
     }
 }
 
-/// Memory for sorting buckets where readers borrow `lent_bytes`, of which the first ones come from
-/// no share. Half of what there is at least: buckets that hold a few keys would all be cut.
+/// Memory for sorting buckets where readers borrow `lent_bytes`: half of what there is at least, for
+/// buckets that hold a few keys would all be cut.
 fn left_for_sorting(lent_bytes: u64, disk: &DiskContext<'_>) -> u64 {
     let all = disk.shares.sort + disk.shares.buckets;
-    let borrowed = lent_bytes.saturating_sub(FEW_READERS_BYTES);
-    all - borrowed.min(all / 2)
+    all - lent_bytes.min(all / 2)
 }
 
 /// Takes back all memory that is lent to the block cache of runs, and frees it.

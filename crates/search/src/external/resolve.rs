@@ -55,7 +55,7 @@ pub(super) fn wanted_threads(disk: &DiskContext<'_>) -> usize {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     pub(super) n_threads: usize,
-    /// Memory of all readers beyond their share, which others lend.
+    /// Memory of all readers beyond their own, which others lend.
     pub(super) lent_bytes: u64,
 }
 
@@ -63,13 +63,14 @@ impl Reading {
     /// Each thread has up to `n_readers` readers, for which others can spare `spare_bytes`.
     pub(super) fn new(n_readers: usize, spare_bytes: u64, disk: &DiskContext<'_>) -> Self {
         let thread_bytes = n_readers.max(1) as u64 * STREAM_BYTES;
-        let most_bytes = disk.shares.readers + disk.shares.most_lent(spare_bytes);
+        let own_bytes = disk.shares.own_readers();
+        let most_bytes = own_bytes + disk.shares.most_lent(spare_bytes);
         let most = (most_bytes / thread_bytes).max(1) as usize;
         let n_threads = wanted_threads(disk).min(most);
         let bytes = n_threads as u64 * thread_bytes;
         Reading {
             n_threads,
-            lent_bytes: bytes.saturating_sub(disk.shares.readers),
+            lent_bytes: bytes.saturating_sub(own_bytes),
         }
     }
 }
