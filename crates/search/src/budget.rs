@@ -12,11 +12,11 @@ use hadal_model::Shape;
 use hadal_store::candidates::BATCH_HEAD;
 use hadal_store::codec::{Codec, max_key_words};
 use hadal_store::disk::STREAM_BYTES;
+use hadal_store::key_space::{KeySpace, KeyWidths};
 use hadal_store::{MAX_PIECE_BYTES, Retention, delta_bytes};
 
 use crate::Options;
 use crate::external::SurvivorBatch;
-use crate::keys::{KeySpace, KeyWidths};
 use crate::window::Task;
 
 /// The memory of a search and its division.

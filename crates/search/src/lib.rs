@@ -39,9 +39,7 @@ mod findings;
 #[cfg(test)]
 #[path = "../tests/parts/fixture.rs"]
 mod fixture;
-mod hashing;
 mod kernel;
-mod keys;
 mod liveness;
 mod omission;
 mod options;
@@ -63,7 +61,7 @@ mod worker;
 
 pub use checkpoint::{PAYLOAD_VERSION, RunStatus, read_status};
 pub use error::Error;
-pub use hashing::StoreKind;
+pub use hadal_store::hashing::StoreKind;
 pub use omission::Omission;
 pub use options::{Deadlock, Options};
 pub use outcome::{

@@ -6,11 +6,11 @@
 
 use hadal_model::States;
 use hadal_store::codec::KeyShape;
+use hadal_store::key_space::KeySpace;
 
 use crate::Error;
 use crate::checkpoint::Blob;
 use crate::external::SurvivorBatch;
-use crate::keys::KeySpace;
 use crate::rank::Rank;
 use crate::window::{Block, Task};
 

@@ -1,7 +1,7 @@
 //! Where states are kept: fixed-length byte strings, their order, and numbers.
 //!
-//! A [`Codec`](codec::Codec) encodes a state as a *key* of a few words and decodes it again. A [`Set`]
-//! holds keys in memory and answers whether one is new. A [`Log`] holds the states that are still to be
+//! A [`Codec`](codec::Codec) encodes a state as a *key* of a few words and decodes it again; a
+//! [`KeySpace`](key_space::KeySpace) puts signatures in place of keys on request. A [`Set`] holds keys in memory and answers whether one is new. A [`Log`] holds the states that are still to be
 //! expanded, and a [`ParentLog`](disk::ParentLog) the parent and index of every state, by *ordinal*,
 //! the state's number in the order of discovery. What does not fit in memory goes to a folder on a
 //! [`disk`]: keys to sorted [`run`]s, logs to files of blocks. [`check_state_len`] reports how wide a
@@ -22,7 +22,9 @@ mod delta;
 pub mod disk;
 mod error;
 mod hash;
+pub mod hashing;
 mod key;
+pub mod key_space;
 mod limit;
 pub mod lock;
 mod log;

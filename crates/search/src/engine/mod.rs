@@ -17,10 +17,10 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use hadal_model::{Remark, Shape, Stop};
+use hadal_store::key_space::KeySpace;
 
 use crate::budget::Budget;
 use crate::external::{DiskContext, RunMonitor, SurvivorBatch, damaged_log};
-use crate::keys::KeySpace;
 use crate::pool::Pool;
 use crate::progress::Gauge;
 use crate::rank::{OpenRanks, Rank, RankOrder};

@@ -6,12 +6,11 @@
 use hadal_store::candidates::{BATCH_HEAD, batches, write_batch};
 use hadal_store::codec::KeyShape;
 use hadal_store::disk::Folder;
+use hadal_store::key_space::KeySpace;
 use hadal_store::{
     Error, HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Retention, SegmentEntry, Slice, read_deltas,
     record_overhead,
 };
-
-use crate::keys::KeySpace;
 
 /// Candidates in the order of generation.
 pub(crate) struct CandidateLog {

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use hadal_store::key_space::recode;
 use hadal_store::partition::{
     KeySample, PartitionBuffers, SortLimits, Spills, least_page_bytes, most_at_once,
 };
@@ -14,7 +15,6 @@ use super::candidate_log::{CandidateLog, LOG_PIECE_BYTES, keys_of_piece};
 use super::context::DiskContext;
 use super::resolve::{Reading, wanted_threads};
 use crate::budget::{Shares, retention};
-use crate::keys::recode;
 
 /// The candidates of a rank.
 pub(crate) struct Candidates {

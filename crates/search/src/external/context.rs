@@ -3,10 +3,10 @@
 use hadal_model::{Shape, Stop};
 use hadal_store::QueueDisk;
 use hadal_store::disk::Folder;
+use hadal_store::key_space::KeySpace;
 use hadal_store::tiers::{Monitor, RunContext, RunWork};
 
 use crate::budget::Shares;
-use crate::keys::KeySpace;
 use crate::progress::{Gauge, Work};
 
 /// What all parts of external storage refer to.

@@ -26,12 +26,12 @@ use std::time::Instant;
 use hadal_model::{Flow, Shape, Stop};
 use hadal_store::candidates::Bitmap;
 use hadal_store::codec::Recoder;
+use hadal_store::key_space::{KeySpace, recode};
 use hadal_store::tiers::Tiers;
 use hadal_store::{Keys, Set};
 
 use crate::budget::{Held, retention};
 use crate::engine::Interrupt;
-use crate::keys::{KeySpace, recode};
 use crate::pool::Pool;
 use crate::progress::Gauge;
 use crate::storage::{StateLog, insert};

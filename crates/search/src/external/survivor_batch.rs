@@ -6,10 +6,10 @@ use hadal_model::{Flow, PAD_BYTES, Remark, Shape, States};
 use hadal_store::candidates::{Bitmap, batches, read_parents};
 use hadal_store::codec::max_key_words;
 use hadal_store::disk::Parents;
+use hadal_store::key_space::KeySpace;
 use hadal_store::{Slice, delta_bytes, read_deltas, write_records};
 
 use crate::kernel::Verdicts;
-use crate::keys::KeySpace;
 use crate::worker::Worker;
 
 /// A piece of candidates that is promoted to states.

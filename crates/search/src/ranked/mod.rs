@@ -12,6 +12,7 @@ mod explored;
 use std::sync::Mutex;
 
 use hadal_model::{GoalKind, Shape};
+use hadal_store::key_space::KeySpace;
 use hadal_store::{Error as StoreError, check_state_len};
 
 use crate::budget::Budget;
@@ -20,7 +21,6 @@ use crate::ending::End;
 use crate::engine::{Context, Engine, Expansion, Interrupt};
 use crate::external::RunMonitor;
 use crate::findings::Findings;
-use crate::keys::KeySpace;
 use crate::pool::Pool;
 use crate::rank::{ByCost, ByDepth, Rank, RankOrder};
 use crate::sink::Sink;

@@ -9,11 +9,11 @@ mod resident;
 
 use hadal_model::Shape;
 use hadal_store::disk::{Folder, ParentLog};
+use hadal_store::key_space::KeySpace;
 use hadal_store::lock::write;
 use hadal_store::{Error as StoreError, Keys, Log, N_PARTITIONS, Placing, Retention, Set};
 
 use crate::external::External;
-use crate::keys::KeySpace;
 use crate::pool::Pool;
 use crate::worker::Worker;
 

@@ -5,6 +5,7 @@
 
 use hadal_store::codec::Recoder;
 use hadal_store::disk::Folder;
+use hadal_store::key_space::{KeySpace, recode};
 use hadal_store::tiers::{EarlyFlush, Tiers, flush};
 use hadal_store::{Error as StoreError, N_PARTITIONS, Set};
 
@@ -12,7 +13,6 @@ use super::{OrdinalIndex, fresh_set};
 use crate::Error;
 use crate::budget::{Budget, Held};
 use crate::external::DiskContext;
-use crate::keys::{KeySpace, recode};
 use crate::window::Task;
 
 /// Storage of a search whose states are all in memory.

@@ -1,9 +1,9 @@
 //! The keys of a task's candidates, as they are looked up and as they are logged.
 
 use hadal_model::States;
+use hadal_store::key_space::{KeySpace, KeyWidths};
 use hadal_store::{Keys, Placing};
 
-use crate::keys::{KeySpace, KeyWidths};
 use crate::worker::Worker;
 
 /// The keys of candidates in the order of generation, and as cells of the set by partition.
@@ -35,7 +35,7 @@ impl CandidateKeys {
         }
         if let Some(hashing) = &keys.hashing {
             self.signatures.clear();
-            hashing.append(states, &mut self.signatures);
+            hashing.append(states.iter(), &mut self.signatures);
         }
         let placing = Placing::new(keys.shape().n_bits);
         let words = match &keys.hashing {

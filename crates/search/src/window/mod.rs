@@ -15,10 +15,10 @@ mod task;
 
 use hadal_model::{Flow, Shape};
 use hadal_store::Log;
+use hadal_store::key_space::{KeySpace, KeyWidths};
 
 use crate::Error;
 use crate::budget::WindowSizes;
-use crate::keys::{KeySpace, KeyWidths};
 use crate::pool::Pool;
 use crate::worker::Worker;
 

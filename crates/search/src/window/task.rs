@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hadal_model::{Flow, PAD_BYTES, Shape, Source, States, Successors};
 use hadal_store::candidates::write_parents;
 use hadal_store::disk::Parents;
+use hadal_store::key_space::{KeySpace, KeyWidths};
 use hadal_store::{Parent, Slice, write_deltas, write_records};
 
 use super::block_source::Block;
@@ -17,7 +18,6 @@ use super::candidate_keys::CandidateKeys;
 use crate::budget::WindowSizes;
 use crate::findings::is_invalid_end;
 use crate::kernel::{Kernel, Verdicts};
-use crate::keys::{KeySpace, KeyWidths};
 use crate::worker::Worker;
 
 /// A block of states and its results so far.

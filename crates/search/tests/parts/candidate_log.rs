@@ -5,11 +5,11 @@ use std::sync::Arc;
 use hadal_store::Parent;
 use hadal_store::candidates::{batches, read_parents, write_parents};
 use hadal_store::disk::{Folder, FolderOptions};
+use hadal_store::key_space::KeySpace;
 use hadal_testkit::disk::CrashDisk;
 
 use super::{CandidateLog, PIECE_STATES_BYTES};
 use crate::StoreKind;
-use crate::keys::KeySpace;
 
 /// Memory may end while a rank is admitted.
 #[test]

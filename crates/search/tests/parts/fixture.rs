@@ -8,10 +8,10 @@ use std::sync::Arc;
 use hadal_model::{Expander, Model, PAD_BYTES, Source, States, Stop, Successors, for_each_batch};
 use hadal_store::Parent;
 use hadal_store::disk::{Disk, Folder, FolderOptions};
+use hadal_store::key_space::KeySpace;
 use hadal_testkit::disk::CrashDisk;
 
 use crate::StoreKind;
-use crate::keys::KeySpace;
 use crate::pool::Pool;
 use crate::worker::Worker;
 

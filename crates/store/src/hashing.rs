@@ -1,13 +1,12 @@
 //! What is remembered of a state: the state itself, or a signature of fewer bits.
 //!
 //! A signature is a hash from a family of which the seed chooses one, so that a run with another
-//! seed omits other states, if it omits any. [`Omission`](crate::Omission) reports how probable that
-//! is.
+//! seed omits other states, if it omits any.
 
-use hadal_model::States;
-use hadal_store::SeededHash;
-use hadal_store::codec::KeyShape;
 use serde::{Deserialize, Serialize};
+
+use crate::SeededHash;
+use crate::codec::KeyShape;
 
 /// What is kept of a state where visited ones are remembered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,8 +63,8 @@ impl StoreKind {
 /// How states become signatures.
 #[derive(Clone, Debug)]
 pub struct Hashing {
-    pub(crate) kind: StoreKind,
-    pub(crate) seed: u64,
+    kind: StoreKind,
+    seed: u64,
     bits: u32,
     first: SeededHash,
     second: SeededHash,
@@ -92,8 +91,13 @@ impl Hashing {
         self.bits
     }
 
+    /// What is kept of a state, and the seed.
+    pub fn store(&self) -> (StoreKind, u64) {
+        (self.kind, self.seed)
+    }
+
     /// What signatures look like as keys. There is only one version of them.
-    pub(crate) fn shape(&self) -> KeyShape {
+    pub fn shape(&self) -> KeyShape {
         KeyShape {
             version: 0,
             n_bits: self.bits as usize,
@@ -113,10 +117,10 @@ impl Hashing {
     }
 
     /// Appends the words of the signatures of `states`.
-    pub(crate) fn append(&self, states: States<'_>, words: &mut Vec<u64>) {
+    pub fn append<'s>(&self, states: impl Iterator<Item = &'s [u8]>, words: &mut Vec<u64>) {
         let n_words = self.shape().n_words;
-        words.reserve(n_words * states.len());
-        for state in states.iter() {
+        words.reserve(n_words * states.size_hint().0);
+        for state in states {
             words.extend_from_slice(&self.words(state)[..n_words]);
         }
     }

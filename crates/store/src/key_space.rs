@@ -7,33 +7,33 @@
 //! With a hash store the set and the runs hold signatures in place of keys; the log of states still
 //! holds keys, so what is expanded and replayed are states.
 
-use hadal_model::{PAD_BYTES, States};
-use hadal_store::codec::{Codec, KeyShape, Recoder, max_key_words};
-use hadal_store::tiers::Layouts;
-use hadal_store::{Slice, read_records};
-
-use crate::StoreKind;
-use crate::hashing::Hashing;
+use crate::codec::{Codec, KeyShape, Recoder, max_key_words};
+use crate::hashing::{Hashing, StoreKind};
+use crate::tiers::Layouts;
+use crate::{Slice, read_records};
 
 /// How the states of a search become keys, and keys states.
-pub(crate) struct KeySpace {
-    pub(crate) codec: Codec,
-    pub(crate) hashing: Option<Box<Hashing>>,
+pub struct KeySpace {
+    /// How states become keys.
+    pub codec: Codec,
+    /// How states become signatures, with a hash store.
+    pub hashing: Option<Box<Hashing>>,
 }
 
 /// How wide keys are, for the budget.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct KeyWidths {
-    /// Words of the codec's keys, and of signatures if there are some.
-    pub(crate) codec_words: usize,
-    pub(crate) signature_words: usize,
+pub struct KeyWidths {
+    /// Words of the codec's keys.
+    pub codec_words: usize,
+    /// Words of signatures, if there are some.
+    pub signature_words: usize,
     /// Bits of what set and runs hold.
-    pub(crate) stored_bits: usize,
+    pub stored_bits: usize,
 }
 
 impl KeyWidths {
     /// The widest keys that states of `state_len` bytes may come to have.
-    pub(crate) fn widest(state_len: usize) -> Self {
+    pub fn widest(state_len: usize) -> Self {
         let codec_words = max_key_words(state_len);
         KeyWidths {
             codec_words,
@@ -45,12 +45,12 @@ impl KeyWidths {
 
 impl KeySpace {
     /// How wide keys are now.
-    pub(crate) fn widths(&self) -> KeyWidths {
+    pub fn widths(&self) -> KeyWidths {
         self.widths_of(self.codec.newest())
     }
 
     /// How wide keys are after [`widen`](Self::widen) without `keep_order`.
-    pub(crate) fn widened_widths(&self) -> KeyWidths {
+    pub fn widened_widths(&self) -> KeyWidths {
         self.widths_of(self.codec.widened_shape())
     }
 
@@ -65,12 +65,7 @@ impl KeySpace {
     }
 
     /// Keys for states of `state_len` bytes, whose dictionaries take up to `dictionary_bytes`.
-    pub(crate) fn new(
-        state_len: usize,
-        dictionary_bytes: u64,
-        store: StoreKind,
-        seed: u64,
-    ) -> Self {
+    pub fn new(state_len: usize, dictionary_bytes: u64, store: StoreKind, seed: u64) -> Self {
         KeySpace {
             codec: Codec::new(state_len, dictionary_bytes),
             hashing: Hashing::new(store, seed).map(Box::new),
@@ -78,7 +73,7 @@ impl KeySpace {
     }
 
     /// Layout of the keys in set and runs: the newest one.
-    pub(crate) fn shape(&self) -> KeyShape {
+    pub fn shape(&self) -> KeyShape {
         match &self.hashing {
             Some(hashing) => hashing.shape(),
             None => self.codec.newest(),
@@ -86,7 +81,7 @@ impl KeySpace {
     }
 
     /// Layouts of the keys in set and runs.
-    pub(crate) fn layouts(&self) -> Layouts<'_> {
+    pub fn layouts(&self) -> Layouts<'_> {
         Layouts::new(
             &self.codec,
             self.hashing.as_ref().map(|hashing| hashing.shape()),
@@ -94,16 +89,13 @@ impl KeySpace {
     }
 
     /// What is stored of a state, and the seed.
-    pub(crate) fn store(&self) -> (StoreKind, u64) {
-        let of_hashing = |hashing: &Hashing| (hashing.kind, hashing.seed);
-        self.hashing
-            .as_deref()
-            .map_or_else(Default::default, of_hashing)
+    pub fn store(&self) -> (StoreKind, u64) {
+        (self.hashing.as_deref()).map_or_else(Default::default, Hashing::store)
     }
 
     /// Gives keys more room after one did not fit. Returns how keys of set and runs are recoded, if
     /// their layout changed: signatures keep theirs. With `keep_order` the order of keys stays.
-    pub(crate) fn widen(&self, keep_order: bool) -> Option<Recoder<'_>> {
+    pub fn widen(&self, keep_order: bool) -> Option<Recoder<'_>> {
         let before = self.codec.newest();
         let after = self.codec.widen(keep_order);
         let is_other = after != before && self.hashing.is_none();
@@ -112,12 +104,7 @@ impl KeySpace {
 
     /// Appends to `states` the states of some records; `words` is scratch. `None` if the records
     /// are not what was written.
-    pub(crate) fn decode(
-        &self,
-        slice: &Slice,
-        words: &mut Vec<u64>,
-        states: &mut Vec<u8>,
-    ) -> Option<()> {
+    pub fn decode(&self, slice: &Slice, words: &mut Vec<u64>, states: &mut Vec<u8>) -> Option<()> {
         words.clear();
         self.read_records(slice, words)?;
         self.codec.decode(slice.version, words, states);
@@ -126,7 +113,7 @@ impl KeySpace {
 
     /// Appends to `keys` the keys of some records, in the newest layout of set and runs. `None` if
     /// the records are not what was written.
-    pub(crate) fn keys_of(&self, slice: &Slice, keys: &mut Vec<u64>) -> Option<()> {
+    pub fn keys_of(&self, slice: &Slice, keys: &mut Vec<u64>) -> Option<()> {
         let mut words = Vec::new();
         self.read_records(slice, &mut words)?;
         self.keys_of_words(slice.version, &words, keys);
@@ -134,15 +121,14 @@ impl KeySpace {
     }
 
     /// As [`keys_of`](Self::keys_of), for keys of the codec in the layout `version`.
-    pub(crate) fn keys_of_words(&self, version: u32, words: &[u64], keys: &mut Vec<u64>) {
+    pub fn keys_of_words(&self, version: u32, words: &[u64], keys: &mut Vec<u64>) {
         let (shape, newest) = (self.codec.shape(version), self.codec.newest());
         if let Some(hashing) = &self.hashing {
             let mut states = Vec::new();
             self.codec.decode(version, words, &mut states);
-            states.resize(states.len() + PAD_BYTES, 0);
+            let len = self.codec.state_len();
             let n = words.len() / shape.n_words;
-            let states = States::new(&states, self.codec.state_len(), n);
-            hashing.append(states, keys);
+            hashing.append((0..n).map(|at| &states[at * len..][..len]), keys);
             return;
         }
         if shape == newest {
@@ -168,7 +154,7 @@ impl KeySpace {
 }
 
 /// Recodes a key from an older layout into a newer one.
-pub(crate) fn recode(recoder: &Recoder<'_>, key: &[u64], recoded: &mut [u64]) {
+pub fn recode(recoder: &Recoder<'_>, key: &[u64], recoded: &mut [u64]) {
     assert!(
         recoder.recode(key, recoded),
         "a newer layout has room for every key of an older one"
