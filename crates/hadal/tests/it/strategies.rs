@@ -639,6 +639,7 @@ fn a_folder_is_used_and_left_empty() {
     let folder = tempfile::tempdir_in(root().join("target")).or_else(|_| tempfile::tempdir());
     let folder = folder.expect("a folder can be made");
     let disk = folder.path().join("run").display().to_string();
+    std::fs::create_dir(&disk).expect("a folder can be made");
     for name in PAPERS.into_iter().filter(|name| *name != "ram") {
         let small = ["--data-memory", "20K", "--force", "--json", "-"];
         let flags = [&["--strategy", name, "--disk", &disk][..], &small].concat();
@@ -657,6 +658,12 @@ fn a_folder_is_used_and_left_empty() {
     let run = hadal(&["resume", &disk]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("there is no run in"), "{}", run.stderr);
+
+    // One that the run itself made is of no use to anybody afterwards.
+    let made = folder.path().join("made");
+    let disk = made.display().to_string();
+    let run = check_text(ring(60, ""), &["--strategy", "mono", "--disk", &disk]);
+    assert_eq!((run.code, made.exists()), (0, false), "{}", run.stderr);
 }
 
 /// Switches that go on and off; most states lie in few layers.
