@@ -17,8 +17,10 @@
 pub mod ast;
 pub mod automaton;
 mod check;
+mod claims;
 mod literal;
 pub mod lower;
+mod ltl;
 mod naming;
 mod parser;
 mod preprocess;
@@ -28,6 +30,7 @@ pub mod text;
 pub mod token;
 
 pub use check::{Compiled, MAX_INSTANCES, check, compile};
+pub use claims::{Asked, asked};
 pub use naming::Naming;
 pub use parser::{Parsed, parse};
 pub use preprocess::{Options, Preprocessed, Reader, preprocess};
