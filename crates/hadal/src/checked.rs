@@ -7,6 +7,7 @@ use hadal_model::{Model, Shape};
 use hadal_search::{Outcome, Strategy, Violation};
 use hadal_store::disk::Refusal;
 
+use crate::claims::ProductCounts;
 use crate::folder::{NoScratch, has_run, store_error};
 use crate::prepared_check::PreparedCheck;
 use crate::question::SearchOptions;
@@ -25,6 +26,8 @@ pub struct Checked<'a> {
     pub outcome: Outcome,
     /// The trace of each violation, in the order of `outcome.violations`.
     pub(crate) traces: Vec<Option<NamedTrace>>,
+    /// What was counted where claims about runs were checked, each in a search of its own.
+    pub products: Vec<ProductCounts>,
     pub(crate) trace_seconds: f64,
     /// Seconds to the first state expanded, if one was.
     pub first_state_seconds: Option<f64>,

@@ -52,8 +52,11 @@ pub(super) struct Observer<'p> {
 /// Adds the variable that holds the point of a claim, by its position.
 pub(super) fn add_claim(claim: &Claim, builder: &mut Builder<'_>) -> VarId {
     let mut names: Vec<String> = Vec::new();
-    for point in &claim.automaton.points {
-        names.push(point_name(&names, builder.line(point.span)));
+    for (point_idx, point) in claim.automaton.points.iter().enumerate() {
+        names.push(match point_idx == claim.automaton.end.index() {
+            true => "end".to_owned(),
+            false => point_name(&names, builder.line(point.span)),
+        });
     }
     let at = Simple {
         lo: 0,

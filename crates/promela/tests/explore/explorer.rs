@@ -40,7 +40,7 @@ pub(crate) enum Error {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Proc {
+pub(crate) struct Proc {
     ty: usize,
     point: PointId,
     locals: Vec<i32>,
@@ -58,7 +58,7 @@ struct Channel {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     globals: Vec<i32>,
-    procs: Vec<Proc>,
+    pub(crate) procs: Vec<Proc>,
     channels: Vec<Channel>,
     last: usize,
 }

@@ -9,8 +9,8 @@
 //!   an end that is a label;
 //! - where the system cannot move, the claim has moved already and moves a second time before a
 //!   state is stored. From such a state it continues with single moves. Both kinds of states are
-//!   taken for equal, so that which successors are found depends on which is found first. At its
-//!   closing brace the claim then terminates, which is a state as well.
+//!   taken for equal, so that which successors are found depends on which is found first. Where
+//!   no process is left, the claim then terminates at its closing brace, which is a state as well.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -123,7 +123,8 @@ impl Explorer<'_> {
 
     fn as_pan(&mut self, claim: &Claim, node: &Node) -> Vec<(Node, u64)> {
         let mut out = Vec::new();
-        if node.stutters && node.at == claim.automaton.end {
+        let is_alone = node.state.procs.is_empty();
+        if node.stutters && is_alone && node.at == claim.automaton.end {
             out.push((stays(node, GONE, true), 1));
         }
         for step in self.moves(claim, &node.state, node.at) {
@@ -146,7 +147,7 @@ impl Explorer<'_> {
                 out.extend(next.into_iter().map(|(state, n)| (moved(state, at), n)));
                 continue;
             }
-            if at == claim.automaton.end {
+            if is_alone && at == claim.automaton.end {
                 out.push((stays(node, GONE, true), 1));
             }
             for step in self.moves(claim, &node.state, at) {

@@ -57,7 +57,9 @@ fn run_spin(folder: &Path, text: &str, asked: Asked) -> Result<Report, Refusal> 
             .output();
         output.unwrap_or_else(|error| panic!("{program}: {error}"))
     };
-    let made = run("spin", &["-a", "-o1", "-o2", "-o3", "m.pml"]);
+    // The translation of some formulas takes for ever.
+    let args = ["10", "spin", "-a", "-o1", "-o2", "-o3", "m.pml"];
+    let made = run("timeout", &args);
     let said = String::from_utf8_lossy(&made.stdout).into_owned();
     let is_rejected = |line: &str| {
         let line = line.to_ascii_lowercase();
