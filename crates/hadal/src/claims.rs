@@ -173,6 +173,9 @@ fn search<'a>(
 /// Adds what a search of a product needed and may have missed.
 fn merge(outcome: &mut Outcome, product: &Outcome) {
     outcome.data_bytes = outcome.data_bytes.max(product.data_bytes);
+    outcome.disk.peak_bytes = outcome.disk.peak_bytes.max(product.disk.peak_bytes);
+    outcome.disk.read_bytes += product.disk.read_bytes;
+    outcome.disk.written_bytes += product.disk.written_bytes;
     outcome.omission = match (outcome.omission, product.omission) {
         (Some(model), Some(product)) => Some(Omission {
             any: (model.any + product.any).min(1.0),
