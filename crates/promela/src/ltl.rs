@@ -28,6 +28,12 @@ const MAX_POINTS: usize = 256;
 /// Ways to satisfy a set of formulas at most, those that contradict themselves among them.
 const MAX_WAYS: usize = 512;
 
+/// Choices on the way to one of them at most.
+const MAX_CHOICES: usize = 256;
+
+/// Formulas that must hold in one state at most.
+const MAX_TODO: usize = 4096;
+
 /// Why a formula has no claim that decides it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoClaim {
@@ -215,9 +221,10 @@ impl<'f> Tableau<'f> {
         &self,
         mut todo: Vec<WishId>,
         mut way: Way,
+        depth: usize,
         out: &mut Vec<Option<Way>>,
     ) -> Result<(), NoClaim> {
-        if out.len() >= MAX_WAYS {
+        if out.len() >= MAX_WAYS || depth >= MAX_CHOICES || todo.len() >= MAX_TODO {
             return Err(NoClaim::TooLarge);
         }
         while let Some(id) = todo.pop() {
@@ -249,13 +256,13 @@ impl<'f> Tableau<'f> {
                 Wish::Or(a, b) => {
                     let mut first = todo.clone();
                     first.push(a);
-                    self.ways(first, way.clone(), out)?;
+                    self.ways(first, way.clone(), depth + 1, out)?;
                     todo.push(b);
                 }
                 Wish::Until(a, b) => {
                     let mut first = todo.clone();
                     first.push(b);
-                    self.ways(first, way.clone(), out)?;
+                    self.ways(first, way.clone(), depth + 1, out)?;
                     todo.push(a);
                     way.next.insert(id);
                 }
@@ -269,7 +276,7 @@ impl<'f> Tableau<'f> {
     fn least_ways(&self, wishes: &Wishes) -> Result<Vec<Way>, NoClaim> {
         let mut all = Vec::new();
         let todo = wishes.iter().rev().copied().collect();
-        self.ways(todo, Way::default(), &mut all)?;
+        self.ways(todo, Way::default(), 0, &mut all)?;
         let mut least: Vec<Way> = Vec::new();
         for way in all.into_iter().flatten() {
             let asks_less = |a: &Way, b: &Way| a.now.is_subset(&b.now) && a.next.is_subset(&b.next);

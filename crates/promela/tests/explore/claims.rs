@@ -118,6 +118,18 @@ fn what_is_not_decided_is_said() {
     );
     assert_eq!(why("never { do :: timeout od }"), "it mentions `timeout`");
     assert_eq!(why("never { end: do :: true od }"), "it begins at its end");
+    // Choices in a tree that is wide but not high.
+    let mut level: Vec<String> = (0..3000)
+        .map(|n| format!("(X (x != {n}) || X X (x != {n}))"))
+        .collect();
+    while level.len() > 1 {
+        let pairs = level.chunks(2);
+        level = pairs.map(|it| format!("({})", it.join(" || "))).collect();
+    }
+    assert_eq!(
+        why(&format!("ltl {{ !{} }}", level[0])),
+        "its automaton would be too large"
+    );
     let wide: Vec<String> = (0..12).map(|n| format!("([] (x != {n}))")).collect();
     assert_eq!(
         why(&format!("ltl {{ {} }}", wide.join(" || "))),
