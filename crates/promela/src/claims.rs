@@ -14,8 +14,8 @@ use crate::text::TokenSpan;
 /// A never claim or a formula.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// Its name, if it has one.
-    pub name: Option<Arc<str>>,
+    /// Its name; one without gets a number among its like, as in SPIN: `never_0`, `ltl_0`.
+    pub name: Arc<str>,
     /// Whether it is a formula.
     pub is_formula: bool,
     /// Where it stands.
@@ -26,13 +26,22 @@ pub struct Asked {
     pub left_open: Option<String>,
 }
 
-/// The never claims and formulas of a program, in the order of the text.
+/// The never claims of a program, in the order of the text, and then its formulas: the first is the
+/// one that SPIN checks unless told otherwise.
 pub fn asked(program: &Program) -> Vec<Asked> {
     let mut all = Vec::new();
+    let (mut n_claims, mut n_formulas) = (0, 0);
+    let named = |name: &Option<Arc<str>>, what: &str, n_unnamed: &mut u32| match name {
+        Some(name) => name.clone(),
+        None => {
+            *n_unnamed += 1;
+            format!("{what}_{}", *n_unnamed - 1).into()
+        }
+    };
     for claim in &program.claims {
         let problem = problem(claim);
         all.push(Asked {
-            name: claim.name.clone(),
+            name: named(&claim.name, "never", &mut n_claims),
             is_formula: false,
             span: claim.span,
             left_open: asks_for_liveness(&claim.automaton)
@@ -55,14 +64,13 @@ pub fn asked(program: &Program) -> Vec<Asked> {
             Err(NoClaim::TooLarge) => Err("its automaton would be too large".to_owned()),
         };
         all.push(Asked {
-            name: formula.name.clone(),
+            name: named(&formula.name, "ltl", &mut n_formulas),
             is_formula: true,
             span: formula.span,
             claim,
             left_open: None,
         });
     }
-    all.sort_by_key(|it| it.span.start);
     all
 }
 

@@ -76,10 +76,7 @@ fn title(asked: &Asked) -> String {
     } else {
         "never claim"
     };
-    match &asked.name {
-        Some(name) => format!("{what} `{name}`"),
-        None => what.to_owned(),
-    }
+    format!("{what} `{}`", asked.name)
 }
 
 impl<'p> Claims<'p> {
@@ -95,8 +92,8 @@ impl<'p> Claims<'p> {
             return Ok(claims);
         }
         for asked in asked(program) {
-            let is_wanted = claims.wanted.is_empty()
-                && name.is_none_or(|name| asked.name.as_deref() == Some(name));
+            let is_wanted =
+                claims.wanted.is_empty() && name.is_none_or(|name| &*asked.name == name);
             match is_wanted {
                 true => claims.add(title(&asked), asked.span, Some(asked)),
                 false => claims.not_asked.push(title(&asked)),

@@ -138,13 +138,13 @@ fn what_is_not_decided_is_said() {
 }
 
 #[test]
-fn claims_and_formulas_come_in_the_order_of_the_text() {
+fn the_first_claim_is_that_of_spin() {
     let source = Source::new(
         "test.pml",
-        "ltl b { true } never a { skip } ltl c { true } init { skip }",
+        "ltl b { true } never { skip } ltl { true } never a { skip } ltl { false } init { skip }",
     );
     let compiled = compile(source.unwrap(), &Options::default(), &mut |_| None);
     let asked = asked(compiled.program.as_ref().expect("a correct model"));
-    let names: Vec<&str> = asked.iter().filter_map(|it| it.name.as_deref()).collect();
-    assert_eq!(names, ["b", "a", "c"]);
+    let names: Vec<&str> = asked.iter().map(|it| &*it.name).collect();
+    assert_eq!(names, ["never_0", "a", "b", "ltl_0", "ltl_1"]);
 }

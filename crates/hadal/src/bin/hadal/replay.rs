@@ -68,7 +68,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
     for (name, value) in &record.constants {
         source = source.constant(name, text(value));
     }
-    // The run may be one of the product with a claim, which has a name in backquotes if any.
+    // The run may be one of the product with a claim, whose name stands in backquotes.
     let claims = with_trace
         .iter()
         .filter(|it| it.kind == FaultKind::Claim.name());
