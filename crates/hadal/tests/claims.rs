@@ -4,6 +4,9 @@
 mod common;
 
 use common::{Run, check_text, hadal, root};
+use hadal::model::Stop;
+use hadal::search::{Progress, Reason};
+use hadal::{Check, ModelSource, Observer, SavedRun, Verdict};
 use serde_json::Value;
 
 const COUNTER: &str = "byte x; active proctype P() { do :: x = (x + 1) % 4 od }\n";
@@ -169,6 +172,54 @@ fn limits_hold_for_products_too() {
     let text = format!("{COUNTER} ltl {{ [] (x < 2) }}");
     let violated = verdict(&text, &["--bound", "3"]);
     assert_eq!((violated.0, violated.1.as_str()), (1, "violated"));
+}
+
+/// Stops a check as soon as its second search starts.
+struct StopAtProduct<'a> {
+    stop: &'a Stop,
+    layer: u32,
+}
+
+impl Observer for StopAtProduct<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        if progress.layer < self.layer {
+            self.stop.raise();
+        }
+        self.layer = progress.layer;
+    }
+}
+
+#[test]
+fn a_check_that_is_stopped_in_a_product_is_resumed() {
+    let folder = tempfile::tempdir_in(root().join("target")).expect("a folder");
+    let path = folder.path().join("run");
+    let text = "byte x; active proctype P() { do :: x = (x + 1) % 250 od } ltl { [] (x < 250) }";
+    let source = ModelSource::text("m.pml", text, "promela").expect("a source");
+    let model = source.load().expect("a model");
+    let stop = Stop::new();
+    let mut observer = StopAtProduct {
+        stop: &stop,
+        layer: 0,
+    };
+    let check = Check::new(&model).disk(&path).stop(&stop);
+    let checked = check.observer(&mut observer).run().expect("a result");
+    assert_eq!(checked.outcome.reason, Some(Reason::Interrupted));
+    assert_eq!(checked.outcome.verdict, Verdict::Incomplete);
+    assert_eq!(checked.outcome.states, 250);
+    // It is not finished, so this deletes nothing.
+    checked.finish().expect("a folder");
+    drop(checked);
+
+    let run = SavedRun::open(&path).expect("a run");
+    let model = run.source().expect("a source").load().expect("a model");
+    let check = Check::new(&model).resume(run).expect("the same question");
+    let checked = check.run().expect("a result");
+    assert_eq!(checked.outcome.verdict, Verdict::Verified);
+    assert_eq!(checked.outcome.holds.last(), Some(&Some(true)));
+    assert_eq!(
+        (checked.outcome.states, checked.products[0].states),
+        (250, 250)
+    );
 }
 
 #[test]
