@@ -7,6 +7,7 @@ use hadal_model::{Model, Shape};
 use hadal_search::{Outcome, Strategy, Violation};
 use hadal_store::disk::Refusal;
 
+use crate::claims::{LoadedClaim, ProductCounts};
 use crate::folder::{NoScratch, RunFolder, has_run, store_error};
 use crate::prepared_check::PreparedCheck;
 use crate::question::SearchOptions;
@@ -23,6 +24,8 @@ use crate::{Error, LoadedModel, Style, TraceDetail, describe};
 pub struct Checked<'a> {
     /// Verdict, counts and violations.
     pub outcome: Outcome,
+    /// What was counted where claims about runs were checked, each in a search of its own.
+    pub products: Vec<ProductCounts>,
     /// Seconds to the first state expanded, if one was.
     pub first_state_seconds: Option<f64>,
     /// Seconds in all.
@@ -54,9 +57,25 @@ impl Counterexample<'_> {
 impl<'a> Checked<'a> {
     /// The violations, least first, with their traces.
     pub fn violations(&self) -> Vec<Counterexample<'_>> {
-        let model = self.model();
-        let view = |violation| counterexample(model, violation);
+        let view = |violation| Counterexample {
+            violation,
+            trace: (violation.trace.as_ref())
+                .map(|trace| NamedTrace::new(self.model_of(violation), trace)),
+            shape: self.model().shape(),
+        };
         self.outcome.violations.iter().map(view).collect()
+    }
+
+    /// The model that the run to a violation is one of: the product with a claim, where that is
+    /// violated.
+    fn model_of(&self, violation: &Violation) -> &'a dyn Model {
+        let claims = self.loaded().map_or(&[][..], |loaded| &loaded.claims);
+        let is_violated = |claim: &&LoadedClaim| violation.property == Some(claim.property as u32);
+        let product = claims
+            .iter()
+            .find(is_violated)
+            .and_then(LoadedClaim::product);
+        product.unwrap_or_else(|| self.model())
     }
 
     /// The run record: everything about the run, for programs.
@@ -188,14 +207,5 @@ impl fmt::Display for Counterexample<'_> {
 impl fmt::Display for NamedTrace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.render(TraceDetail::Diff, Style::plain()))
-    }
-}
-
-fn counterexample<'c>(model: &'c dyn Model, violation: &'c Violation) -> Counterexample<'c> {
-    let trace = violation.trace.as_ref();
-    Counterexample {
-        violation,
-        trace: trace.map(|trace| NamedTrace::new(model, trace)),
-        shape: model.shape(),
     }
 }

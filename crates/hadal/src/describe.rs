@@ -24,6 +24,8 @@ pub fn describe(violation: &Violation, shape: &Shape) -> String {
                 "liveness {name}{parameters}: a state is reached from which it cannot hold again"
             )
         }
+        // The message names the claim, which is what matters.
+        ViolationKind::Fault(FaultKind::Claim) => violation.message.clone(),
         ViolationKind::Fault(kind) => {
             let message = match kind {
                 FaultKind::Assertion => format!("assertion {} fails", quote(&violation.message)),

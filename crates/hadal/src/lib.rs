@@ -170,6 +170,7 @@
 
 mod check;
 mod checked;
+mod claims;
 #[doc(hidden)]
 pub mod describe;
 mod error;
@@ -204,6 +205,7 @@ pub use hadal_search::{Deadlock, Observer, Outcome, Sink, Strategy, Verdict};
 
 pub use check::Check;
 pub use checked::{Checked, Counterexample};
+pub use claims::{LoadedClaim, ProductCounts};
 pub use error::{Error, FolderReason, Rejection};
 pub use folder::{Disk, NoScratch};
 pub use load_limits::{LoadLimits, LoadStopped};

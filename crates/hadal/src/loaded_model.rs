@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
+use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::{Budget, Native};
 use hadal_model::{FaultKind, Model};
@@ -12,6 +13,7 @@ use hadal_symmetry::Symmetric;
 use hadal_symmetry::order::Order;
 use hadal_syntax::Diagnostic;
 
+use crate::claims::LoadedClaim;
 use crate::language::Problems;
 use crate::load_limits::Loading;
 use crate::named_model::NamedModel;
@@ -37,6 +39,10 @@ pub struct LoadedModel {
     pub interpreted: Vec<String>,
     /// Final values of the model's global constants.
     pub constants: Vec<(String, String)>,
+    /// What the model asks about whole runs.
+    pub claims: Vec<LoadedClaim>,
+    /// What it has besides and was not asked for, by name.
+    pub not_asked: Vec<String>,
     /// The source with more room for processes, where their number is a guess.
     wider: Option<ModelSource>,
     /// Seconds to translate the texts.
@@ -55,6 +61,18 @@ impl fmt::Debug for LoadedModel {
 }
 
 impl LoadedModel {
+    /// The model in which a rule of this name fires: the product with a claim, for a rule of that
+    /// claim.
+    pub fn model_of(&self, rule: &str) -> &dyn Model {
+        let is_its_rule = |claim: &&LoadedClaim| {
+            let rest = rule.strip_prefix(claim.name.as_str());
+            rest.is_some_and(|rest| rest.starts_with(" line "))
+        };
+        let claim = self.claims.iter().find(is_its_rule);
+        let product = claim.and_then(|claim| claim.product.as_deref());
+        product.unwrap_or(&*self.model)
+    }
+
     /// The source to start over with, if a search with this `outcome` met more processes than
     /// states of this model have room for.
     pub fn wider(&self, outcome: &Outcome) -> Option<&ModelSource> {
@@ -82,12 +100,14 @@ impl LoadedModel {
             return Err(reject_for(&source, warnings, breaks));
         }
         let program = translation.program;
-        if let Err(errors) = hadal_ir::verify::verify(&program) {
-            let first = errors.first().map_or(String::new(), ToString::to_string);
-            return Err(Error::Internal(format!(
-                "the translated model is malformed ({first}); please report this with the model"
-            )));
-        }
+        verify(&program)?;
+        let products = translation
+            .claims
+            .iter()
+            .filter_map(|it| it.product.as_ref());
+        products
+            .into_iter()
+            .try_for_each(|product| verify(&product.program))?;
         loading.check()?;
         let load_seconds = started.elapsed().as_secs_f64();
 
@@ -113,21 +133,28 @@ impl LoadedModel {
         }
         let report = OrderReport::of(&order, interpreter.program(), &source.sources);
         let mut interpreted = Vec::new();
-        let model: Box<dyn Model> = match source.engine {
-            Engine::Native => {
-                let native = compile(interpreter, loading)?;
-                interpreted = native.left_out().to_vec();
-                Box::new(native)
-            }
-            Engine::Interpreter => Box::new(interpreter),
-        };
-        // Only a model with registers has steps of several firings.
-        let model: Box<dyn Model> = match model.shape().register_bits {
-            0 => model,
-            _ => Box::new(Steps::new(model)),
-        };
+        let model = executable(interpreter, source.engine, loading, &mut interpreted)?;
+        let (mut claims, mut properties) = (Vec::new(), Vec::new());
+        for claim in translation.claims {
+            let product = match claim.product {
+                Some(product) => {
+                    let interpreter = Interpreter::new(product.program, limits);
+                    let model = executable(interpreter, source.engine, loading, &mut Vec::new())?;
+                    let named = NamedModel::new(model, product.naming, Vec::new());
+                    Some(Box::new(named) as Box<dyn Model>)
+                }
+                None => None,
+            };
+            claims.push(LoadedClaim {
+                name: claim.property.name.clone(),
+                property: model.shape().properties.len() + properties.len(),
+                open: claim.open,
+                product,
+            });
+            properties.push(claim.property);
+        }
         let model = match translation.naming {
-            Some(naming) => Box::new(NamedModel::new(model, naming, translation.claims)),
+            Some(naming) => Box::new(NamedModel::new(model, naming, properties)),
             None => model,
         };
         let wider = translation.wider.map(|(name, value)| {
@@ -137,6 +164,8 @@ impl LoadedModel {
         });
         let mut loaded = LoadedModel {
             source,
+            claims,
+            not_asked: translation.not_asked,
             wider,
             model,
             warnings: translation.warnings,
@@ -160,6 +189,37 @@ impl LoadedModel {
         loaded.compile_seconds = started.elapsed().as_secs_f64();
         Ok(loaded)
     }
+}
+
+fn verify(program: &Program) -> Result<(), Error> {
+    hadal_ir::verify::verify(program).map_err(|errors| {
+        let first = errors.first().map_or(String::new(), ToString::to_string);
+        Error::Internal(format!(
+            "the translated model is malformed ({first}); please report this with the model"
+        ))
+    })
+}
+
+/// A model that an engine executes; `interpreted` gets what is too large for native code.
+fn executable(
+    interpreter: Interpreter,
+    engine: Engine,
+    loading: &Loading,
+    interpreted: &mut Vec<String>,
+) -> Result<Box<dyn Model>, Error> {
+    let model: Box<dyn Model> = match engine {
+        Engine::Native => {
+            let native = compile(interpreter, loading)?;
+            interpreted.extend_from_slice(native.left_out());
+            Box::new(native)
+        }
+        Engine::Interpreter => Box::new(interpreter),
+    };
+    // Only a model with registers has steps of several firings.
+    Ok(match model.shape().register_bits {
+        0 => model,
+        _ => Box::new(Steps::new(model)),
+    })
 }
 
 /// Native code for a program, as far as there is memory for it.

@@ -15,7 +15,7 @@ use crate::checked::Checked;
 use crate::folder::{self, Disk, NoScratch, RunFolder};
 use crate::question::Question;
 use crate::resources::Resources;
-use crate::{Error, SavedRun, memory};
+use crate::{Error, SavedRun, claims, memory};
 
 /// A check that has its budgets and its folder and can start.
 pub struct PreparedCheck<'a> {
@@ -195,7 +195,7 @@ impl<'a> PreparedCheck<'a> {
     pub fn run_with(mut self, observer: &mut dyn Observer) -> Result<Checked<'a>, Error> {
         let before_search = self.since.elapsed().as_secs_f64();
         let mut watch = FirstExpansion {
-            observer,
+            observer: &mut *observer,
             seconds: None,
         };
         let outcome = match self.search(&mut watch) {
@@ -207,13 +207,18 @@ impl<'a> PreparedCheck<'a> {
             }
         };
         let first_state = watch.seconds.map(|seconds| before_search + seconds);
-        Ok(Checked {
+        let mut checked = Checked {
             outcome,
+            products: Vec::new(),
             first_state_seconds: first_state,
-            total_seconds: self.since.elapsed().as_secs_f64(),
-            peak_bytes: memory::peak_bytes(),
+            total_seconds: 0.0,
+            peak_bytes: 0,
             prepared: self,
-        })
+        };
+        claims::decide(&mut checked, observer)?;
+        checked.total_seconds = checked.prepared.since.elapsed().as_secs_f64();
+        checked.peak_bytes = memory::peak_bytes();
+        Ok(checked)
     }
 
     fn search(&self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
@@ -288,7 +293,15 @@ pub(crate) enum ChosenStrategy<'a> {
     WithSink(Box<Ranked<'a>>),
 }
 
-impl ChosenStrategy<'_> {
+impl<'a> ChosenStrategy<'a> {
+    /// The one of the caller, unless it has a sink.
+    pub(crate) fn given(&self) -> Option<&'a dyn Strategy> {
+        match self {
+            ChosenStrategy::Given(strategy) => Some(*strategy),
+            ChosenStrategy::WithSink(_) => None,
+        }
+    }
+
     pub(crate) fn get(&self) -> &dyn Strategy {
         match self {
             ChosenStrategy::Given(strategy) => *strategy,

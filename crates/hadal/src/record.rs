@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::checked::{Checked, Counterexample};
+use crate::claims::ProductCounts;
 use crate::language::dialect_name;
 use crate::names::Named;
 use crate::order::OrderReport;
@@ -41,6 +42,9 @@ pub struct Record<'c> {
     violations: Vec<Counterexample<'c>>,
     rules: Vec<RuleRecord>,
     properties: Vec<PropertyRecord>,
+    /// Only where claims were checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    products: Vec<ProductRecord>,
     strategy: String,
     store: &'static str,
     engine: &'static str,
@@ -97,6 +101,7 @@ impl<'c> Record<'c> {
             violations,
             rules: rule_records(shape, outcome),
             properties: property_records(shape, outcome),
+            products: checked.products.iter().map(ProductRecord::new).collect(),
             strategy: checked.strategy().name().to_owned(),
             store: search.store.name(),
             engine: origin.engine,
@@ -378,6 +383,28 @@ struct PropertyRecord {
     name: String,
     kind: &'static str,
     holds: Option<bool>,
+}
+
+/// What the search of the product with a claim counted.
+#[derive(Clone, Debug, Serialize)]
+struct ProductRecord {
+    name: String,
+    complete: bool,
+    states: u64,
+    transitions: u64,
+    depth: u32,
+}
+
+impl ProductRecord {
+    fn new(counts: &ProductCounts) -> Self {
+        ProductRecord {
+            name: counts.name.clone(),
+            complete: counts.is_exhausted,
+            states: counts.states,
+            transitions: counts.transitions,
+            depth: counts.depth,
+        }
+    }
 }
 
 /// Successors that were known already, by where they were found.

@@ -88,8 +88,8 @@ pub enum PropertyKind {
     Cover,
     /// From every reachable state, a state where it is true can be reached.
     Liveness,
-    /// About whole runs, as an automaton or formula. No search decides it: where nothing else is
-    /// violated, it is left open.
+    /// About whole runs, as an automaton or formula. No search of the model alone decides it: where
+    /// nothing else is violated, it is left open.
     Claim,
 }
 

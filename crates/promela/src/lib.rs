@@ -17,8 +17,10 @@
 pub mod ast;
 pub mod automaton;
 mod check;
+mod claims;
 mod literal;
 pub mod lower;
+mod ltl;
 mod naming;
 mod parser;
 mod preprocess;
@@ -28,6 +30,7 @@ pub mod text;
 pub mod token;
 
 pub use check::{Compiled, MAX_INSTANCES, check, compile};
+pub use claims::{Asked, asked};
 pub use naming::Naming;
 pub use parser::{Parsed, parse};
 pub use preprocess::{Options, Preprocessed, Reader, preprocess};
@@ -46,10 +49,15 @@ pub fn fuzz_compile(bytes: &[u8]) {
     let Some(program) = &compiled.program else {
         return;
     };
-    let options = lower::LowerOptions::default();
-    if let Ok(lowered) = lower::lower(program, &compiled.text, &options)
-        && let Err(errors) = hadal_ir::verify::verify(&lowered.ir)
-    {
-        panic!("{errors:#?}\n{}", String::from_utf8_lossy(bytes));
+    let (text, options) = (&compiled.text, lower::LowerOptions::default());
+    let asked = asked(program);
+    let claims = asked.iter().filter_map(|it| it.claim.as_ref().ok());
+    let products = claims.map(|it| lower::lower_product(program, it, "claim", text, &options));
+    for lowered in std::iter::once(lower::lower(program, text, &options)).chain(products) {
+        if let Ok(lowered) = lowered
+            && let Err(errors) = hadal_ir::verify::verify(&lowered.ir)
+        {
+            panic!("{errors:#?}\n{}", String::from_utf8_lossy(bytes));
+        }
     }
 }

@@ -187,8 +187,8 @@ pub struct NamedFormula {
 /// A formula of linear temporal logic.
 #[derive(Debug, Clone)]
 pub enum Formula {
-    /// An expression of the state.
-    Atom(Expr),
+    /// An expression of the state, and its text.
+    Atom(Expr, Arc<str>),
     /// Negation.
     Not(Box<Formula>),
     /// Next.

@@ -184,7 +184,7 @@ pub enum Reason {
     Collisions,
     /// The search only revisited states that it had forgotten, with no end in sight.
     Revisits,
-    /// All states were visited, but the model has properties that no search decides.
+    /// All states were visited, but the model has properties that a search of it does not decide.
     Unchecked,
 }
 

@@ -86,13 +86,37 @@ pub struct Translation {
     pub constants: Vec<(String, String)>,
     /// Iterations of one loop before it is a violation; `None` for no limit.
     pub loop_limit: Option<u64>,
-    /// What the model asks for and no search decides, such as never claims.
-    pub claims: Vec<Property>,
+    /// What the model asks about whole runs, such as never claims.
+    pub claims: Vec<Claim>,
+    /// What it has besides and was not asked for, by name.
+    pub not_asked: Vec<String>,
     /// How states and steps are called, where that is not as in the program.
     pub naming: Option<Arc<dyn Naming>>,
     /// An option that gives states more room, where the room for processes is a guess. A search that
     /// reports a [process limit](hadal_model::FaultKind::ProcessLimit) starts over with it.
     pub wider: Option<(&'static str, String)>,
+}
+
+/// What a model asks about whole runs.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// As a property of the model, of the kind [`Claim`](hadal_model::PropertyKind::Claim).
+    pub property: Property,
+    /// Where a search can decide it: the product of the program and an automaton that observes
+    /// it.
+    pub product: Option<Product>,
+    /// Why no search decides it, or not all that it asks for.
+    pub open: Option<String>,
+}
+
+/// The product of a program and a claim. A run that violates the claim meets a fault of the kind
+/// [`Claim`](hadal_model::FaultKind::Claim) in a rule whose name begins with that of the claim.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// The program.
+    pub program: Program,
+    /// How its states and steps are called.
+    pub naming: Arc<dyn Naming>,
 }
 
 /// Names of states and steps that a user of the language knows.

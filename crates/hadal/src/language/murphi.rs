@@ -94,6 +94,7 @@ impl Language for Murphi {
                 constants: compiled.constants,
                 loop_limit,
                 claims: Vec::new(),
+                not_asked: Vec::new(),
                 naming: None,
                 wider: None,
             }),

@@ -1,16 +1,17 @@
 //! Promela, by `hadal-promela`.
 
 use hadal_model::{Property, PropertyKind, Step, Stop};
-use hadal_promela::lower::{GUESSED_INSTANCES, LowerOptions, lower};
+use hadal_promela::lower::{GUESSED_INSTANCES, LowerOptions, lower, lower_product};
 use hadal_promela::program::Program;
-use hadal_promela::{Options, Text, TokenSpan, compile};
+use hadal_promela::{Asked, Options, Text, TokenSpan, asked, compile};
 use hadal_search::Deadlock;
-use hadal_syntax::{Severity, Source, Sources};
+use hadal_syntax::{Diagnostic, Severity, Source, Sources};
 
 use std::sync::Arc;
 
 use super::{
-    Language, LanguageOption, LanguageOptions, Naming, OptionValue, Problems, Translation,
+    Claim, Language, LanguageOption, LanguageOptions, Naming, OptionValue, Problems, Product,
+    Translation,
 };
 
 /// Promela, as SPIN 6.5.2 has it.
@@ -55,67 +56,149 @@ const CLAIM: LanguageOption = LanguageOption {
     short: None,
     value: OptionValue::Text("NAME|none"),
     is_repeatable: false,
-    help: "Which never claim or `ltl` formula of a Promela model is asked for; `none` leaves all of \
-           them out. None is checked yet: a run without a violation is incomplete [default: all]",
+    help: "Which never claim or `ltl` formula of a Promela model is checked; `none` leaves out all \
+           of them, and what acceptance and progress labels ask for [default: the first]",
 };
 
-/// The claims and formulas of a program, or the one that is asked for.
-fn claims(program: &Program, text: &Text, asked: Option<&str>) -> Result<Vec<Property>, String> {
-    let mut claims = Vec::new();
-    let mut add = |what: &str, name: Option<&str>, span: TokenSpan| {
-        let is_wanted = asked.is_none_or(|asked| name == Some(asked));
-        if is_wanted {
-            claims.push(Property {
-                kind: PropertyKind::Claim,
-                name: match name {
-                    Some(name) => format!("{what} `{name}`"),
-                    None => what.to_owned(),
-                },
-                at: text.describe(text.place(span).span.start),
-            });
-        }
+/// What a program asks about its runs, as far as it was asked for.
+struct Claims<'p> {
+    /// The one to be checked, or all that no search decides.
+    wanted: Vec<(Property, Option<Asked>)>,
+    not_asked: Vec<String>,
+    program: &'p Program,
+    text: &'p Text,
+}
+
+/// A claim or formula in a sentence.
+fn title(asked: &Asked) -> String {
+    let what = if asked.is_formula {
+        "formula"
+    } else {
+        "never claim"
     };
-    for claim in &program.claims {
-        add("never claim", claim.name.as_deref(), claim.span);
+    format!("{what} `{}`", asked.name)
+}
+
+impl<'p> Claims<'p> {
+    /// The claim or formula of this name; by default the first, and what labels and traces ask for.
+    fn new(program: &'p Program, text: &'p Text, name: Option<&str>) -> Result<Self, String> {
+        let mut claims = Claims {
+            wanted: Vec::new(),
+            not_asked: Vec::new(),
+            program,
+            text,
+        };
+        if name == Some("none") {
+            return Ok(claims);
+        }
+        for asked in asked(program) {
+            let is_wanted =
+                claims.wanted.is_empty() && name.is_none_or(|name| &*asked.name == name);
+            match is_wanted {
+                true => claims.add(title(&asked), asked.span, Some(asked)),
+                false => claims.not_asked.push(title(&asked)),
+            }
+        }
+        match name {
+            Some(name) if claims.wanted.is_empty() => {
+                return Err(format!("there is no claim or formula `{name}`"));
+            }
+            Some(_) => {}
+            None => claims.add_unsupported(),
+        }
+        Ok(claims)
     }
-    for formula in &program.formulas {
-        add("formula", formula.name.as_deref(), formula.span);
+
+    fn add(&mut self, name: String, span: TokenSpan, asked: Option<Asked>) {
+        let property = Property {
+            kind: PropertyKind::Claim,
+            name,
+            at: self.text.describe(self.text.place(span).span.start),
+        };
+        self.wanted.push((property, asked));
     }
-    if asked.is_none() {
-        for &span in &program.traces {
-            add("trace automaton", None, span);
+
+    fn add_unsupported(&mut self) {
+        for &span in &self.program.traces {
+            self.add("trace automaton".to_owned(), span, None);
         }
         for (label, kind) in [("acceptance", 0), ("progress", 1)] {
-            let points = program.proctypes.iter().flat_map(|it| &it.automaton.points);
-            let mut labelled = points.filter(|it| [it.is_accept, it.is_progress][kind]);
-            if let Some(point) = labelled.next() {
-                add(&format!("what {label} labels ask for"), None, point.span);
+            let proctypes = self.program.proctypes.iter();
+            let mut points = proctypes.flat_map(|it| &it.automaton.points);
+            let labelled = points.find(|it| [it.is_accept, it.is_progress][kind]);
+            if let Some(point) = labelled {
+                self.add(format!("what {label} labels ask for"), point.span, None);
             }
         }
     }
-    match (asked, claims.is_empty()) {
-        (Some(asked), true) => Err(format!("there is no claim or formula `{asked}`")),
-        _ => Ok(claims),
+
+    /// With products.
+    fn lower(self, options: &LowerOptions) -> Result<Vec<Claim>, Vec<Diagnostic>> {
+        let (program, text) = (self.program, self.text);
+        let wanted = self.wanted.into_iter();
+        let lowered = wanted.map(|(property, asked)| {
+            let Some(asked) = asked else {
+                return Ok(Claim {
+                    property,
+                    product: None,
+                    open: None,
+                });
+            };
+            let (product, open) = match &asked.claim {
+                Err(problem) => (None, Some(problem.clone())),
+                Ok(claim) => {
+                    let lowered = lower_product(program, claim, &property.name, text, options)?;
+                    let product = Product {
+                        program: lowered.ir,
+                        naming: Arc::new(PromelaNaming {
+                            names: lowered.naming,
+                            is_product: true,
+                        }),
+                    };
+                    (Some(product), asked.left_open.clone())
+                }
+            };
+            Ok(Claim {
+                property,
+                product,
+                open,
+            })
+        });
+        lowered.collect()
     }
 }
 
 /// Names of processes with their pids, and channels with their messages.
 #[derive(Debug)]
-struct PromelaNaming(hadal_promela::Naming);
+struct PromelaNaming {
+    names: hadal_promela::Naming,
+    /// Whether the first firing of a step is a claim's.
+    is_product: bool,
+}
 
 impl Naming for PromelaNaming {
     fn state(&self, leaves: Vec<(String, String)>) -> Vec<(String, String)> {
-        self.0.state(leaves)
+        self.names.state(leaves)
     }
 
-    fn step(&self, step: Step, leaves: &[(String, String)]) -> Step {
+    fn step(&self, mut step: Step, leaves: &[(String, String)]) -> Step {
+        // A step is called after what the system does; where the claim is shows in the state.
+        if self.is_product && step.inner.len() > 1 {
+            step.inner.remove(0);
+            let first = &step.inner[0];
+            (step.rule, step.parameters) = (first.rule.clone(), first.parameters.clone());
+            if step.inner.len() == 1 {
+                step.output = std::mem::take(&mut step.inner[0].output);
+                step.inner.clear();
+            }
+        }
         let slot = step
             .parameters
             .first()
             .and_then(|(_, value)| value.parse().ok());
         let inner = step.inner.into_iter().map(|inner| self.step(inner, leaves));
         Step {
-            rule: self.0.step(&step.rule, slot.unwrap_or(0), leaves),
+            rule: self.names.step(&step.rule, slot.unwrap_or(0), leaves),
             parameters: Vec::new(),
             output: step.output,
             inner: inner.collect(),
@@ -172,20 +255,21 @@ impl Language for Promela {
                 ..Problems::default()
             });
         };
-        let claims = match options.get(CLAIM.name) {
-            Some("none") => Vec::new(),
-            asked => claims(program, &compiled.text, asked).map_err(|message| Problems {
-                messages: vec![message],
-                ..Problems::default()
-            })?,
-        };
+        let claims = Claims::new(program, &compiled.text, options.get(CLAIM.name));
+        let claims = claims.map_err(|message| Problems {
+            messages: vec![message],
+            ..Problems::default()
+        })?;
+        let not_asked = claims.not_asked.clone();
         let lowering = LowerOptions {
             lossy: options.get(LOSSY.name).is_some(),
             instances: (options.get(INSTANCES.name))
                 .and_then(|n| n.parse().ok())
                 .unwrap_or(GUESSED_INSTANCES),
         };
-        let lowered = match lower(program, &compiled.text, &lowering) {
+        let lowered = lower(program, &compiled.text, &lowering);
+        let lowered = lowered.and_then(|lowered| Ok((lowered, claims.lower(&lowering)?)));
+        let (lowered, claims) = match lowered {
             Ok(lowered) => lowered,
             Err(errors) => {
                 let mut diagnostics = compiled.diagnostics;
@@ -204,7 +288,11 @@ impl Language for Promela {
             constants: Vec::new(),
             loop_limit: None,
             claims,
-            naming: Some(Arc::new(PromelaNaming(lowered.naming))),
+            not_asked,
+            naming: Some(Arc::new(PromelaNaming {
+                names: lowered.naming,
+                is_product: false,
+            })),
             wider: lowered.is_guess.then(|| {
                 let n = lowering.instances.max(1).saturating_mul(2);
                 (INSTANCES.name, n.to_string())

@@ -4,6 +4,7 @@
 //! and those that change the working directory.
 
 mod budgets;
+mod claims;
 mod cli;
 #[path = "../common/mod.rs"]
 mod common;

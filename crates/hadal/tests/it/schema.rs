@@ -87,7 +87,7 @@ fn every_reason_writes_a_record() {
         (
             "unchecked",
             record(
-                "byte x; ltl low { [] (x == 0) } init { skip }",
+                "byte x; ltl low { <> (x == 1) } init { skip }",
                 &["--language", "promela"],
             ),
         ),

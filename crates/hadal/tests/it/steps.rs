@@ -43,6 +43,7 @@ impl Language for Ir {
             constants: Vec::new(),
             loop_limit: None,
             claims: Vec::new(),
+            not_asked: Vec::new(),
             naming: None,
             wider: None,
         })

@@ -179,6 +179,8 @@ impl Checker<'_> {
                 }
                 ast::Item::Never(it) => claims.push(self.never(it)),
                 ast::Item::Ltl(it) => {
+                    // No local name is visible.
+                    self.begin_process(None);
                     self.in_claim = true;
                     let formula = self.formula(&it.formula);
                     self.in_claim = false;
@@ -238,6 +240,7 @@ impl Checker<'_> {
                     self.never(it);
                 }
                 ast::Item::Ltl(it) => {
+                    self.begin_process(None);
                     self.formula(&it.formula);
                 }
                 _ => {}
@@ -430,7 +433,7 @@ impl Checker<'_> {
 
     fn formula(&mut self, it: &ast::Formula) -> Formula {
         match it {
-            ast::Formula::Atom(it) => Formula::Atom(self.expr(it)),
+            ast::Formula::Atom(it) => Formula::Atom(self.expr(it), crate::print::expr(it).into()),
             ast::Formula::Not(it) => Formula::Not(Box::new(self.formula(it))),
             ast::Formula::Next(it) => Formula::Next(Box::new(self.formula(it))),
             ast::Formula::Always(it) => Formula::Always(Box::new(self.formula(it))),

@@ -335,7 +335,11 @@ impl Lowering<'_> {
             return self.builder.truth(true);
         };
         let control = self.builder.read(Place::var(registers.control));
-        let nobody = self.builder.equals(control, 0);
+        let anyone = match self.observer {
+            Some(_) => super::claim::SYSTEM,
+            None => 0,
+        };
+        let nobody = self.builder.equals(control, anyone);
         if !may_keep {
             return nobody;
         }

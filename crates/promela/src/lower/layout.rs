@@ -16,10 +16,11 @@ use hadal_ir::types::{Field, Simple, SimpleKind, Type};
 
 use super::LowerOptions;
 use super::build::Builder;
+use super::claim::{self, add_claim};
 use super::origins::Flow;
 use crate::MAX_INSTANCES;
 use crate::naming::{ClassNames, Naming, ProcessNames, chan_names, created, element_names};
-use crate::program::{Action, ChannelType, Expr as PExpr, Program, Scalar, Variable};
+use crate::program::{Action, ChannelType, Claim, Expr as PExpr, Program, Scalar, Variable};
 
 /// Where everything is.
 pub(super) struct Layout {
@@ -39,6 +40,8 @@ pub(super) struct Layout {
     /// Number of channels that global variables create; their numbers are `1..=n_global`.
     pub(super) n_global: u32,
     pub(super) stack: Option<ChannelStack>,
+    /// The point of the claim, in a product.
+    pub(super) claim: Option<VarId>,
     pub(super) registers: Option<Registers>,
     pub(super) is_guess: bool,
 }
@@ -119,6 +122,7 @@ pub(super) const STACK_QUEUE: u32 = 1;
 impl Layout {
     pub(super) fn new(
         program: &Program,
+        claim: Option<&Claim>,
         options: &LowerOptions,
         builder: &mut Builder<'_>,
     ) -> Self {
@@ -153,7 +157,8 @@ impl Layout {
             let pid = builder.scalar(Scalar::Byte);
             add_var(builder, "_last", pid)
         });
-        let registers = Registers::new(program, builder);
+        let claim = claim.map(|claim| add_claim(claim, builder));
+        let registers = Registers::new(program, claim.is_some(), builder);
         Layout {
             flow,
             globals,
@@ -164,6 +169,7 @@ impl Layout {
             members,
             n_global,
             stack,
+            claim,
             registers,
             is_guess,
         }
@@ -214,7 +220,7 @@ fn class_name(class: usize) -> String {
 /// The variable that holds the channels of processes.
 const STACK_NAME: &str = "_local_channels";
 
-fn add_var(builder: &mut Builder<'_>, name: &str, ty: TypeId) -> VarId {
+pub(super) fn add_var(builder: &mut Builder<'_>, name: &str, ty: TypeId) -> VarId {
     builder.ir.vars.push(Var {
         name: name.to_owned(),
         ty,
@@ -395,7 +401,7 @@ impl ProcessLayout {
 }
 
 /// A name for a point in a line, unlike those before.
-fn point_name(names: &[String], line: u32) -> String {
+pub(super) fn point_name(names: &[String], line: u32) -> String {
     let mut letters = std::iter::once(String::new()).chain((1..).map(|n| format!(".{n}")));
     let is_new = |name: &String| !names.contains(name);
     let named = letters.by_ref().map(|more| format!("line {line}{more}"));
@@ -478,16 +484,21 @@ impl ChannelStack {
 }
 
 impl Registers {
-    fn new(program: &Program, builder: &mut Builder<'_>) -> Option<Self> {
+    fn new(program: &Program, has_claim: bool, builder: &mut Builder<'_>) -> Option<Self> {
         let mut edges = program.proctypes.iter().flat_map(|it| &it.automaton.points);
         let keeps_control = edges.any(|point| point.edges.iter().any(|it| it.keeps_control));
         let rendezvous = program.channels.iter().filter(|it| it.capacity == 0);
         let n_fields = rendezvous.map(|it| it.fields.len()).max();
-        if !keeps_control && n_fields.is_none() {
+        if !keeps_control && n_fields.is_none() && !has_claim {
             return None;
         }
         let first = builder.ir.vars.len();
-        let control = builder.range(0, super::HANDSHAKE);
+        let most = if has_claim {
+            claim::CLAIM
+        } else {
+            super::HANDSHAKE
+        };
+        let control = builder.range(0, most);
         let control = add_var(builder, "_control", control);
         let handshake = n_fields.map(|n_fields| {
             let byte = builder.scalar(Scalar::Byte);

@@ -8,6 +8,8 @@
 //!   [`HANDSHAKE`] between the two halves of a rendezvous;
 //! - the channel, the sender and the fields of the message that is being handed over.
 //!
+//! In a product with a never claim, `control` says as well whether the claim has moved ([`claim`]).
+//!
 //! All rules ask `control` first, so that in a transient state only the process that has control, or
 //! a receiver of the message, can move. A state in which it cannot comes to rest.
 //!
@@ -18,9 +20,11 @@
 //! - [`exprs`], [`queues`]: expressions, and access to channels;
 //! - [`executable`]: whether an edge is executable, as an expression;
 //! - [`steps`], [`effects`], [`dsteps`], [`processes`]: rules and their bodies;
+//! - [`claim`]: the product with a never claim;
 //! - [`build`]: adds expressions and statements to a program.
 
 mod build;
+mod claim;
 mod dsteps;
 mod effects;
 mod executable;
@@ -36,9 +40,10 @@ use hadal_ir::types::MAX_STATE_BITS;
 use hadal_syntax::Diagnostic;
 
 use crate::naming::Naming;
-use crate::program::Program;
+use crate::program::{Claim, Program};
 use crate::text::{Text, TokenSpan};
 use build::Builder;
+use claim::Observer;
 use layout::Layout;
 
 /// The value of the register `control` between the two halves of a rendezvous. No pid, plus 1, is.
@@ -83,8 +88,30 @@ pub fn lower(
     text: &Text,
     options: &LowerOptions,
 ) -> Result<Lowered, Vec<Diagnostic>> {
+    lower_with(program, None, text, options)
+}
+
+/// Lowers the product of a program and a claim that [`asked`](crate::asked) has for it. Its only
+/// violations are those of the claim, which `title` names, and run-time errors.
+pub fn lower_product(
+    program: &Program,
+    claim: &Claim,
+    title: &str,
+    text: &Text,
+    options: &LowerOptions,
+) -> Result<Lowered, Vec<Diagnostic>> {
+    lower_with(program, Some(Observer { claim, title }), text, options)
+}
+
+fn lower_with(
+    program: &Program,
+    observer: Option<Observer<'_>>,
+    text: &Text,
+    options: &LowerOptions,
+) -> Result<Lowered, Vec<Diagnostic>> {
     let mut builder = Builder::new(text, &program.mtypes);
-    let layout = Layout::new(program, options, &mut builder);
+    let claim = observer.map(|it| it.claim);
+    let layout = Layout::new(program, claim, options, &mut builder);
     let vars = builder.ir.vars.iter();
     let n_bits = vars.fold(0u64, |sum, var| {
         sum.saturating_add(builder.ir.types.bits(var.ty))
@@ -96,6 +123,7 @@ pub fn lower(
     }
     let mut lowering = Lowering {
         program,
+        observer,
         text,
         options,
         builder,
@@ -104,8 +132,11 @@ pub fn lower(
         diagnostics: Vec::new(),
     };
     lowering.start();
+    lowering.claim_rules();
     lowering.rules();
-    lowering.ends();
+    if observer.is_none() {
+        lowering.ends();
+    }
     if !lowering.diagnostics.is_empty() {
         return Err(lowering.diagnostics);
     }
@@ -119,6 +150,8 @@ pub fn lower(
 /// A program on its way.
 struct Lowering<'p> {
     program: &'p Program,
+    /// The claim, where this is a product.
+    observer: Option<Observer<'p>>,
     text: &'p Text,
     options: &'p LowerOptions,
     builder: Builder<'p>,

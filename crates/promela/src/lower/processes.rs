@@ -54,6 +54,7 @@ impl Lowering<'_> {
         let n = self.builder.int(program.initial.len() as i64);
         let n_processes = Place::var(self.layout.n_processes);
         block.push(self.builder.assign(n_processes, n));
+        self.start_claim(&mut block);
         self.builder.ir.starts.push(Start {
             name: "initial state".to_owned(),
             params: Vec::new(),

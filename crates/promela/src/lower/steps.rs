@@ -237,6 +237,7 @@ impl Lowering<'_> {
         parts.extend(self.is_not_outranked(&mut scope));
         let condition = self.builder.and(parts);
         let mut block = Block::new();
+        self.set_control(&scope, false, false, &mut block);
         self.set_last(&scope, &mut block);
         self.remove(&mut scope, &mut block);
         self.add_rule(scope, "-end-", span, condition, block, 1, false);
@@ -253,7 +254,7 @@ impl Lowering<'_> {
                 let pid = self.pid(scope);
                 self.builder.plus(pid, 1)
             }
-            false if may_have => self.builder.int(0),
+            false if may_have || self.observer.is_some() => self.builder.int(0),
             false => return,
         };
         block.push(self.builder.assign(control, value));
@@ -346,7 +347,7 @@ fn receives_of<'a>(automaton: &'a crate::automaton::Automaton, edge: &'a Edge) -
 }
 
 /// By point, whether an edge that keeps control leads there.
-fn points_with_control(points: &[crate::automaton::Point]) -> Vec<bool> {
+pub(super) fn points_with_control(points: &[crate::automaton::Point]) -> Vec<bool> {
     let mut may_keep = vec![false; points.len()];
     for edge in points.iter().flat_map(|it| &it.edges) {
         may_keep[edge.target.index()] |= edge.keeps_control;

@@ -35,10 +35,12 @@ pub(crate) enum Error {
     TooManyChannels,
     EndlessAtomic,
     NoProcess,
+    /// A never claim reached its end.
+    Claim,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Proc {
+pub(crate) struct Proc {
     ty: usize,
     point: PointId,
     locals: Vec<i32>,
@@ -54,9 +56,9 @@ struct Channel {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct State {
+pub(crate) struct State {
     globals: Vec<i32>,
-    procs: Vec<Proc>,
+    pub(crate) procs: Vec<Proc>,
     channels: Vec<Channel>,
     last: usize,
 }
@@ -71,9 +73,11 @@ pub(crate) struct Explorer<'p> {
     program: &'p Program,
     globals: Slots,
     locals: Vec<Slots>,
-    errors: BTreeSet<Error>,
+    pub(crate) errors: BTreeSet<Error>,
     /// An element of a hidden variable, which does not distinguish states.
     hidden: Vec<bool>,
+    /// What `_nr_pr` is more than the number of processes.
+    pub(crate) n_more: i32,
 }
 
 fn slots(variables: &[Variable]) -> Slots {
@@ -86,10 +90,10 @@ fn slots(variables: &[Variable]) -> Slots {
 
 /// The process that evaluates, and whether `timeout` holds.
 #[derive(Clone, Copy)]
-struct Context<'s> {
-    state: &'s State,
-    pid: usize,
-    timeout: bool,
+pub(crate) struct Context<'s> {
+    pub(crate) state: &'s State,
+    pub(crate) pid: usize,
+    pub(crate) timeout: bool,
 }
 
 type Value<T> = Result<T, Error>;
@@ -111,6 +115,7 @@ impl<'p> Explorer<'p> {
                 .collect(),
             errors: BTreeSet::new(),
             hidden,
+            n_more: 0,
         }
     }
 
@@ -151,7 +156,7 @@ impl<'p> Explorer<'p> {
     }
 
     /// The state as bytes.
-    fn key(&self, state: &State) -> Box<[u8]> {
+    pub(crate) fn key(&self, state: &State) -> Box<[u8]> {
         let mut key = Vec::with_capacity(64);
         let mut push = |value: i32| match u8::try_from(value) {
             Ok(byte) if byte < 255 => key.push(byte),
@@ -184,7 +189,7 @@ impl<'p> Explorer<'p> {
         key.into()
     }
 
-    fn initial(&mut self) -> Value<State> {
+    pub(crate) fn initial(&mut self) -> Value<State> {
         let mut state = State {
             globals: vec![0; *self.globals.last().unwrap()],
             procs: Vec::new(),
@@ -270,7 +275,7 @@ impl<'p> Explorer<'p> {
     }
 
     /// The states that a state leads to, each with the number of paths.
-    fn successors(&mut self, state: &State) -> Vec<(State, u64)> {
+    pub(crate) fn successors(&mut self, state: &State) -> Vec<(State, u64)> {
         let mut steps = self.steps(state, false);
         if steps.is_empty() {
             steps = self.steps(state, true);
@@ -761,7 +766,7 @@ impl<'p> Explorer<'p> {
         Ok(())
     }
 
-    fn eval(&self, context: Context<'_>, expr: &Expr) -> Value<i32> {
+    pub(crate) fn eval(&self, context: Context<'_>, expr: &Expr) -> Value<i32> {
         let Context { state, pid, .. } = context;
         Ok(match expr {
             Expr::Const(value) => *value,
@@ -780,7 +785,7 @@ impl<'p> Explorer<'p> {
                 }
             },
             Expr::Pid => pid as i32,
-            Expr::NrPr => state.procs.len() as i32,
+            Expr::NrPr => state.procs.len() as i32 + self.n_more,
             Expr::Last => state.last as i32,
             Expr::Priority => state.procs[pid].priority.into(),
             Expr::Unary(op, operand) => apply_unary(*op, self.eval(context, operand)?),

@@ -3,11 +3,19 @@
 //! They are small, end soon or repeat few states, and never leave the bounds of an array. Loops
 //! inside `atomic` and `d_step` always end.
 
+mod claims;
+
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
+pub(crate) use claims::{ENDLESS, claimed, with_formula};
+
 /// A random program.
 pub(crate) fn program(rng: &mut Pcg64Mcg) -> String {
+    finish(&generator(rng).program())
+}
+
+fn generator(rng: &mut Pcg64Mcg) -> Generator<'_> {
     let features = Features {
         priorities: rng.random_range(0..8) == 0,
         last: rng.random_range(0..8) == 0,
@@ -19,7 +27,7 @@ pub(crate) fn program(rng: &mut Pcg64Mcg) -> String {
         jumps: rng.random_range(0..2) == 0,
         inline: rng.random_range(0..4) == 0,
     };
-    let mut generator = Generator {
+    Generator {
         rng,
         features,
         n_names: 0,
@@ -29,8 +37,8 @@ pub(crate) fn program(rng: &mut Pcg64Mcg) -> String {
         n_procs: 0,
         in_inline: false,
         in_dstep: false,
-    };
-    finish(&generator.program())
+        in_claim: false,
+    }
 }
 
 struct Features {
@@ -59,6 +67,8 @@ struct Generator<'r> {
     in_inline: bool,
     /// In a `d_step`, where `timeout` has no meaning.
     in_dstep: bool,
+    /// In a never claim, which is no process.
+    in_claim: bool,
 }
 
 /// Where a statement stands.
@@ -456,6 +466,7 @@ impl Generator<'_> {
             2 if !self.locals.is_empty() => {
                 self.locals[self.rng.random_range(0..self.locals.len())].clone()
             }
+            3 if self.in_claim => self.pick(&["_nr_pr", "len(q)", "len(p)"]).to_owned(),
             3 => self
                 .pick(&["_pid", "_nr_pr", "len(q)", "len(p)"])
                 .to_owned(),

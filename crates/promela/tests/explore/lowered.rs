@@ -5,11 +5,12 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ops::ControlFlow;
 
+use hadal_ir::Program as Ir;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::Native;
 use hadal_model::{FaultKind, Model, PAD_BYTES, States, Stop, Successors, for_each_batch};
-use hadal_promela::lower::{LowerOptions, lower};
-use hadal_promela::{Options, compile};
+use hadal_promela::lower::{LowerOptions, lower, lower_product};
+use hadal_promela::{Options, asked, compile};
 use hadal_steps::Steps;
 use hadal_syntax::Source;
 use rand::SeedableRng;
@@ -17,6 +18,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::explorer::{Counts, Error, Explorer};
 use crate::generate;
+use crate::product::Product;
 use crate::spin::from_environment;
 
 const MAX_STATES: u64 = 30_000;
@@ -80,6 +82,7 @@ fn kind(kind: FaultKind) -> Error {
         FaultKind::BlockedDStep => Error::DStepBlocks,
         FaultKind::ProcessLimit => Error::TooManyProcesses,
         FaultKind::AtomicCycle => Error::EndlessAtomic,
+        FaultKind::Claim => Error::Claim,
         kind => panic!("no program has {kind}"),
     }
 }
@@ -117,14 +120,57 @@ fn difference(text: &str) -> Option<String> {
     if !expected.complete {
         return None;
     }
-    let options = LowerOptions {
-        instances: 12,
-        ..LowerOptions::default()
-    };
-    let lowered = match lower(program, &compiled.text, &options) {
+    let lowered = match lower(program, &compiled.text, &options()) {
         Ok(lowered) => lowered.ir,
         Err(diagnostics) => return Some(format!("not lowered: {diagnostics:?}")),
     };
+    difference_of(lowered, &expected, are_equal)
+}
+
+fn options() -> LowerOptions {
+    LowerOptions {
+        instances: 12,
+        ..LowerOptions::default()
+    }
+}
+
+/// What differs between the products with the first claim or formula; none where these cannot be
+/// compared.
+fn compare_products(text: &str) -> Option<Result<(), String>> {
+    let source = Source::new("test.pml", text).unwrap();
+    let compiled = compile(source, &Options::default(), &mut |_| None);
+    let program = compiled.program.as_ref()?;
+    let has_rendezvous = program.channels.iter().any(|it| it.capacity == 0);
+    if program.uses_priorities && has_rendezvous {
+        return None;
+    }
+    let asked = asked(program);
+    let claim = asked.first()?.claim.as_ref().ok()?;
+    let expected = Explorer::new(program).explore_product(claim, Product::Plain, MAX_STATES);
+    // Assertions are no part of a product; behind other errors there are no steps.
+    let is_plain = |error: &Error| matches!(error, Error::Claim | Error::Assertion);
+    if !expected.complete || !expected.errors.iter().all(is_plain) {
+        return None;
+    }
+    let lowered = lower_product(program, claim, "claim", &compiled.text, &options());
+    let lowered = match lowered {
+        Ok(lowered) => lowered.ir,
+        Err(diagnostics) => return Some(Err(format!("not lowered: {diagnostics:?}"))),
+    };
+    let violates = |counts: &Counts| counts.errors.contains(&Error::Claim);
+    let difference = difference_of(lowered, &expected, |found, expected| {
+        (found.states, found.edges, violates(found))
+            == (expected.states, expected.edges, violates(expected))
+    });
+    Some(difference.map_or(Ok(()), Err))
+}
+
+/// What differs between a lowered program and what is expected of it.
+fn difference_of(
+    lowered: Ir,
+    expected: &Counts,
+    are_equal: impl Fn(&Counts, &Counts) -> bool,
+) -> Option<String> {
     if let Err(errors) = hadal_ir::verify::verify(&lowered) {
         return Some(format!("malformed: {errors:?}"));
     }
@@ -136,7 +182,7 @@ fn difference(text: &str) -> Option<String> {
             0 => explore(model),
             _ => explore(&Steps::new(model)),
         };
-        if !are_equal(&found, &expected) {
+        if !are_equal(&found, expected) {
             return Some(format!("{name}: {found:?}, expected {expected:?}"));
         }
     }
@@ -155,6 +201,36 @@ fn random_programs_have_the_counts_of_the_explorer() {
             failures.push(seed);
         }
     }
+    let n = failures.len();
+    assert!(failures.is_empty(), "{n} seeds differ: {failures:?}");
+}
+
+#[test]
+fn random_products_have_the_counts_of_the_explorer() {
+    let seed = from_environment("HADAL_LOWER_SEED", 0);
+    let n_runs = from_environment("HADAL_LOWER_RUNS", 40);
+    let (mut n_equal, mut failures) = ([0, 0], Vec::new());
+    for seed in seed..seed + n_runs {
+        for (kind, generate) in [generate::claimed, generate::with_formula]
+            .iter()
+            .enumerate()
+        {
+            let text = generate(&mut Pcg64Mcg::seed_from_u64(seed));
+            match compare_products(&text) {
+                None => {}
+                Some(Ok(())) => n_equal[kind] += 1,
+                Some(Err(difference)) => {
+                    eprintln!("seed {seed}:\n{text}\n{difference}");
+                    failures.push(seed);
+                }
+            }
+        }
+    }
+    eprintln!(
+        "equal: {} with never claims, {} with formulas",
+        n_equal[0], n_equal[1]
+    );
+    assert!(n_equal.iter().all(|&n| n > 0), "nothing was compared");
     let n = failures.len();
     assert!(failures.is_empty(), "{n} seeds differ: {failures:?}");
 }

@@ -1,9 +1,11 @@
 //! The meaning of automata, by a naive explorer: counts are those of SPIN 6.5.2.
 
+mod claims;
 mod corpus;
 mod explorer;
 mod generate;
 mod lowered;
+mod product;
 mod spin;
 mod table;
 

@@ -31,7 +31,8 @@ proctype Q(chan c; byte n) priority 2 { byte m; d_step { m = n; if :: m > 1 -> m
 init { pid p; byte i; p = run Q(r[0], 1); for (i : 1 .. N) { run P() } select (i : 0 .. 2);
   set_priority(p, 3); if :: i == 0 -> skip :: i > 0 && ~u != -1 fi }
 never { do :: !(P[0]@L) :: x > 2 -> break od }
-ltl safe { [] (x < 3 -> <> (b U t.f == 1)) }"#,
+ltl live { [] (x < 3 -> <> (b U t.f == 1)) }
+ltl safe { [] (x < 3 -> X (b W t.f == 1)) && !(<> (u == 1)) || (b V x != 2) }"#,
     "byte s; int n = -7 / 2; short w[2] = { 1, 2 };
      inline get(k) { return k << 1 | 1 }
      active proctype A() { s = get(3); do :: s >= 2 -> s = s - 1 :: s < 2; goto done od; done: skip;

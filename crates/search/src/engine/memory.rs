@@ -11,9 +11,9 @@ use crate::budget::Held;
 use crate::external::{DiskContext, External, batches_bytes};
 use crate::storage::Storage;
 
-/// By how much old and new keys together may exceed the budget while a set is recoded: far less than
-/// what a process may, and on disk keys of a small budget would take more bits for good, because
-/// their order may not change any more.
+/// By how much old and new keys together may exceed the budget while a set is recoded, if there is a
+/// disk: far less than what a process may. On disk the keys of a small budget would take more bits
+/// for good, because their order may not change any more.
 const WIDENING_SLACK: u64 = 4 << 20;
 
 impl<'a> Engine<'a, '_> {
@@ -164,7 +164,8 @@ impl<'a> Engine<'a, '_> {
             None => resident.widening_bytes(widths.stored_bits),
         };
         let widened = set + self.window.widened_bytes(widths);
-        let limit = self.resident_limit(&held) + WIDENING_SLACK;
+        let slack = self.context.folder.map_or(0, |_| WIDENING_SLACK);
+        let limit = self.resident_limit(&held).saturating_add(slack);
         held.total() - held.set - held.window + widened <= limit
     }
 

@@ -68,6 +68,13 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
     for (name, value) in &record.constants {
         source = source.constant(name, text(value));
     }
+    // The run may be one of the product with a claim, whose name stands in backquotes.
+    let claims = with_trace
+        .iter()
+        .filter(|it| it.kind == FaultKind::Claim.name());
+    if let Some(name) = { claims }.find_map(|it| it.name.split('`').nth(1)) {
+        source.options.replace("claim", name);
+    }
     // A run is a run of the model itself, whatever was reduced to find it; every step of the record
     // ended, whatever the limits of that run were; and the interpreter defines the meaning.
     source.symmetry = Symmetry::Off;
@@ -91,9 +98,10 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
         Err(error) => return Err(error.into()),
     };
     for violation in with_trace {
-        let trace = follow(&*loaded.model, violation)?;
+        let model = loaded.model_of(&violation.name);
+        let trace = follow(model, violation)?;
         let last = trace.steps.last().and_then(|step| step.state.as_deref());
-        let confirmed = confirm(&*loaded.model, violation, last);
+        let confirmed = confirm(model, violation, last);
         if confirmed == Confirmed::No {
             bail!(
                 "the last state of the record does not show `{}`: the model is not the one that \
@@ -101,7 +109,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
                 violation.name
             );
         }
-        let named = NamedTrace::new(&*loaded.model, &trace);
+        let named = NamedTrace::new(model, &trace);
         let mut out = String::new();
         show(&mut out, &record, violation, Some(named), args.trace, style);
         let and = match confirmed {

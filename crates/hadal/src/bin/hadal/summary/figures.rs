@@ -40,6 +40,8 @@ impl Summary<'_> {
             Deadlock::Off => {}
         }
         what.push("run-time errors".to_owned());
+        let products = self.checked.products.iter();
+        what.extend(products.map(|product| product.name.clone()));
         let _ = writeln!(out, "\n  checked      {}", what.join(", "));
     }
 
@@ -68,6 +70,15 @@ impl Summary<'_> {
         let _ = writeln!(out, "  transitions  {}", count(outcome.transitions));
         if self.strategy.is_by_depth() {
             let _ = writeln!(out, "  depth        {}", outcome.depth);
+        }
+        for product in &self.checked.products {
+            let _ = writeln!(
+                out,
+                "  product      {} states, {} transitions  (with {})",
+                count(product.states),
+                count(product.transitions),
+                product.name,
+            );
         }
         for (label, text) in self.strategy.summary(outcome) {
             let _ = writeln!(out, "  {label:<11}  {text}");
@@ -127,7 +138,13 @@ impl Summary<'_> {
             } else {
                 "the last"
             };
-            let text = format!("the search ended at {which} violation; counts are of {counts}");
+            let text = match self.checked.products.is_empty() {
+                true => format!("the search ended at {which} violation; counts are of {counts}"),
+                false => format!(
+                    "the search of the product ended at {which} violation, and its counts are of \
+                     {counts}; other counts are of the model without the claim"
+                ),
+            };
             let _ = writeln!(out, "  {}", style.faint(&text));
         }
     }

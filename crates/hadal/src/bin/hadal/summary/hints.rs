@@ -53,6 +53,14 @@ impl Summary<'_> {
                 style.doubtful("note"),
             );
         }
+        if !self.loaded.not_asked.is_empty() {
+            let _ = writeln!(
+                out,
+                "\n  {} one claim is checked in a run; --claim NAME chooses among others: {}",
+                style.doubtful("note"),
+                self.loaded.not_asked.join(", "),
+            );
+        }
         self.hints(out);
     }
 

@@ -173,9 +173,8 @@ impl Summary<'_> {
                     .to_owned()
             }
             Some(Reason::Unchecked) => format!(
-                "all states were visited and are safe, but {} not checked; \
-                 --claim none leaves that out",
-                self.claims()
+                "all states were visited and are safe, but {}; --claim none leaves that out",
+                self.open_claims()
             ),
             _ => "stopped before the end; nothing is proved".to_owned(),
         }
@@ -189,15 +188,22 @@ impl Summary<'_> {
         }
     }
 
-    /// The claims, as the subject of a sentence.
-    fn claims(&self) -> String {
-        let properties = self.shape().properties.iter();
-        let claims = properties.filter(|property| property.kind == PropertyKind::Claim);
-        let names: Vec<&str> = claims.map(|property| property.name.as_str()).collect();
-        match names[..] {
-            [name] => format!("{name} was"),
-            _ => format!("{} were", names.join(", ")),
-        }
+    /// The claims that are not decided, as a sentence.
+    fn open_claims(&self) -> String {
+        let holds = &self.outcome().holds;
+        let claims = self.loaded.claims.iter();
+        let open = claims.filter(|claim| holds[claim.property].is_none());
+        let sentences: Vec<String> = open
+            .map(|claim| {
+                let name = &claim.name;
+                match (&claim.open, claim.is_searchable()) {
+                    (Some(why), true) => format!("{name} was checked in part ({why})"),
+                    (Some(why), false) => format!("{name} was not checked ({why})"),
+                    (None, _) => format!("{name} was not checked"),
+                }
+            })
+            .collect();
+        sentences.join(", ")
     }
 
     /// The cover properties that no state or step reached, as the subject of a sentence.
