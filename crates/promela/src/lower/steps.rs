@@ -27,8 +27,12 @@ impl Lowering<'_> {
             }
             let points = &self.program.proctypes[proctype].automaton.points;
             let may_keep = points_with_control(points);
+            let is_passed = passed_points(self.program, proctype);
             for point_idx in 0..points.len() {
                 let point = PointId(point_idx as u32);
+                if !is_passed[point_idx] {
+                    continue;
+                }
                 let Some(code) = self.layout.processes[proctype].points[point_idx] else {
                     continue;
                 };
@@ -86,28 +90,18 @@ impl Lowering<'_> {
         let condition = self.builder.and(parts);
 
         let mut block = Block::new();
-        let mut last = edge;
-        let mut text = edge.text.to_string();
-        let mut cost = 1;
         let fused = fused(program, source.proctype, edge);
-        if let Some(edge) = fused.last() {
-            last = edge;
-        }
+        let last = fused.last().copied().unwrap_or(edge);
         self.set_control(&scope, last.keeps_control, source.may_keep, &mut block);
         self.builder.set_site(edge.span);
         match &edge.action {
             Action::DStep { entry, exit } => self.d_step(&mut scope, *entry, *exit, &mut block),
             action => self.effect(&mut scope, action, &mut block),
         }
-        for edge in fused {
-            self.builder.set_site(edge.span);
-            self.effect(&mut scope, &edge.action, &mut block);
-            text.push_str("; ");
-            text.push_str(&edge.text);
-            cost += 1;
-        }
+        self.fused_effects(&mut scope, &fused, &mut block);
         self.builder.set_site(edge.span);
         self.arrive(&scope, last.target, &mut block);
+        let (text, cost) = (fused_text(edge, &fused), 1 + fused.len() as u32);
         self.add_rule(scope, &text, edge.span, condition, block, cost, timeout);
     }
 
@@ -201,18 +195,20 @@ impl Lowering<'_> {
             block.push(self.builder.stmt(StmtKind::Clear(Place::var(var))));
         }
         self.set_control(&scope, last.keeps_control, true, &mut block);
-        let (mut text, mut cost) = (edge.text.to_string(), 0);
-        for edge in fused {
-            self.builder.set_site(edge.span);
-            self.effect(&mut scope, &edge.action, &mut block);
-            text.push_str("; ");
-            text.push_str(&edge.text);
-            cost += 1;
-        }
+        self.fused_effects(&mut scope, &fused, &mut block);
         self.builder.set_site(edge.span);
         self.arrive(&scope, last.target, &mut block);
         // A rendezvous costs 1, and that is the send half's.
+        let (text, cost) = (fused_text(edge, &fused), fused.len() as u32);
         self.add_rule(scope, &text, edge.span, condition, block, cost, false);
+    }
+
+    /// What the statements do that follow an edge within its rule.
+    fn fused_effects(&mut self, scope: &mut Scope, fused: &[&Edge], block: &mut Block) {
+        for edge in fused {
+            self.builder.set_site(edge.span);
+            self.effect(scope, &edge.action, block);
+        }
     }
 
     /// The rule that removes a terminated process.
@@ -344,6 +340,34 @@ fn receives_of<'a>(automaton: &'a crate::automaton::Automaton, edge: &'a Edge) -
         }
         _ => receive(edge).into_iter().collect(),
     }
+}
+
+/// The text of an edge and of those that follow within its rule.
+fn fused_text(edge: &Edge, fused: &[&Edge]) -> String {
+    let texts: Vec<&str> = std::iter::once(edge)
+        .chain(fused.iter().copied())
+        .map(|edge| &*edge.text)
+        .collect();
+    texts.join("; ")
+}
+
+/// By point, whether some rule leads there. No process is ever at a point between statements that
+/// are always executed together.
+fn passed_points(program: &Program, proctype: usize) -> Vec<bool> {
+    let automaton = &program.proctypes[proctype].automaton;
+    let mut is_passed = vec![false; automaton.points.len()];
+    is_passed[automaton.start.index()] = true;
+    let mut todo = vec![automaton.start];
+    while let Some(point) = todo.pop() {
+        for edge in &automaton.point(point).edges {
+            let target =
+                (fused(program, proctype, edge).last()).map_or(edge.target, |it| it.target);
+            if !std::mem::replace(&mut is_passed[target.index()], true) {
+                todo.push(target);
+            }
+        }
+    }
+    is_passed
 }
 
 /// By point, whether an edge that keeps control leads there.
