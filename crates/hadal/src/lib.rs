@@ -168,6 +168,7 @@
 //! [`search::Auto`] is the default; any other [`Strategy`] is a value that
 //! [`Check::strategy`] takes, for example [`search::Ranked`] in the order of costs.
 
+mod chart;
 mod check;
 mod checked;
 mod claims;

@@ -5,6 +5,8 @@
 //! A rejected model has diagnostics and no counts: before the search nothing was counted
 //! ([`RejectedRecord`]), and counts of a search that rejects it say nothing about the model.
 
+use std::collections::BTreeMap;
+
 use hadal_model::{Property, Rule, Shape, Step};
 use hadal_search::{Outcome, Strategy, Value as Figure, Verdict};
 use hadal_syntax::{Diagnostic, Severity, Sources};
@@ -58,6 +60,9 @@ pub struct Record<'c> {
     seed: u64,
     state_bits: usize,
     constants: Map<String, Value>,
+    /// Options of the language that have no field of their own; a replay needs them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    options: BTreeMap<String, Vec<String>>,
     duplicates: DuplicatesRecord,
     strategy_stats: Map<String, Value>,
     memory: MemoryRecord,
@@ -114,6 +119,10 @@ impl<'c> Record<'c> {
             seed: search.seed,
             state_bits: shape.state_bits,
             constants: loaded.map_or_else(Map::new, |loaded| named_values(&loaded.constants)),
+            options: loaded.map_or_else(BTreeMap::new, |loaded| {
+                let of_text = &loaded.source.options;
+                of_text.by_name(&["const", "dialect", "loop-limit"])
+            }),
             duplicates: DuplicatesRecord {
                 memory: outcome.duplicates.memory,
                 layer: outcome.duplicates.layer,

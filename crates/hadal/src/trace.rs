@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 use hadal_model::{Model, Step};
 use hadal_search::{Trace, TraceStep};
 
-use crate::{Style, TraceDetail};
+use crate::{Style, TraceDetail, chart};
 
 /// A run in the model's own names, as the record has it and as it is printed.
 #[derive(Clone, Copy)]
@@ -94,8 +94,10 @@ impl<'t> NamedTrace<'t> {
     /// The trace as text, indented.
     pub fn render(&self, how: TraceDetail, style: Style) -> String {
         let mut out = String::new();
-        if how == TraceDetail::None {
-            return out;
+        match how {
+            TraceDetail::None => return out,
+            TraceDetail::Chart => return chart::render(*self, style),
+            TraceDetail::Diff | TraceDetail::Full => {}
         }
         let number_len = self.number_len();
         for (number, step) in self.steps().enumerate() {

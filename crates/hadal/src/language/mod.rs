@@ -34,6 +34,11 @@ pub trait Language: fmt::Debug + Sync {
     /// Its name in sentences.
     fn title(&self) -> &'static str;
 
+    /// Whether what fires is a statement of a process, named `process(pid) line n: statement`.
+    fn has_processes(&self) -> bool {
+        false
+    }
+
     /// Extensions of its files, without the dot.
     fn extensions(&self) -> &'static [&'static str];
 

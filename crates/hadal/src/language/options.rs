@@ -1,5 +1,6 @@
 //! Options that a language declares, and their values for one model.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,17 @@ impl LanguageOptions {
     pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         let given = self.0.iter().filter(move |(given, _)| given == name);
         given.map(|(_, value)| value.as_str())
+    }
+
+    /// All values by the names of their options, but for options that are in `left_out`.
+    pub fn by_name(&self, left_out: &[&str]) -> BTreeMap<String, Vec<String>> {
+        let mut by_name = BTreeMap::<_, Vec<_>>::new();
+        for (name, value) in &self.0 {
+            if !left_out.contains(&name.as_str()) {
+                by_name.entry(name.clone()).or_default().push(value.clone());
+            }
+        }
+        by_name
     }
 
     /// The pairs of an option whose value is one, as name and value.

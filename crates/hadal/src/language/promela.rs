@@ -215,6 +215,10 @@ impl Language for Promela {
         "Promela"
     }
 
+    fn has_processes(&self) -> bool {
+        true
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &["pml", "prom", "promela", "spin", "pr", "prm", "pm"]
     }

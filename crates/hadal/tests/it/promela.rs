@@ -8,8 +8,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::Run;
 use serde_json::Value;
+
+use crate::common::{Run, check_text};
 
 /// Larger models are left to longer checks.
 const MAX_STATES: u64 = 50_000;
@@ -138,4 +139,35 @@ fn counts_of_the_interpreter_are_those_of_spin() {
 #[test]
 fn counts_with_little_memory_are_those_of_spin() {
     check_all(&["--data-memory", "128K"]);
+}
+
+/// A rendezvous is an arrow from the sender to the receiver, on whichever side that is.
+#[test]
+fn a_chart_has_a_column_for_each_process_and_arrows_for_messages() {
+    let text = "chan wire = [0] of { byte }; chan log = [2] of { byte };
+active proctype left() { byte m; wire!1; wire?m; assert(m == 3) }
+active proctype right() { byte n; wire?n; log!n; log?n; wire!n + 1 }";
+    let run = check_text(text, &["--language", "promela", "--trace", "chart"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let lines: Vec<&str> = run.stdout.lines().map(str::trim).collect();
+    let rows = [
+        "left(0)   right(1)",
+        "1  wire!1 ─> wire?n",
+        "2  │         log!n ─>",
+        "3  │         ─> log?n",
+        "4  wire?m <─ wire!n + 1",
+    ];
+    for row in rows {
+        assert!(lines.contains(&row), "{row}: {}", run.stdout);
+    }
+    let murphi = check_text(
+        "var b: boolean; startstate b := true; end;",
+        &["--trace", "chart"],
+    );
+    assert_eq!(murphi.code, 2);
+    assert!(
+        murphi.stderr.contains("draws processes"),
+        "{}",
+        murphi.stderr
+    );
 }

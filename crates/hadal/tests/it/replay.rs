@@ -44,3 +44,20 @@ fn a_violation_that_the_model_no_longer_has_is_refused() {
         assert!(run.stderr.contains(&message), "{}", run.stderr);
     }
 }
+
+/// What the command line defined is part of the model.
+#[test]
+fn a_model_with_definitions_is_replayed_with_them() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (model, record) = (path("model.pml"), path("run.json"));
+    let text =
+        "byte n; active proctype P() { do :: n < N -> n++ :: else -> break od; assert(n < LIMIT) }";
+    std::fs::write(&model, text).expect("it can be written");
+    let flags = ["-D", "N=3", "-D", "LIMIT=2", "--json", &record, "-q"];
+    let checked = hadal(&[&["check", &model][..], &flags].concat());
+    assert_eq!(checked.code, 1, "{}", checked.stderr);
+    let run = hadal(&["replay", &record]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("assert(n < 2)"), "{}", run.stdout);
+}

@@ -360,6 +360,7 @@ choices!(Engine {
 choices!(TraceDetail {
     TraceDetail::Diff => "What each step changed",
     TraceDetail::Full => "The whole state after each step",
+    TraceDetail::Chart => "A column for each process, arrows for messages (Promela)",
     TraceDetail::None => "Nothing",
 });
 

@@ -1,5 +1,6 @@
 //! `hadal replay`: shows the counterexamples of a record again, by running the model along them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write};
@@ -26,6 +27,7 @@ use hadal_report::units::counted;
 
 use crate::exit::Exit;
 use crate::flags::ReplayArgs;
+use crate::run::refuse_chart;
 
 /// What a replay needs of a run record. That of a model that was rejected has little more.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,6 +38,8 @@ struct Record {
     verdict: String,
     violations: Vec<ViolationRecord>,
     constants: Map<String, Value>,
+    #[serde(default)]
+    options: BTreeMap<String, Vec<String>>,
 }
 
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
@@ -62,18 +66,17 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
         Ok(language) => ModelSource::file_of(&path, Some(language.name()), limit)?,
         Err(_) => ModelSource::file_of(&path, None, limit)?,
     };
+    refuse_chart(args.trace, &source)?;
     if !record.dialect.is_empty() {
         source = source.dialect(&record.dialect);
     }
     for (name, value) in &record.constants {
         source = source.constant(name, text(value));
     }
-    // The run may be one of the product with a claim, whose name stands in backquotes.
-    let claims = with_trace
-        .iter()
-        .filter(|it| it.kind == FaultKind::Claim.name());
-    if let Some(name) = { claims }.find_map(|it| it.name.split('`').nth(1)) {
-        source.options.replace("claim", name);
+    for (name, values) in &record.options {
+        for value in values {
+            source.options.push(name, value);
+        }
     }
     // A run is a run of the model itself, whatever was reduced to find it; every step of the record
     // ended, whatever the limits of that run were; and the interpreter defines the meaning.
@@ -154,7 +157,7 @@ fn show(
     }
     if let Some(trace) = trace {
         out.push_str(&trace.render(how, style));
-        if how == TraceDetail::Diff && trace.n_steps() > 1 {
+        if matches!(how, TraceDetail::Diff | TraceDetail::Chart) && trace.n_steps() > 1 {
             let _ = writeln!(out, "\nThe state it ends in:\n");
             render_state(out, "  ", &trace.last_state(), style);
         }

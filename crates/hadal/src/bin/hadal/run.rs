@@ -8,7 +8,7 @@ use anyhow::Context;
 use hadal::record::{DiagnosticRecord, RejectedRecord};
 use hadal::{
     Check, Disk, Error, LoadLimits, LoadedModel, ModelSource, Resources, SavedRun, SearchOptions,
-    Warning, memory,
+    TraceDetail, Warning, memory,
 };
 use hadal_literature::{Budget, Configurable};
 use hadal_report::units::bytes;
@@ -60,6 +60,7 @@ pub(crate) fn without_search(
 
 /// Checks a model; starts over with wider states where these turn out to be too narrow.
 pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
+    refuse_chart(job.args.trace, job.source)?;
     let mut source = job.source.clone();
     let mut start = job.start;
     loop {
@@ -82,6 +83,16 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
         }
         start = Start::Anew(again);
     }
+}
+
+/// Refuses to draw a model without processes.
+pub(crate) fn refuse_chart(trace: TraceDetail, source: &ModelSource) -> Result<(), Error> {
+    if trace == TraceDetail::Chart && !source.language.has_processes() {
+        let title = source.language.title();
+        let what = format!("`--trace chart` draws processes, and {title} has none");
+        return Err(Error::Invalid(what));
+    }
+    Ok(())
 }
 
 fn forced(path: &Path) -> Disk {

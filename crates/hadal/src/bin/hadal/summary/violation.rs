@@ -47,6 +47,7 @@ impl Summary<'_> {
         let n_steps = trace.n_steps().saturating_sub(1) as u64;
         let how = match self.args.trace {
             TraceDetail::Full => "the whole state after each step",
+            TraceDetail::Chart => "a column for each process",
             _ => "what each step changes",
         };
         // Order dependence shows in two continuations of the same state.
@@ -85,7 +86,7 @@ impl Summary<'_> {
             };
             let _ = writeln!(out, "{indent}{}", style.bad(message));
         }
-        if n_steps == 0 || self.args.trace != TraceDetail::Diff {
+        if n_steps == 0 || !matches!(self.args.trace, TraceDetail::Diff | TraceDetail::Chart) {
             return;
         }
         let last = trace.last_state();
