@@ -192,7 +192,9 @@ impl Observer for StopAtProduct<'_> {
 fn a_check_that_is_stopped_in_a_product_is_resumed() {
     let folder = tempfile::tempdir_in(root().join("target")).expect("a folder");
     let path = folder.path().join("run");
-    let text = "byte x; active proctype P() { do :: x = (x + 1) % 250 od } ltl { [] (x < 250) }";
+    // Deep enough to be observed on the way.
+    let text = "int x; active proctype P() { do :: x = (x + 1) % 50000 od }
+        ltl { [] (x < 50000) }";
     let source = ModelSource::text("m.pml", text, "promela").expect("a source");
     let model = source.load().expect("a model");
     let stop = Stop::new();
@@ -204,7 +206,7 @@ fn a_check_that_is_stopped_in_a_product_is_resumed() {
     let checked = check.observer(&mut observer).run().expect("a result");
     assert_eq!(checked.outcome.reason, Some(Reason::Interrupted));
     assert_eq!(checked.outcome.verdict, Verdict::Incomplete);
-    assert_eq!(checked.outcome.states, 250);
+    assert_eq!(checked.outcome.states, 50_000);
     // It is not finished, so this deletes nothing.
     checked.finish().expect("a folder");
     drop(checked);
@@ -217,7 +219,7 @@ fn a_check_that_is_stopped_in_a_product_is_resumed() {
     assert_eq!(checked.outcome.holds.last(), Some(&Some(true)));
     assert_eq!(
         (checked.outcome.states, checked.products[0].states),
-        (250, 250)
+        (50_000, 50_000)
     );
 }
 
