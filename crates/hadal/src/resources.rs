@@ -82,7 +82,7 @@ fn space_for_data(threads: usize, stack_bytes: usize) -> u64 {
     left.saturating_sub(space_beside_data(threads, stack_bytes)) / 4 * 3
 }
 
-/// A limit on address space that suffices for a search on one thread with so much data.
+/// A limit on address space that suffices for a search on one thread with `data_bytes` of data.
 fn sufficient_space(stack_bytes: usize, data_bytes: u64) -> u64 {
     let beside = space_beside_data(1, stack_bytes).saturating_add(ARENA_BYTES);
     memory::mapped_bytes()

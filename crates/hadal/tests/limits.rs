@@ -170,6 +170,21 @@ fn peak_bytes(child: &mut Child) -> u64 {
     peak
 }
 
+/// Checks a model in a file; returns the run and the most memory that it held.
+fn check_with_peak(model: &Path, flags: &[&str]) -> (Run, u64) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .arg("check")
+        .arg(model)
+        .args(flags)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let peak = peak_bytes(&mut child);
+    (child.wait_with_output().expect("it ended").into(), peak)
+}
+
 #[test]
 fn a_model_too_large_for_the_budget_is_refused_before_it_is_exceeded() {
     let folder = tempfile::tempdir().expect("there is room for a folder");
@@ -178,17 +193,7 @@ fn a_model_too_large_for_the_budget_is_refused_before_it_is_exceeded() {
     std::fs::write(&model, with_large_rule(50_000)).expect("there is room");
     for engine in ["native", "interpreter"] {
         let started = Instant::now();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
-            .arg("check")
-            .arg(&model)
-            .args(["--memory", "32M", "--engine", engine])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary runs");
-        let peak = peak_bytes(&mut child);
-        let run: Run = child.wait_with_output().expect("it ended").into();
+        let (run, peak) = check_with_peak(&model, &["--memory", "32M", "--engine", engine]);
         assert_eq!(run.code, 2, "{}", run.stderr);
         let expected = "error: a memory budget of 32.0 MiB is too small to load this model; give \
                         it more with --memory\n";
@@ -208,19 +213,10 @@ fn a_counterexample_of_wide_states_is_named_step_by_step() {
          invariant \"short\" n < 52;";
     std::fs::write(&model, text).expect("there is room");
     let record_file = folder.path().join("record.json");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
-        .arg("check")
-        .arg(&model)
-        .args(["--memory", "32M", "--trace", "none", "--json"])
-        .arg(&record_file)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
+    let json = record_file.display().to_string();
     // All states and changes at once took 500 MiB.
-    let peak = peak_bytes(&mut child);
-    let run: Run = child.wait_with_output().expect("it ended").into();
+    let flags = ["--memory", "32M", "--trace", "none", "--json", &json];
+    let (run, peak) = check_with_peak(&model, &flags);
     assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(peak < (32 + 16) << 20, "{peak}");
     let record = std::fs::read(&record_file).expect("there is a record");

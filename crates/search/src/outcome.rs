@@ -236,7 +236,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// Whether a run leads to it that was not replayed, because the search was to end. What it says
+    /// Whether a run leads to it that was not replayed, because the search was to end. Its text
     /// is then as the search found it, not confirmed by the reference, and under a reduction in the
     /// names of the stored state.
     pub fn is_untraced(&self) -> bool {

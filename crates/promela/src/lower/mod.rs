@@ -8,7 +8,7 @@
 //!   [`HANDSHAKE`] between the two halves of a rendezvous;
 //! - the channel, the sender and the fields of the message that is being handed over.
 //!
-//! In a product with a never claim, `control` says as well whether the claim has moved ([`claim`]).
+//! In a product with a never claim, `control` also records whether the claim has moved ([`claim`]).
 //!
 //! All rules ask `control` first, so that in a transient state only the process that has control, or
 //! a receiver of the message, can move. A state in which it cannot comes to rest.

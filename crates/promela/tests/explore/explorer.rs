@@ -119,20 +119,28 @@ impl<'p> Explorer<'p> {
         }
     }
 
-    /// Explores at most `max_states` states.
-    pub(crate) fn explore(mut self, max_states: u64) -> Counts {
+    /// Empty counts and the initial state; the result, where that state is an error.
+    pub(crate) fn start(&mut self) -> Result<(Counts, State), Counts> {
         let mut counts = Counts {
             states: 0,
             edges: 0,
             errors: BTreeSet::new(),
             complete: true,
         };
-        let initial = match self.initial() {
-            Ok(state) => state,
+        match self.initial() {
+            Ok(state) => Ok((counts, state)),
             Err(error) => {
                 counts.errors.insert(error);
-                return counts;
+                Err(counts)
             }
+        }
+    }
+
+    /// Explores at most `max_states` states.
+    pub(crate) fn explore(mut self, max_states: u64) -> Counts {
+        let (mut counts, initial) = match self.start() {
+            Ok(start) => start,
+            Err(counts) => return counts,
         };
         let mut seen: HashSet<Box<[u8]>> = HashSet::new();
         seen.insert(self.key(&initial));

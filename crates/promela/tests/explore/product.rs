@@ -5,14 +5,14 @@
 //! verifier differs in some details, which [`Product::AsPan`] copies so that counts can be compared:
 //!
 //! - `_nr_pr` counts the claim;
-//! - after the claim has reached an end, the system makes one more step, and the claim goes on from
-//!   an end that is a label;
+//! - after the claim terminates, the system takes one more step, and a claim that terminated at an
+//!   `end` label continues from there;
 //! - where the system cannot move, the claim has moved already and moves a second time before a
 //!   state is stored. From such a state it continues with single moves. Both kinds of states are
 //!   taken for equal, so that which successors are found depends on which is found first. Where
 //!   no process is left, the claim then terminates at its closing brace, which is a state as well.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use hadal_promela::automaton::PointId;
 use hadal_promela::program::{Action, Claim};
@@ -32,7 +32,7 @@ pub(crate) enum Product {
 #[derive(Clone, Copy)]
 enum Move {
     To(PointId),
-    /// It is inside an `atomic`, and cannot go on: the system does not move.
+    /// It is blocked inside an `atomic`: the system does not move.
     Blocked(PointId),
 }
 
@@ -53,18 +53,9 @@ impl Explorer<'_> {
         max_states: u64,
     ) -> Counts {
         self.n_more = i32::from(product == Product::AsPan);
-        let mut counts = Counts {
-            states: 0,
-            edges: 0,
-            errors: BTreeSet::new(),
-            complete: true,
-        };
-        let initial = match self.initial() {
-            Ok(state) => state,
-            Err(error) => {
-                counts.errors.insert(error);
-                return counts;
-            }
+        let (mut counts, initial) = match self.start() {
+            Ok(start) => start,
+            Err(counts) => return counts,
         };
         let first = Node {
             state: initial,

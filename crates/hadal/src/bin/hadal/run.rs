@@ -89,7 +89,8 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
 pub(crate) fn refuse_chart(trace: TraceDetail, source: &ModelSource) -> Result<(), Error> {
     if trace == TraceDetail::Chart && !source.language.has_processes() {
         let title = source.language.title();
-        let what = format!("`--trace chart` draws processes, and {title} has none");
+        let what =
+            format!("`--trace chart` draws processes, and {title} has none; use `diff` or `full`");
         return Err(Error::Invalid(what));
     }
     Ok(())
@@ -225,8 +226,7 @@ fn attempt(job: Job<'_>) -> anyhow::Result<Attempt> {
     Ok(Attempt::Ended(exit))
 }
 
-/// What to say before so many bytes are deleted from a disk, which takes some tenths of a second for
-/// each GiB.
+/// The notice printed before a long deletion of files: it takes some tenths of a second per GiB.
 fn deletion(bytes_on_disk: u64) -> Option<String> {
     let is_long = bytes_on_disk >= 2 << 30;
     is_long.then(|| format!("deleting {} of states on disk", bytes(bytes_on_disk)))
