@@ -1,24 +1,28 @@
-//! The expander: takes sources in batches, walks, and delivers.
+//! The expander: takes sources in batches, walks where one micro step is not enough, and delivers.
 
 use hadal_model::{Cursor, Expander, Failure, Flow, PAD_BYTES, Remark, Shape, States, Successors};
 
+use crate::direct::{Direct, Rest, add_to};
 use crate::walk::{NOTHING, Target, Unfinished, Walk};
 
 /// One thread's steps.
 ///
-/// A walk over several sources is kept until all of its results are delivered. What happened at
-/// them is added to the buffer at once, when the walk is complete; the cursor of a full buffer says
-/// up to which source that is the case. So an expander that continues for another one walks once
-/// more and counts nothing twice.
+/// A batch of sources is kept until all of its results are delivered. What happened at them is
+/// added to the buffer at once, when their walk is complete; the cursor of a full buffer says up to
+/// which source that is the case. So an expander that continues for another one takes the sources
+/// once more and counts nothing twice.
 pub(crate) struct StepsExpander<'a> {
     inner: Box<dyn Expander + 'a>,
     micro: &'a Shape,
     /// Length of a state at rest.
     rest_len: usize,
+    /// The batch after one micro step.
+    direct: Direct<'a>,
+    /// Further micro steps of those of its sources that need them; or those of the startstates.
     walk: Walk<'a>,
-    /// Whether `walk` is complete, and position in its block of its first source.
-    walked: Option<usize>,
-    /// Micro successors.
+    /// Whose results are complete.
+    results: Results,
+    /// Micro successors on the walk.
     out: Successors,
     /// Sources that are taken together.
     batch_len: usize,
@@ -26,10 +30,21 @@ pub(crate) struct StepsExpander<'a> {
     extended: Vec<u8>,
 }
 
-/// Memory for micro successors.
+/// Whose results an expander holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Results {
+    None,
+    OfStarts,
+    /// Those of a batch, whose first source has this position in its block.
+    OfBatch {
+        first: usize,
+    },
+}
+
+/// Memory for micro successors, on a walk and before it.
 const BUFFER_BYTES: usize = 256 << 10;
-/// Micro steps that a batch of sources should take: few enough for the nearest caches.
-const BATCH_STEPS: usize = 2048;
+/// Micro steps that a walk should take: few enough for the nearest caches.
+const WALK_STEPS: usize = 2048;
 
 impl<'a> StepsExpander<'a> {
     pub(crate) fn new(
@@ -43,72 +58,82 @@ impl<'a> StepsExpander<'a> {
             inner,
             micro,
             rest_len: shape.state_len,
+            direct: Direct::new(micro, shape.state_len, capacity),
             walk: Walk::new(micro, shape.state_len, limit),
-            walked: None,
+            results: Results::None,
             out: Successors::new(micro, capacity),
             batch_len: 64,
             extended: Vec::new(),
         }
     }
 
-    /// Walks from some sources of `block`, the first of them at `first` and none at `end`.
-    fn walk_from(&mut self, block: States<'_>, first: usize, end: usize) -> Result<(), Flow> {
-        self.walked = None;
+    /// Takes some sources of `block` as a batch, the first of them at `first` and none at `end`.
+    fn take_batch(&mut self, block: States<'_>, first: usize, end: usize) -> Result<(), Flow> {
+        self.results = Results::None;
         loop {
             let end = end.min(first + self.batch_len);
-            let walked = (self.walk).run(&mut *self.inner, &mut self.out, block, first..end);
-            match walked {
+            match self.walk_from(block, first, end) {
                 Ok(()) => break,
                 Err(Unfinished::Stopped) => return Err(Flow::Stopped),
                 Err(Unfinished::TooMany) => self.batch_len = (end - first).div_ceil(2),
             }
         }
-        let n_steps = self.walk.edges.len().max(self.walk.n_sources());
-        let fitting = self.walk.n_sources() * BATCH_STEPS / n_steps;
-        self.batch_len = fitting.clamp(1, 2 * self.batch_len);
-        self.walked = Some(first);
+        // Some room is left over, since a batch that does not fit is begun twice.
+        let n = self.direct.n_sources();
+        let room = self.direct.successors().capacity() * 3 / 4;
+        let fitting = n * room / self.direct.successors().len().max(n);
+        let walkable = n * WALK_STEPS / self.walk.edges.len().max(n);
+        self.batch_len = fitting.min(walkable).clamp(1, 2 * self.batch_len);
+        self.results = Results::OfBatch { first };
         Ok(())
     }
 
-    /// Whether the walk at hand has results of the source of `block` at `position`, and of all
-    /// after it in the same states.
-    fn has_walked(&self, block: States<'_>, position: usize) -> bool {
-        let Some(first) = self.walked.filter(|first| *first <= position) else {
-            return false;
-        };
-        let end = first + self.walk.n_sources();
-        !self.walk.is_of_starts
-            && position < end
-            && end <= block.len()
-            && (position..end).all(|at| self.walk.node_at_rest(at - first) == block.get(at))
+    fn walk_from(&mut self, block: States<'_>, first: usize, end: usize) -> Result<(), Unfinished> {
+        let inner = &mut *self.inner;
+        self.direct.take(inner, block, first..end)?;
+        match self.direct.has_room() {
+            true => self.walk.run_on(inner, &mut self.out, &self.direct),
+            false => (self.walk).run(inner, &mut self.out, block, first..first + 1),
+        }
     }
 
-    /// Adds what happened at the sources of the walk to `out`, the first of them being `first`.
-    fn count(&mut self, out: &mut Successors, first: usize) {
+    /// Where the batch at hand begins, if it has the results of the source of `block` at
+    /// `position` and of all after it in the same states.
+    fn batch_of(&self, block: States<'_>, position: usize) -> Option<usize> {
+        let Results::OfBatch { first } = self.results else {
+            return None;
+        };
+        let source = position.checked_sub(first)?;
+        let is_it = source < self.direct.n_sources() && self.direct.is_of(block, position, source);
+        is_it.then_some(first)
+    }
+
+    /// Adds what happened on the walk to `out`, where the batch begins at `first`.
+    fn count_walk(&mut self, out: &mut Successors, first: usize) {
+        let is_of_starts = self.walk.is_of_starts;
         let columns = out.columns();
-        for (own, sum) in self.walk.fired_by_rule.iter().zip(columns.fired_by_rule) {
-            *sum += own;
-        }
-        for (own, sum) in self.walk.goal_hits.iter().zip(columns.goal_hits) {
-            *sum += own;
-        }
-        if !self.walk.is_of_starts {
-            for (facts, source) in self.walk.facts.iter().zip(&mut columns.sources[first..]) {
+        add_to(columns.fired_by_rule, &self.walk.fired_by_rule);
+        add_to(columns.goal_hits, &self.walk.goal_hits);
+        for (number, facts) in self.walk.facts.iter_mut().enumerate() {
+            let position = match is_of_starts {
+                true => first,
+                false => first + self.direct.walked()[number] as usize,
+            };
+            if !is_of_starts {
+                let source = &mut out.columns().sources[position];
                 source.enabled = facts.enabled;
                 source.may_end = facts.may_end;
                 source.fired = facts.n_paths;
                 source.progress = facts.progress;
             }
-        }
-        for (number, facts) in self.walk.facts.iter_mut().enumerate() {
             for fault in facts.faults.drain(..) {
-                out.add_fault((first + number) as u32, fault);
+                out.add_fault(position as u32, fault);
             }
         }
     }
 
-    /// Delivers the results of a source from number `from` on. Returns the number of the one that
-    /// had no room, if there is one.
+    /// Delivers the results of a source of the walk from number `from` on. Returns the number of
+    /// the one that had no room, if there is one.
     fn deliver(&self, out: &mut Successors, number: usize, source: u32, from: u64) -> Option<u64> {
         let results = self.walk.results_of(number);
         for (index, &result) in results.iter().enumerate().skip(from as usize) {
@@ -119,6 +144,34 @@ impl<'a> StepsExpander<'a> {
             out.push(source, node.rule, self.walk.result_state(result as usize));
             out.set_cost(node.cost);
             out.set_multiplicity(node.n_paths);
+        }
+        None
+    }
+
+    /// Delivers the results of the batch that begins at `first`, from `from` to the source `end`.
+    /// Returns what had no room.
+    fn deliver_batch(
+        &mut self,
+        out: &mut Successors,
+        first: usize,
+        mut from: Rest,
+        end: usize,
+    ) -> Option<Rest> {
+        while from.source < end {
+            let source = match self.direct.number_in_walk(from.source) {
+                None => match self.direct.deliver(out, first, from, end) {
+                    Ok(next) => next,
+                    Err(rest) => return Some(rest),
+                },
+                Some(number) => {
+                    let position = (first + from.source) as u32;
+                    if let Some(result) = self.deliver(out, number, position, from.result) {
+                        return Some(Rest { result, ..from });
+                    }
+                    from.source + 1
+                }
+            };
+            from = Rest { source, result: 0 };
         }
         None
     }
@@ -135,7 +188,9 @@ impl<'a> StepsExpander<'a> {
                 let mut block = parent.to_vec();
                 block.resize(block.len() + PAD_BYTES, 0);
                 let block = States::new(&block, self.rest_len, 1);
-                self.walk_from(block, 0, 1).ok()?;
+                (self.walk)
+                    .run(&mut *self.inner, &mut self.out, block, 0..1)
+                    .ok()?;
             }
             None => self.walk.run_starts(&mut *self.inner, &mut self.out).ok()?,
         }
@@ -185,15 +240,15 @@ impl<'a> StepsExpander<'a> {
 impl Expander for StepsExpander<'_> {
     fn starts(&mut self, from: Cursor, out: &mut Successors) -> Flow {
         let is_counted = from.rule > 0;
-        if !(is_counted && self.walked.is_some() && self.walk.is_of_starts) {
-            self.walked = None;
+        if !(is_counted && self.results == Results::OfStarts) {
+            self.results = Results::None;
             match self.walk.run_starts(&mut *self.inner, &mut self.out) {
-                Ok(()) => self.walked = Some(0),
+                Ok(()) => self.results = Results::OfStarts,
                 Err(_) => return Flow::Stopped,
             }
         }
         if !is_counted {
-            self.count(out, 0);
+            self.count_walk(out, 0);
         }
         match self.deliver(out, 0, 0, from.inner) {
             None => Flow::Done,
@@ -206,41 +261,48 @@ impl Expander for StepsExpander<'_> {
     }
 
     fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow {
-        let (mut position, mut inner) = (from.state as usize, from.inner);
+        let (mut position, mut result) = (from.state as usize, from.inner);
         // Sources up to here are counted.
         let mut counted = from.rule as usize;
         while position < block.len() {
             let is_counted = position < counted;
-            if !(is_counted && self.has_walked(block, position)) {
-                let end = if is_counted { counted } else { block.len() };
-                if let Err(flow) = self.walk_from(block, position, end) {
-                    return flow;
+            let held = self.batch_of(block, position).filter(|_| is_counted);
+            let first = match held {
+                Some(first) => first,
+                None => {
+                    let end = if is_counted { counted } else { block.len() };
+                    if let Err(flow) = self.take_batch(block, position, end) {
+                        return flow;
+                    }
+                    position
                 }
-            }
-            let first = self.walked.expect("just walked");
+            };
             if !is_counted {
-                self.count(out, first);
-                counted = first + self.walk.n_sources();
+                self.direct.count(out, first);
+                self.count_walk(out, first);
+                counted = first + self.direct.n_sources();
             }
             // Another expansion of the same states may have taken more of them together.
-            let end = counted.min(first + self.walk.n_sources());
-            while position < end {
-                if let Some(inner) = self.deliver(out, position - first, position as u32, inner) {
-                    return Flow::Full(Cursor {
-                        state: position as u32,
-                        rule: counted as u32,
-                        instance: 0,
-                        inner,
-                    });
-                }
-                inner = 0;
-                position += 1;
+            let end = counted.min(first + self.direct.n_sources());
+            let source = position - first;
+            let rest = self.deliver_batch(out, first, Rest { source, result }, end - first);
+            if let Some(rest) = rest {
+                return Flow::Full(Cursor {
+                    state: (first + rest.source) as u32,
+                    rule: counted as u32,
+                    instance: 0,
+                    inner: rest.result,
+                });
             }
+            (position, result) = (end, 0);
         }
         Flow::Done
     }
 
     fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
+        if self.micro.properties.is_empty() {
+            return Flow::Done;
+        }
         self.extend(block);
         let block = States::new(&self.extended, self.micro.state_len, block.len());
         self.inner.check(block, failures)

@@ -20,11 +20,13 @@
 //!   that enter no state which fewer micro steps lead to.
 //!
 //! The parts:
-//! - `walk`: the transient states of many sources at once, level by level.
+//! - `direct`: the first micro steps of many sources at once, and the sources whose steps these are.
+//! - `walk`: the transient states of the other sources, level by level.
 //! - `table`: finds out whether a source reached a state before.
 //! - `recount`: paths and costs where levels do not tell them, and cycles.
 //! - `expander`: the [`Expander`](hadal_model::Expander) on top.
 
+mod direct;
 mod expander;
 mod recount;
 mod table;

@@ -20,6 +20,9 @@ impl Table {
 
     /// Removes everything. A table that is much larger than it need be shrinks.
     pub(crate) fn clear(&mut self) {
+        if self.n_used == 0 && self.slots.len() == N_SLOTS {
+            return;
+        }
         if self.slots.len() > N_SLOTS && self.n_used < self.slots.len() / 16 {
             self.slots.truncate(self.slots.len() / 4);
             self.slots.shrink_to_fit();

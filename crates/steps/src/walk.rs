@@ -8,8 +8,9 @@
 use std::ops::Range;
 
 use hadal_model::{Cursor, Expander, Fault, FaultKind, Flow, PAD_BYTES, Phase, Shape, States};
-use hadal_model::{Stopped, Successors};
+use hadal_model::{Source, Stopped, Successors};
 
+use crate::direct::{Direct, add_to};
 use crate::recount::{Recount, sort};
 use crate::table::{Table, hash};
 
@@ -210,6 +211,30 @@ impl<'a> Walk<'a> {
         self.levels(inner, out, 0)
     }
 
+    /// Follows the micro steps of the sources that `direct` leaves to the walk, from the second
+    /// one on. Firings and goals of the first ones are not counted here.
+    pub(crate) fn run_on(
+        &mut self,
+        inner: &mut dyn Expander,
+        out: &mut Successors,
+        direct: &Direct<'_>,
+    ) -> Result<(), Unfinished> {
+        self.clear();
+        for (number, &source) in direct.walked().iter().enumerate() {
+            self.add_source(number as u32, direct.source(source as usize));
+        }
+        let (successors, end) = (direct.successors(), self.nodes.len());
+        for (number, &source) in direct.walked().iter().enumerate() {
+            for at in direct.successors_of(source as usize) {
+                let (rule, state) = (successors.rule(at), successors.state(at));
+                self.follow(number as u32, rule, state, end);
+            }
+            self.note_source(number, &successors.sources()[source as usize]);
+        }
+        self.check_size()?;
+        self.levels(inner, out, end)
+    }
+
     /// Follows the micro steps of the startstates.
     pub(crate) fn run_starts(
         &mut self,
@@ -300,33 +325,44 @@ impl<'a> Walk<'a> {
 
     /// Takes the micro successors in `out` of the nodes from `first` to `end`.
     fn take(&mut self, out: &mut Successors, first: usize, end: usize) -> Result<(), Unfinished> {
-        let (len, rest_len) = (self.micro.state_len, self.rest_len);
         let columns = out.columns();
-        let states = columns.states.chunks_exact(len);
+        let states = columns.states.chunks_exact(self.micro.state_len);
         let successors = states.zip(columns.sources_of).zip(columns.rules);
         for ((state, from), rule) in successors.take(columns.len) {
-            let from = first as u32 + *from;
-            let mut node = self.nodes[from as usize];
-            if node.rule == NOTHING {
-                node.rule = *rule;
-            }
-            let mut edge = Edge {
-                from,
-                to: Target::Nowhere,
-                rule: *rule,
-            };
-            node.cost = node.cost.saturating_add(self.cost_of(&edge));
-            edge.to = match state[rest_len..].iter().all(|byte| *byte == 0) {
-                true => self.add_result(node, &state[..rest_len]),
-                false => self.add_node(node, state, end),
-            };
-            self.edges.push(edge);
+            self.follow(first as u32 + *from, *rule, state, end);
         }
-        let n_bytes = self.nodes.len() * len + self.results.len() * rest_len;
-        if self.n_sources() > 1 && (self.nodes.len() > self.limit || n_bytes > BATCH_BYTES) {
-            return Err(Unfinished::TooMany);
+        self.check_size()
+    }
+
+    /// Follows a micro step from the node `from` to `state`; nodes from `next_level` on are of the
+    /// next level.
+    #[inline]
+    fn follow(&mut self, from: u32, rule: u32, state: &[u8], next_level: usize) {
+        let mut node = self.nodes[from as usize];
+        if node.rule == NOTHING {
+            node.rule = rule;
         }
-        Ok(())
+        let mut edge = Edge {
+            from,
+            to: Target::Nowhere,
+            rule,
+        };
+        node.cost = node.cost.saturating_add(self.cost_of(&edge));
+        edge.to = match state[self.rest_len..].iter().all(|byte| *byte == 0) {
+            true => self.add_result(node, &state[..self.rest_len]),
+            false => self.add_node(node, state, next_level),
+        };
+        self.edges.push(edge);
+    }
+
+    /// Fails where several sources have more states than are to be held at once.
+    fn check_size(&self) -> Result<(), Unfinished> {
+        let (n_nodes, n_results) = (self.nodes.len(), self.results.len());
+        let n_bytes = n_nodes * self.micro.state_len + n_results * self.rest_len;
+        match self.n_sources() > 1 && (n_nodes > self.limit || n_bytes > BATCH_BYTES) {
+            true => Err(Unfinished::TooMany),
+            false => Ok(()),
+        }
     }
 
     /// Adds paths to a state at rest.
@@ -406,17 +442,21 @@ impl<'a> Walk<'a> {
     /// Notes what happened at the nodes from `first` to `end`, which are expanded.
     fn note_sources(&mut self, out: &Successors, first: usize, end: usize) {
         for (number, facts) in (first..end).zip(out.sources()) {
-            let source = self.nodes[number].source;
-            let own = &mut self.facts[source as usize];
-            if !facts.faults.is_empty() {
-                own.faults.extend_from_slice(&facts.faults);
-            }
-            if self.nodes[number].rule == NOTHING {
-                own.enabled = facts.enabled;
-                own.may_end = facts.may_end;
-            } else if facts.enabled == 0 {
-                self.come_to_rest(number);
-            }
+            self.note_source(number, facts);
+        }
+    }
+
+    fn note_source(&mut self, number: usize, facts: &Source) {
+        let Node { source, rule, .. } = self.nodes[number];
+        let own = &mut self.facts[source as usize];
+        if !facts.faults.is_empty() {
+            own.faults.extend_from_slice(&facts.faults);
+        }
+        if rule == NOTHING {
+            own.enabled = facts.enabled;
+            own.may_end = facts.may_end;
+        } else if facts.enabled == 0 {
+            self.come_to_rest(number);
         }
     }
 
@@ -510,11 +550,5 @@ impl<'a> Walk<'a> {
             name: rule.map_or(String::new(), |rule| rule.name.clone()),
             parameters: Vec::new(),
         }
-    }
-}
-
-fn add_to(sums: &mut [u64], counts: &[u64]) {
-    for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
     }
 }

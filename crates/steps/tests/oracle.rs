@@ -23,6 +23,8 @@ type Found = (Vec<u8>, u32, u64, u32);
 struct Expected {
     found: Vec<Found>,
     source: Source,
+    /// Whether some micro step of the source leads to a transient state.
+    has_transient: bool,
     /// Class, name and message of the faults.
     faults: Vec<(FaultKind, String, String)>,
     has_cycle: bool,
@@ -111,6 +113,7 @@ impl Oracle<'_> {
                             (successor[..rest_len].to_vec(), first_rule, cost),
                         );
                     } else {
+                        expected.has_transient = true;
                         transient.insert(successor.clone());
                         next.push((Some(successor), first_rule, cost));
                     }
@@ -184,6 +187,11 @@ struct Seen {
     n_faults: usize,
     n_ends: usize,
     n_inner: usize,
+    /// Sources whose micro steps all come to rest at once, in different states or not.
+    n_direct: usize,
+    n_direct_equal: usize,
+    /// Blocks with such sources and others.
+    n_mixed: usize,
 }
 
 /// Compares the steps of one source with those that are expected.
@@ -267,6 +275,7 @@ fn check(program: &Program, native: bool, capacity: usize, block_len: usize, see
         assert_eq!(out.sources(), all.sources());
         assert_eq!(out.fired_by_rule(), all.fired_by_rule());
         assert_eq!(out.goal_hits(), all.goal_hits());
+        let mut kinds = HashSet::new();
         for (number, source) in sources.iter().enumerate() {
             let Some(expected) = oracle.steps(Some(source)) else {
                 continue;
@@ -284,6 +293,12 @@ fn check(program: &Program, native: bool, capacity: usize, block_len: usize, see
             seen.n_multiple += usize::from(own.iter().any(|it| it.2.2 > 1));
             seen.n_several += usize::from(own.iter().any(|it| it.2.3 > 5));
             seen.n_faults += usize::from(!expected.faults.is_empty());
+            if !expected.has_transient && !own.is_empty() {
+                let are_equal = own.iter().any(|it| it.2.2 > 1);
+                seen.n_direct += usize::from(!are_equal);
+                seen.n_direct_equal += usize::from(are_equal);
+            }
+            kinds.insert(expected.has_transient);
             seen.n_ends += usize::from(expected.source.may_end);
             // Each is a walk of its own.
             for (_, index, _) in own.iter().take(6) {
@@ -293,6 +308,7 @@ fn check(program: &Program, native: bool, capacity: usize, block_len: usize, see
                 seen.n_inner += usize::from(step.inner.len() > 1);
             }
         }
+        seen.n_mixed += usize::from(kinds.len() > 1);
         visit(&found, &mut queue);
     }
 }

@@ -300,3 +300,111 @@ fn the_model_says_where_it_may_end() {
         assert_eq!((last.enabled, last.may_end), (0, may_end));
     }
 }
+
+#[test]
+fn sources_of_all_kinds_are_taken_together() {
+    // By the last digit: steps to different places; some of them twice; some on the way through a
+    // transient state; more than the fast path takes; none. All sources together have more micro
+    // steps than a buffer has room for, and so does the last one on its own.
+    const VIA: u8 = 250;
+    const MANY: u8 = 199;
+    let mut edges: Vec<Edge<'_>> = Vec::new();
+    let mut expected: Vec<Vec<(u8, u64, u32)>> = Vec::new();
+    let places = |source: u8| (source..source + 50).map(|to| (to, 1, 1));
+    for source in 0..40 {
+        edges.extend(places(source).map(|(to, ..)| ("a", (source, 0), (to, 0), 1)));
+        let mut found: Vec<(u8, u64, u32)> = places(source).collect();
+        match source % 5 {
+            0 => {}
+            1 => {
+                edges.push(("b", (source, 0), (source + 7, 0), 0));
+                found[7] = (source + 7, 2, 0);
+            }
+            2 => {
+                edges.push(("c", (source, 0), (VIA, 1), 3));
+                found.push((VIA + 1, 1, 5));
+            }
+            3 => {
+                edges.extend((100..140).map(|to| ("d", (source, 0), (to, 0), 2)));
+                found.extend((100..140).map(|to| (to, 1, 2)));
+            }
+            _ => {
+                edges.retain(|edge| edge.1 != (source, 0));
+                found.clear();
+            }
+        }
+        expected.push(found);
+    }
+    edges.push(("c", (VIA, 1), (VIA + 1, 0), 2));
+    for cost in (1..7).rev() {
+        edges.extend((0..200).map(|to| ("e", (MANY, 0), (to, 0), cost)));
+    }
+    expected.push((0..200).map(|to| (to, 6, 1)).collect());
+    let steps = Steps::new(Box::new(program((0, 0), &edges, "", "")));
+
+    let mut bytes: Vec<u8> = (0..40).chain([MANY]).collect();
+    let n_sources = bytes.len();
+    bytes.resize(n_sources + PAD_BYTES, 0xff);
+    let block = States::new(&bytes, 1, n_sources);
+    let stop = Stop::new();
+    let mut fired_by_rule: Option<Vec<u64>> = None;
+    for capacity in [11, 49, 50, 51, 1000, 10_000] {
+        // A buffer that is full is continued by the same expander, or by another one.
+        for n_expanders in [1, 2] {
+            let mut expanders = [steps.expander(&stop), steps.expander(&stop)];
+            let mut out = Successors::with_costs(steps.shape(), capacity).with_multiplicities();
+            out.reset(n_sources);
+            let mut found = vec![Vec::new(); n_sources];
+            let mut from = Cursor::default();
+            for round in 0.. {
+                let flow = expanders[round % n_expanders].expand(block, from, &mut out);
+                for at in 0..out.len() {
+                    let own = &mut found[out.source_of(at) as usize];
+                    assert_eq!(out.index(at) as usize, own.len());
+                    own.push((out.state(at)[0], out.multiplicity(at), out.cost(at)));
+                }
+                match flow {
+                    Flow::Full(cursor) => from = cursor,
+                    flow => {
+                        assert_eq!(flow, Flow::Done);
+                        break;
+                    }
+                }
+                out.drain();
+            }
+            assert_eq!(found, expected);
+            for (source, own) in out.sources().iter().zip(&expected) {
+                let n_paths: u64 = own.iter().map(|it| it.1).sum();
+                assert_eq!(
+                    (source.fired, u64::from(source.enabled)),
+                    (n_paths, n_paths)
+                );
+                assert_eq!(source.written as usize, own.len());
+                assert_eq!(source.progress, !own.is_empty());
+            }
+            let counts = fired_by_rule.get_or_insert(out.fired_by_rule().to_vec());
+            assert_eq!(out.fired_by_rule(), counts);
+        }
+    }
+    // Each rule is enabled at one source, the second half of the way at the eight that go it.
+    let counts = fired_by_rule.expect("it was counted");
+    let halves = (counts.iter().zip(&edges)).filter(|(_, edge)| edge.1 == (VIA, 1));
+    assert_eq!(halves.map(|(n, _)| *n).collect::<Vec<_>>(), [8]);
+    assert_eq!(counts.iter().filter(|n| **n != 1).count(), 1);
+}
+
+#[test]
+fn a_source_without_progress_stays_where_it_is() {
+    let edges = [
+        ("a", (0, 0), (0, 0), 1),
+        ("b", (1, 0), (1, 0), 1),
+        ("c", (1, 0), (1, 0), 2),
+        ("d", (2, 0), (2, 0), 1),
+        ("e", (2, 0), (3, 0), 1),
+    ];
+    let steps = Steps::new(Box::new(program((0, 0), &edges, "", "")));
+    for (at, n_paths, progress) in [(0, 1, false), (1, 2, false), (2, 2, true), (3, 0, false)] {
+        let (_, source) = expand(&steps, Some(at));
+        assert_eq!((source.fired, source.progress), (n_paths, progress));
+    }
+}
