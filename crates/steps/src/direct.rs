@@ -103,10 +103,11 @@ impl<'a> Direct<'a> {
         if self.sources.len() < needed {
             self.sources.resize(needed, 0);
         }
-        for (position, to) in range.zip(self.sources.chunks_exact_mut(len)) {
-            let (state, registers) = to.split_at_mut(self.rest_len);
-            state.copy_from_slice(block.get(position));
-            registers.fill(0);
+        for (number, position) in range.enumerate() {
+            let state = &block.bytes()[position * self.rest_len..];
+            let to = &mut self.sources[number * len..];
+            copy_state(state, to, self.rest_len);
+            to[self.rest_len..len].fill(0);
         }
     }
 
@@ -273,14 +274,12 @@ impl<'a> Direct<'a> {
         let (at, n) = (out.len(), n_left.min(out.capacity() - out.len()));
 
         let (own, to) = (self.successors.columns(), out.columns());
-        let states = &own.states[begin * self.micro.state_len..];
-        copy_states(
-            states,
-            self.micro.state_len,
-            &mut to.states[at * self.rest_len..],
-            self.rest_len,
-            n,
-        );
+        // What is copied behind a state is overwritten by the next one.
+        let (len, rest_len) = (self.micro.state_len, self.rest_len);
+        for number in 0..n {
+            let state = &own.states[(begin + number) * len..];
+            copy_state(state, &mut to.states[(at + number) * rest_len..], rest_len);
+        }
         to.rules[at..at + n].copy_from_slice(&own.rules[begin..begin + n]);
         to.indices[at..at + n].copy_from_slice(&own.indices[begin..begin + n]);
         let sources_of = own.sources_of[begin..begin + n].iter();
@@ -305,20 +304,16 @@ impl<'a> Direct<'a> {
     }
 }
 
-/// Copies `n` states, which are `from_len` bytes apart, to where they are `to_len` bytes apart;
-/// that is their length. Up to [`PAD_BYTES`] bytes behind them are overwritten.
+/// Copies a state of `len` bytes from the beginning of `from` to that of `to`; padding follows both,
+/// and some of it is overwritten.
 #[inline]
-fn copy_states(from: &[u8], from_len: usize, to: &mut [u8], to_len: usize, n: usize) {
-    // Chunks of a fixed length are cheaper than a copy of any length. What a state has too much of
-    // them is overwritten by the next one.
+fn copy_state(from: &[u8], to: &mut [u8], len: usize) {
+    // Chunks of a fixed length are cheaper than a copy of any length.
     const CHUNK: usize = PAD_BYTES;
-    let n_chunks = to_len.div_ceil(CHUNK);
-    for number in 0..n {
-        let (from, _) = from[number * from_len..].as_chunks::<CHUNK>();
-        let (to, _) = to[number * to_len..].as_chunks_mut::<CHUNK>();
-        for (to, from) in to[..n_chunks].iter_mut().zip(&from[..n_chunks]) {
-            *to = *from;
-        }
+    let n_chunks = len.div_ceil(CHUNK);
+    let (from, to) = (from.as_chunks::<CHUNK>().0, to.as_chunks_mut::<CHUNK>().0);
+    for (to, from) in to[..n_chunks].iter_mut().zip(&from[..n_chunks]) {
+        *to = *from;
     }
 }
 
@@ -355,8 +350,8 @@ impl Registers {
     }
 }
 
-/// Digests of states: their words times random odd numbers, added up. Unlike in a chain of
-/// multiplications none waits for another one.
+/// Digests of states: the halves of each word, changed by a random one, are multiplied, and the
+/// products added up. No multiplication waits for another one, and vectors have them.
 struct Digest {
     keys: Vec<u64>,
     /// The bytes of the last word that belong to the state.
@@ -373,7 +368,7 @@ impl Digest {
             let mut key = state;
             key = (key ^ key >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             key = (key ^ key >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            (key ^ key >> 31) | 1
+            key ^ key >> 31
         };
         Digest {
             keys: (0..len.div_ceil(8)).map(key).collect(),
@@ -384,14 +379,18 @@ impl Digest {
     /// The digest of the state at the beginning of `bytes`; padding follows.
     #[inline]
     fn of(&self, bytes: &[u8]) -> u64 {
+        let product = |word: u64, key: u64| {
+            let sum = word ^ key;
+            u64::from(sum as u32) * (sum >> 32)
+        };
         let (words, _) = bytes.as_chunks::<8>();
         let Some((last_key, keys)) = self.keys.split_last() else {
             return 0;
         };
         let last = u64::from_le_bytes(words[keys.len()]) & self.mask;
         let others = words.iter().zip(keys);
-        others.fold(last.wrapping_mul(*last_key), |sum, (word, key)| {
-            sum.wrapping_add(u64::from_le_bytes(*word).wrapping_mul(*key))
+        others.fold(product(last, *last_key), |sum, (word, key)| {
+            sum.wrapping_add(product(u64::from_le_bytes(*word), *key))
         })
     }
 }

@@ -351,6 +351,8 @@ fn steps_over_the_interpreter_are_those_of_all_paths() {
     let seen = run(false, 0..150);
     assert!(seen.n_cycles > 20 && seen.n_multiple > 100, "{seen:?}");
     assert!(seen.n_faults > 20 && seen.n_inner > 100, "{seen:?}");
+    assert!(seen.n_direct > 50 && seen.n_direct_equal > 100, "{seen:?}");
+    assert!(seen.n_mixed > 5, "{seen:?}");
 }
 
 #[test]
