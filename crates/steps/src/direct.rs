@@ -10,6 +10,8 @@ use std::ops::Range;
 
 use hadal_model::{Cursor, Expander, Flow, PAD_BYTES, Shape, Source, States, Stopped, Successors};
 
+use crate::digest::Digest;
+
 /// A batch of sources after one micro step.
 pub(crate) struct Direct<'a> {
     micro: &'a Shape,
@@ -163,7 +165,7 @@ impl<'a> Direct<'a> {
         // Different states with one digest are taken for equal ones; that costs time only.
         let mut are_equal = false;
         for number in 0..n {
-            let digest = self.digest.of(&states[number * len..]);
+            let digest = self.digest.of(&states[number * len..][..len]);
             for other in &self.digests[..number] {
                 are_equal |= *other == digest;
             }
@@ -347,50 +349,5 @@ impl Registers {
         let word = bytes.first_chunk().expect("padding follows");
         let mut rest = bytes.get(8..self.len).unwrap_or_default().iter();
         u64::from_le_bytes(*word) & self.mask != 0 || rest.any(|byte| *byte != 0)
-    }
-}
-
-/// Digests of states: the halves of each word, changed by a random one, are multiplied, and the
-/// products added up. No multiplication waits for another one, and vectors have them.
-struct Digest {
-    keys: Vec<u64>,
-    /// The bytes of the last word that belong to the state.
-    mask: u64,
-}
-
-impl Digest {
-    /// Of states of `len` bytes.
-    fn new(len: usize) -> Self {
-        let mut state = 0_u64;
-        // The generator `splitmix64`.
-        let key = |_| {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut key = state;
-            key = (key ^ key >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            key = (key ^ key >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            key ^ key >> 31
-        };
-        Digest {
-            keys: (0..len.div_ceil(8)).map(key).collect(),
-            mask: u64::MAX >> (8 * (len.next_multiple_of(8) - len)),
-        }
-    }
-
-    /// The digest of the state at the beginning of `bytes`; padding follows.
-    #[inline]
-    fn of(&self, bytes: &[u8]) -> u64 {
-        let product = |word: u64, key: u64| {
-            let sum = word ^ key;
-            u64::from(sum as u32) * (sum >> 32)
-        };
-        let (words, _) = bytes.as_chunks::<8>();
-        let Some((last_key, keys)) = self.keys.split_last() else {
-            return 0;
-        };
-        let last = u64::from_le_bytes(words[keys.len()]) & self.mask;
-        let others = words.iter().zip(keys);
-        others.fold(product(last, *last_key), |sum, (word, key)| {
-            sum.wrapping_add(product(u64::from_le_bytes(*word), *key))
-        })
     }
 }

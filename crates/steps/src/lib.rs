@@ -22,10 +22,12 @@
 //! The parts:
 //! - `direct`: the first micro steps of many sources at once, and the sources whose steps these are.
 //! - `walk`: the transient states of the other sources, level by level.
+//! - `digest`: numbers by which equal states are found.
 //! - `table`: finds out whether a source reached a state before.
 //! - `recount`: paths and costs where levels do not tell them, and cycles.
 //! - `expander`: the [`Expander`](hadal_model::Expander) on top.
 
+mod digest;
 mod direct;
 mod expander;
 mod recount;

@@ -10,6 +10,7 @@ use std::ops::Range;
 use hadal_model::{Cursor, Expander, Fault, FaultKind, Flow, PAD_BYTES, Phase, Shape, States};
 use hadal_model::{Source, Stopped, Successors};
 
+use crate::digest::Digest;
 use crate::direct::{Direct, add_to};
 use crate::recount::{Recount, sort};
 use crate::table::{Table, hash};
@@ -37,6 +38,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) fired_by_rule: Vec<u64>,
     pub(crate) goal_hits: Vec<u64>,
     table: Table,
+    digest: Digest,
     recount: Recount,
     /// Whether nodes and results are those of startstates.
     pub(crate) is_of_starts: bool,
@@ -132,6 +134,7 @@ impl<'a> Walk<'a> {
             fired_by_rule: vec![0; micro.rules.len()],
             goal_hits: vec![0; micro.goals.len()],
             table: Table::new(),
+            digest: Digest::new(micro.state_len),
             recount: Recount::default(),
             is_of_starts: false,
             order: Vec::new(),
@@ -370,15 +373,14 @@ impl<'a> Walk<'a> {
     fn add_result(&mut self, node: Node, state: &[u8]) -> Target {
         let (results, states) = (&mut self.results, &mut self.result_states);
         let (new, len) = (results.len() as u32, state.len());
+        let hash = hash(self.digest.of(state), node.source);
         // The lowest bit tells results from nodes.
-        let found = self
-            .table
-            .find_or_insert(hash(state, node.source), Some(2 * new), |it| {
-                let result = (it / 2) as usize;
-                it % 2 == 0
-                    && results[result].source == node.source
-                    && states[result * len..][..len] == *state
-            });
+        let found = self.table.find_or_insert(hash, Some(2 * new), |it| {
+            let result = (it / 2) as usize;
+            it % 2 == 0
+                && results[result].source == node.source
+                && states[result * len..][..len] == *state
+        });
         match found {
             Some(it) => {
                 let known = &mut results[(it / 2) as usize];
@@ -404,16 +406,15 @@ impl<'a> Walk<'a> {
         let facts = &mut self.facts[node.source as usize];
         let (nodes, states) = (&mut self.nodes, &self.node_states);
         let (new, len) = (nodes.len() as u32, state.len());
+        let hash = hash(self.digest.of(state), node.source);
         let is_full = facts.n_transient >= self.limit;
         let entry = (!is_full).then_some(2 * new + 1);
-        let found = self
-            .table
-            .find_or_insert(hash(state, node.source), entry, |it| {
-                let other = (it / 2) as usize;
-                it % 2 == 1
-                    && nodes[other].source == node.source
-                    && states[other * len..][..len] == *state
-            });
+        let found = self.table.find_or_insert(hash, entry, |it| {
+            let other = (it / 2) as usize;
+            it % 2 == 1
+                && nodes[other].source == node.source
+                && states[other * len..][..len] == *state
+        });
         match found.map(|it| it / 2) {
             Some(known) if (known as usize) < next_level => {
                 facts.is_tangled = true;
