@@ -1,8 +1,8 @@
 //! Digests of states, by which equal ones are found. Different states with the same digest cost
 //! time only.
 
-/// Makes digests of states: the halves of each word, changed by a random one, are multiplied, and
-/// the products added up. No multiplication waits for another one, and vectors have them.
+/// Makes digests of states: each word is combined with a random one, its halves are multiplied, and
+/// the products are added up. No multiplication waits for another one, so they are vectorised.
 #[derive(Debug)]
 pub(crate) struct Digest {
     keys: Vec<u64>,

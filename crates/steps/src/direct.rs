@@ -85,7 +85,8 @@ impl<'a> Direct<'a> {
         // Firings and goals are not counted by source, so those of a source that is interrupted
         // are not known. Batches are sized so that expanding the others again is rare.
         while let Flow::Full(cursor) = self.expand(inner)? {
-            self.n_sources = cursor.state as usize;
+            // One less at least, whatever the cursor: so this ends.
+            self.n_sources = (cursor.state as usize).min(self.n_sources - 1);
             if self.n_sources == 0 {
                 self.n_sources = 1;
                 self.has_room = false;

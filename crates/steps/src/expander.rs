@@ -183,6 +183,7 @@ impl<'a> StepsExpander<'a> {
         parent: Option<&[u8]>,
         index: u32,
     ) -> Option<Vec<(Option<Vec<u8>>, u32)>> {
+        self.results = Results::None;
         match parent {
             Some(parent) => {
                 let mut block = parent.to_vec();
@@ -266,10 +267,9 @@ impl Expander for StepsExpander<'_> {
         let mut counted = from.rule as usize;
         while position < block.len() {
             let is_counted = position < counted;
-            let held = self.batch_of(block, position).filter(|_| is_counted);
-            let first = match held {
-                Some(first) => first,
-                None => {
+            let first = match self.batch_of(block, position) {
+                Some(first) if is_counted => first,
+                _ => {
                     let end = if is_counted { counted } else { block.len() };
                     if let Err(flow) = self.take_batch(block, position, end) {
                         return flow;
