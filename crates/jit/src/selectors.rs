@@ -1,31 +1,69 @@
-//! Which rules are worth a call at a state: fields that many guards test are tested once.
+//! Which rules are worth a call at a state, and with which values of their first parameters: fields
+//! that many guards test are tested once.
 //!
 //! A protocol has a rule for each value of a program counter or of a message's kind, and at a state
-//! few of them can be enabled. A *selector* is a field, or the same field of several elements, and
-//! for each of its values the rules that it does not rule out ([`test`](crate::analysis::test)).
-//! Together they leave the rules whose native code is called, in their order.
+//! few of them can be enabled; of its processes, few are where a rule begins. A *trial* is a rule
+//! or, where guards test a field of the element that the first parameter names, a rule with one
+//! value of that parameter. A *selector* is a field, or several where it is not known which one is
+//! meant, and for each of its values the trials that it does not rule out
+//! ([`test`](crate::analysis::test)). Together they leave the trials for which native code is
+//! called, in their order.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use crate::analysis::test::tests;
-use crate::unit::Unit;
+use crate::analysis::test::{Test, tests};
+use crate::unit::{Unit, domain_len};
 
-/// The selectors of a program.
+/// The trials of a program and its selectors.
 #[derive(Debug)]
 pub(crate) struct Selectors {
-    /// A bit for each rule, by its position in the order of firing.
+    /// In the order of firing. Those of a priority begin at a multiple of 64, behind some that
+    /// stand for nothing.
+    trials: Vec<Trial>,
+    /// By rule, in the order of firing.
+    rules: Vec<RuleTrials>,
+    /// Words of trials, by priority.
+    priorities: Vec<Range<usize>>,
+    /// A bit for each trial.
     all: Vec<u64>,
+    /// Selectors of a single field first, in the order of their words.
     selectors: Vec<Selector>,
+    fields: Vec<Field>,
+    /// Rows of words.
+    tables: Vec<u64>,
+}
+
+/// A rule, or a part of its instances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trial {
+    /// The rule's position in the order of firing.
+    pub(crate) rule: u32,
+    /// Number of trials of the rule from this one on.
+    pub(crate) n_left: u32,
+    /// The first instance.
+    pub(crate) first: u64,
+    /// Where the first parameter ends, as a position in its domain.
+    pub(crate) end: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RuleTrials {
+    first: usize,
+    n: usize,
+    /// Instances of one value of the first parameter.
+    n_instances: u64,
 }
 
 #[derive(Debug)]
 struct Selector {
-    fields: Vec<Field>,
+    fields: Range<usize>,
     mask: u32,
-    /// Rules that do not read these fields.
-    others: Vec<u64>,
-    /// By what is stored in a field, the rules that this value does not rule out.
-    rules: Vec<u64>,
+    /// The words that it restricts.
+    words: Range<usize>,
+    /// Where the row of trials begins that do not read the fields, followed by a row for each
+    /// value: the trials that it does not rule out.
+    table: usize,
 }
 
 /// A field of a few bits: its first byte, and how far to shift down the word from there.
@@ -35,65 +73,212 @@ struct Field {
     down: u32,
 }
 
-/// Calling a rule that is not enabled costs about as much as testing this number of fields.
-const FIELDS_FOR_A_CALL: f64 = 4.0;
+/// A trial of a rule that is not enabled costs about as much as testing this number of fields.
+const FIELDS_FOR_A_TRIAL: f64 = 4.0;
+/// Words that are restricted in about the time that it takes to read a field.
+const WORDS_FOR_A_FIELD: f64 = 4.0;
 /// More than enough; the search for the next one takes time in proportion to the program.
-const MAX_SELECTORS: usize = 64;
+const MAX_SELECTORS: usize = 128;
+/// Trials of one rule at most, else all its instances are one.
+const MAX_VALUES: u64 = 64;
+/// Trials beyond one for each rule.
+const MAX_TRIALS: usize = 1024;
+/// Words of a table at most.
+const MAX_TABLE: usize = 1 << 16;
+/// The least probability that a trial is left. Fields depend on each other: processes are mostly
+/// where they wait for a message, and there its kind is worth a test.
+const LEAST_LEFT: f64 = 0.125;
+/// An odd number with its bits spread.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The tests of several rules that read the same fields.
+/// The tests of several trials that read the same fields.
 #[derive(Debug)]
-struct Group {
-    first_bits: Vec<usize>,
+struct Group<'t> {
+    first_bits: &'t [usize],
     n_bits: u32,
-    /// Rules, each with its test and the probability that it is ruled out, if all values were
-    /// equally frequent.
-    rules: Vec<(usize, Vec<bool>, f64)>,
+    /// Trials, each with its test.
+    trials: Vec<(usize, &'t Test)>,
+    /// By trial, the probability that it is ruled out.
+    outs: Vec<f64>,
 }
 
-impl Group {
-    /// Number of field tests that this group saves, where `left` is the probability that a rule
+impl Group<'_> {
+    /// Number of field tests that this group saves, where `left` is the probability that a trial
     /// has not been ruled out yet.
     fn gain(&self, left: &[f64]) -> f64 {
-        let rules = self.rules.iter();
-        let spared: f64 = rules.map(|(rule, _, out)| left[*rule] * out).sum();
-        spared * FIELDS_FOR_A_CALL - self.first_bits.len() as f64
+        let outs = self.trials.iter().zip(&self.outs);
+        let spared: f64 = outs.map(|((trial, _), out)| left[*trial] * out).sum();
+        let cost = 1.0 + (self.words().len() - 1) as f64 / WORDS_FOR_A_FIELD;
+        spared * FIELDS_FOR_A_TRIAL - self.first_bits.len() as f64 * cost
+    }
+
+    /// Estimates the probabilities. Values that no test distinguishes count as one: of a counter
+    /// of 16 bits that is compared with 0, the other values are no more frequent than 0.
+    fn estimate(&mut self) {
+        let mut classes = vec![0u64; 1 << self.n_bits];
+        let mut last: Option<&Test> = None;
+        for &(_, test) in &self.trials {
+            if last.is_some_and(|last| std::ptr::eq(last, test)) {
+                continue;
+            }
+            last = Some(test);
+            for (class, &leaves) in classes.iter_mut().zip(&test.leaves) {
+                *class = (*class ^ u64::from(leaves))
+                    .wrapping_mul(MIX)
+                    .rotate_left(29);
+            }
+        }
+        let mut firsts: HashMap<u64, usize> = HashMap::new();
+        for (raw, class) in classes.into_iter().enumerate() {
+            firsts.entry(class).or_insert(raw);
+        }
+        let firsts: Vec<usize> = firsts.into_values().collect();
+        let outs = self.trials.iter().map(|(_, test)| {
+            let n_out = firsts.iter().filter(|raw| !test.leaves[**raw]).count();
+            let out = n_out as f64 / firsts.len() as f64;
+            out.powi(self.first_bits.len() as i32)
+        });
+        self.outs = outs.collect();
+    }
+
+    fn words(&self) -> Range<usize> {
+        let trials = self.trials.iter().map(|(trial, _)| trial / 64);
+        let (first, last) = (trials.clone().min(), trials.max());
+        first.unwrap_or(0)..last.map_or(0, |last| last + 1)
+    }
+
+    fn table_len(&self) -> usize {
+        self.words().len() * ((1 << self.n_bits) + 1)
     }
 }
 
-fn groups(unit: &Unit<'_>, order: &[usize]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut numbers = HashMap::new();
-    for (position, &rule) in order.iter().enumerate() {
-        for test in tests(unit, rule) {
-            let out = test.sharpness.powi(test.first_bits.len() as i32);
-            let number = *numbers
-                .entry((test.first_bits.clone(), test.n_bits))
-                .or_insert(groups.len());
-            if number == groups.len() {
-                groups.push(Group {
-                    first_bits: test.first_bits,
-                    n_bits: test.n_bits,
-                    rules: Vec::new(),
-                });
-            }
-            // Two tests of one rule may mean different elements, as `pc[i] = in & pc[j] = out` does,
-            // so each would have to be met by a field of its own. The first one is enough.
-            let rules = &mut groups[number].rules;
-            if rules.last().is_none_or(|(last, ..)| *last != position) {
-                rules.push((position, test.leaves, out));
-            }
+/// The selectors of a program in the making.
+#[derive(Debug, Default)]
+struct Builder {
+    trials: Vec<Trial>,
+    rules: Vec<RuleTrials>,
+    priorities: Vec<Range<usize>>,
+}
+
+impl Builder {
+    /// Adds the trials of the next rule in the order of firing.
+    fn add_rule(&mut self, unit: &Unit<'_>, rule: usize, tests: &[Test]) {
+        let params = &unit.program.rules[rule].params;
+        let mut lens = params
+            .iter()
+            .map(|param| domain_len(unit.program, &param.domain));
+        let n_values = lens.next().unwrap_or(1);
+        let n_instances = lens.fold(1, u64::saturating_mul);
+        let depends = tests.iter().any(|test| test.first_bits.len() > 1);
+        let n = match n_values {
+            2..=MAX_VALUES if depends && self.trials.len() < MAX_TRIALS => n_values as usize,
+            _ => 1,
+        };
+        let first = self.trials.len();
+        let position = self.rules.len() as u32;
+        self.rules.push(RuleTrials {
+            first,
+            n,
+            n_instances,
+        });
+        for value in 0..n as u64 {
+            self.trials.push(Trial {
+                rule: position,
+                n_left: n as u32 - value as u32,
+                first: value * n_instances,
+                end: if n == 1 { n_values } else { value + 1 },
+            });
         }
     }
-    groups
+
+    /// Ends the trials of a priority.
+    fn end_priority(&mut self) {
+        let first = self.priorities.last().map_or(0, |words| words.end);
+        let end = self.trials.len().div_ceil(64);
+        let nothing = Trial {
+            rule: 0,
+            n_left: 0,
+            first: 0,
+            end: 0,
+        };
+        self.trials.resize(end * 64, nothing);
+        self.priorities.push(first..end);
+    }
+
+    fn groups<'t>(&self, tests: &'t [Vec<Test>]) -> Vec<Group<'t>> {
+        let mut groups: Vec<Group<'t>> = Vec::new();
+        let mut numbers = HashMap::new();
+        for (rule, tests) in self.rules.iter().zip(tests) {
+            for (test, value) in tests
+                .iter()
+                .flat_map(|test| (0..rule.n).map(move |value| (test, value)))
+            {
+                // All instances in one trial mean the fields of all values.
+                let first_bits = match rule.n {
+                    1 => &test.all_fields[..],
+                    _ => test.fields_at(value),
+                };
+                let number = *numbers
+                    .entry((first_bits, test.n_bits))
+                    .or_insert(groups.len());
+                if number == groups.len() {
+                    groups.push(Group {
+                        first_bits,
+                        n_bits: test.n_bits,
+                        trials: Vec::new(),
+                        outs: Vec::new(),
+                    });
+                }
+                // Two tests of one trial may mean different elements, as
+                // `pc[i] = in & pc[j] = out` does, so each would have to be met by a field of its
+                // own. The first one is enough.
+                let trial = rule.first + value;
+                let trials = &mut groups[number].trials;
+                if trials.iter().rev().take(rule.n).all(|(it, _)| *it != trial) {
+                    trials.push((trial, test));
+                }
+            }
+        }
+        groups.retain(|group| group.table_len() <= MAX_TABLE);
+        groups.iter_mut().for_each(Group::estimate);
+        groups
+    }
 }
 
 impl Selectors {
     /// Finds the selectors; `order` are the rules in the order of firing.
     pub(crate) fn of(unit: &Unit<'_>, order: &[usize]) -> Self {
-        let mut groups = groups(unit, order);
-        let mut left = vec![1.0; order.len()];
-        let mut selectors = Vec::new();
-        while selectors.len() < MAX_SELECTORS {
+        let tests: Vec<Vec<Test>> = order.iter().map(|&rule| tests(unit, rule)).collect();
+        let priority = |rule: usize| unit.program.rules[rule].priority;
+        let mut builder = Builder::default();
+        for (position, &rule) in order.iter().enumerate() {
+            builder.add_rule(unit, rule, &tests[position]);
+            let next = order.get(position + 1);
+            if next.is_none_or(|&next| priority(next) != priority(rule)) {
+                builder.end_priority();
+            }
+        }
+        let mut groups = builder.groups(&tests);
+        let Builder {
+            trials,
+            rules,
+            priorities,
+        } = builder;
+        let mut all = vec![0; trials.len() / 64];
+        for (number, _) in trials.iter().enumerate().filter(|(_, it)| it.n_left > 0) {
+            all[number / 64] |= 1 << (number % 64);
+        }
+        let mut found = Selectors {
+            all,
+            trials,
+            rules,
+            priorities,
+            selectors: Vec::new(),
+            fields: Vec::new(),
+            tables: Vec::new(),
+        };
+        let mut left = vec![1.0; found.trials.len()];
+        while found.selectors.len() < MAX_SELECTORS {
             let gains = groups.iter().map(|group| group.gain(&left)).enumerate();
             let Some((best, gain)) = gains.max_by(|a, b| a.1.total_cmp(&b.1)) else {
                 break;
@@ -102,97 +287,134 @@ impl Selectors {
                 break;
             }
             let group = groups.swap_remove(best);
-            for (rule, _, out) in &group.rules {
-                left[*rule] *= 1.0 - out;
+            for ((trial, _), out) in group.trials.iter().zip(&group.outs) {
+                left[*trial] = (left[*trial] * (1.0 - out)).max(LEAST_LEFT);
             }
-            selectors.push(Selector::new(&group, order.len()));
+            found.add(&group);
         }
-        let mut all = vec![0; order.len().div_ceil(64)];
-        for position in 0..order.len() {
-            all[position / 64] |= 1 << (position % 64);
-        }
-        Selectors { all, selectors }
+        found
+            .selectors
+            .sort_by_key(|it| (it.fields.len() > 1, it.words.start, it.table));
+        found
     }
 
-    /// A bit for each rule.
+    fn add(&mut self, group: &Group<'_>) {
+        let n_bits = group.n_bits;
+        let field = |&first: &usize| Field {
+            byte: (first / 8) as u32,
+            down: 32 - (first % 8) as u32 - n_bits,
+        };
+        let first_field = self.fields.len();
+        self.fields.extend(group.first_bits.iter().map(field));
+        let words = group.words();
+        let n_words = words.len();
+        let table = self.tables.len();
+        self.tables.resize(table + group.table_len(), u64::MAX);
+        let rows = &mut self.tables[table..];
+        for (trial, test) in &group.trials {
+            let (word, bit) = (trial / 64 - words.start, 1u64 << (trial % 64));
+            rows[word] &= !bit;
+            for raw in (0..1usize << n_bits).filter(|raw| !test.leaves[*raw]) {
+                rows[(raw + 1) * n_words + word] &= !bit;
+            }
+        }
+        self.selectors.push(Selector {
+            fields: first_field..self.fields.len(),
+            mask: (1 << n_bits) - 1,
+            words,
+            table,
+        });
+    }
+
+    /// The trials, in the order of firing.
+    pub(crate) fn trials(&self) -> &[Trial] {
+        &self.trials
+    }
+
+    /// A bit for each trial.
     pub(crate) fn all(&self) -> &[u64] {
         &self.all
     }
 
-    /// Sets `worth` to a bit for each rule from a position on.
-    pub(crate) fn all_from(&self, position: usize, worth: &mut [u64]) {
+    /// The words of the trials of each priority, in the order of firing.
+    pub(crate) fn priorities(&self) -> &[Range<usize>] {
+        &self.priorities
+    }
+
+    /// The trial that an instance of a rule belongs to; one behind the last if there is none.
+    pub(crate) fn trial_of(&self, rule: usize, instance: u64) -> usize {
+        let Some(trials) = self.rules.get(rule) else {
+            return self.trials.len();
+        };
+        let value = match trials.n {
+            1 => 0,
+            n => (instance / trials.n_instances).min(n as u64 - 1),
+        };
+        trials.first + value as usize
+    }
+
+    /// Sets `worth` to a bit for each trial of which an instance may be enabled or fault at
+    /// `state`, which has padding behind it.
+    #[inline]
+    pub(crate) fn select(&self, state: &[u8], worth: &mut [u64]) {
+        if let ([worth], [all]) = (&mut *worth, &self.all[..]) {
+            let selectors = self.selectors.iter();
+            *worth = selectors.fold(*all, |left, it| left & self.word(it, state));
+            return;
+        }
         worth.copy_from_slice(&self.all);
-        let (word, bit) = (position / 64, position % 64);
+        for selector in &self.selectors {
+            self.restrict(selector, state, worth);
+        }
+    }
+
+    /// Removes trials before one.
+    pub(crate) fn skip_to(trial: usize, worth: &mut [u64]) {
+        let (word, bit) = (trial / 64, trial % 64);
         worth[..word].fill(0);
         if let Some(worth) = worth.get_mut(word) {
             *worth = *worth >> bit << bit;
         }
     }
 
-    /// Sets `worth` to a bit for each rule that may be enabled or fault at `state`, which has
-    /// padding behind it.
+    /// The row of the value that a field has.
     #[inline]
-    pub(crate) fn select(&self, state: &[u8], worth: &mut [u64]) {
-        if let ([worth], [all]) = (&mut *worth, &self.all[..]) {
-            let selectors = self.selectors.iter();
-            *worth = selectors.fold(*all, |left, selector| left & selector.word(state));
-            return;
-        }
-        worth.copy_from_slice(&self.all);
-        for selector in &self.selectors {
-            selector.restrict(state, worth);
-        }
-    }
-}
-
-impl Selector {
-    fn new(group: &Group, n_rules: usize) -> Self {
-        let n_bits = group.n_bits;
-        let n_words = n_rules.div_ceil(64);
-        let field = |&first: &usize| Field {
-            byte: (first / 8) as u32,
-            down: 32 - (first % 8) as u32 - n_bits,
-        };
-        let mut others = vec![u64::MAX; n_words];
-        let mut rules = vec![u64::MAX; n_words << n_bits];
-        for (rule, leaves, _) in &group.rules {
-            let (word, bit) = (rule / 64, 1u64 << (rule % 64));
-            others[word] &= !bit;
-            for raw in (0..1usize << n_bits).filter(|raw| !leaves[*raw]) {
-                rules[raw * n_words + word] &= !bit;
-            }
-        }
-        Selector {
-            fields: group.first_bits.iter().map(field).collect(),
-            mask: (1 << n_bits) - 1,
-            others,
-            rules,
-        }
-    }
-
-    #[inline]
-    fn raw(&self, state: &[u8], field: Field) -> usize {
+    fn row(&self, selector: &Selector, field: Field, state: &[u8]) -> &[u64] {
         let bytes = state[field.byte as usize..].first_chunk();
         let word = u32::from_be_bytes(*bytes.expect("states are padded"));
-        (word >> field.down & self.mask) as usize
+        let raw = (word >> field.down & selector.mask) as usize;
+        let n_words = selector.words.len();
+        &self.tables[selector.table + (raw + 1) * n_words..][..n_words]
     }
 
-    /// The rules that are left, where they fit a word.
-    fn word(&self, state: &[u8]) -> u64 {
-        let fields = self.fields.iter();
-        fields.fold(self.others[0], |left, &field| {
-            left | self.rules[self.raw(state, field)]
-        })
+    /// The trials that are left, where they fit a word.
+    #[inline]
+    fn word(&self, selector: &Selector, state: &[u8]) -> u64 {
+        let fields = &self.fields[selector.fields.clone()];
+        if let [field] = fields {
+            return self.row(selector, *field, state)[0];
+        }
+        let others = self.tables[selector.table];
+        let rows = fields.iter().map(|field| self.row(selector, *field, state));
+        rows.fold(others, |left, row| left | row[0])
     }
 
-    /// Removes the rules that all of the fields rule out.
-    fn restrict(&self, state: &[u8], worth: &mut [u64]) {
-        for (word, worth) in worth.iter_mut().enumerate() {
-            let mut left = self.others[word];
-            for &field in &self.fields {
-                left |= self.rules[self.raw(state, field) * self.others.len() + word];
+    /// Removes the trials that all of the fields rule out.
+    #[inline]
+    fn restrict(&self, selector: &Selector, state: &[u8], worth: &mut [u64]) {
+        let fields = &self.fields[selector.fields.clone()];
+        let worth = &mut worth[selector.words.clone()];
+        if let [field] = fields {
+            let row = self.row(selector, *field, state);
+            for (worth, left) in worth.iter_mut().zip(row) {
+                *worth &= left;
             }
-            *worth &= left;
+            return;
+        }
+        for (word, worth) in worth.iter_mut().enumerate() {
+            let others = self.tables[selector.table + word];
+            let rows = fields.iter().map(|field| self.row(selector, *field, state));
+            *worth &= rows.fold(others, |left, row| left | row[word]);
         }
     }
 }
@@ -212,8 +434,9 @@ mod tests {
     use super::random::{Seen, check, compile};
     use crate::unit::Unit;
 
-    /// The rules, as a bit each, that are left where `pc` has these values as they are stored.
-    fn left(rules: &str, pc: [u8; 2]) -> u64 {
+    /// The rules and first instances of the trials that are left where `pc` has these values as
+    /// they are stored.
+    fn trials_left(rules: &str, pc: [u8; 2]) -> Vec<(u32, u64)> {
         let text = format!(
             "type p: 0..1; var pc: array [p] of 0..14; x: 0..3; y: 0..3;
              startstate pc[0] := 0; pc[1] := 0; x := 0; end; {rules}
@@ -228,10 +451,19 @@ mod tests {
         let selectors = Selectors::of(&unit, &order);
         let mut state = vec![0; 32];
         state[0] = pc[0] << 4 | pc[1];
-        assert_eq!(selectors.all(), [(1 << order.len()) - 1]);
         let mut worth = [0];
         selectors.select(&state, &mut worth);
-        worth[0]
+        let trials = selectors.trials().iter().enumerate();
+        trials
+            .filter(|(number, _)| worth[0] >> number & 1 == 1)
+            .map(|(_, trial)| (trial.rule, trial.first))
+            .collect()
+    }
+
+    /// The rules, as a bit each, that have a trial left.
+    fn left(rules: &str, pc: [u8; 2]) -> u64 {
+        let trials = trials_left(rules, pc).into_iter();
+        trials.fold(0, |rules, (rule, _)| rules | 1 << rule)
     }
 
     const STEPS: &str = "ruleset i: p do
@@ -248,12 +480,30 @@ mod tests {
     }
 
     #[test]
+    fn values_of_the_first_parameter_are_left_by_their_own_elements() {
+        assert_eq!(trials_left(STEPS, [1, 1]), [(0, 0), (0, 1), (3, 0)]);
+        assert_eq!(trials_left(STEPS, [1, 2]), [(0, 0), (1, 1), (3, 0)]);
+        assert_eq!(trials_left(STEPS, [2, 3]), [(1, 0), (2, 1), (3, 0)]);
+    }
+
+    #[test]
     fn elements_may_differ_within_a_guard() {
         let rules = "ruleset i: p; j: p do
              rule pc[i] = 0 & pc[j] = 1 ==> pc[i] := 1; end;
              rule pc[i] = 1 & pc[j] = 3 ==> pc[i] := 2; end;
              rule pc[i] = 4 & pc[j] = 1 ==> pc[i] := 2; end; end;";
-        assert_eq!(left(rules, [1, 2]), 0b011);
+        assert_eq!(trials_left(rules, [1, 2]), [(0, 0)]);
+        assert_eq!(trials_left(rules, [4, 2]), [(1, 2)]);
+    }
+
+    /// A trial of `i` tries all `j`.
+    #[test]
+    fn only_the_first_parameter_decides() {
+        let rules = "ruleset i: p; j: p do
+             rule pc[j] = 0 ==> pc[i] := 1; end;
+             rule pc[j] = 1 ==> pc[i] := 2; end;
+             rule pc[j] = 2 ==> pc[i] := 3; end; end;";
+        assert_eq!(trials_left(rules, [1, 2]), [(0, 0), (1, 0)]);
     }
 
     /// A reference may count elements from elsewhere than what it is bound to.
@@ -275,7 +525,7 @@ mod tests {
         assert_eq!(hadal_ir::verify::verify(&program), Ok(()));
         let mut seen = Seen::default();
         assert_eq!(check(program, &mut seen), Ok(()));
-        assert_eq!((seen.n_states, seen.n_enabled), (2, 2));
+        assert_eq!((seen.n_states, seen.n_enabled), (2, 4));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Conjuncts that test one field of the state: their result for each value it can have.
 //!
 //! `pc[i] = idle` in a ruleset over `i` is such a test. If no element of `pc` has a value at which
-//! the conjunct may be true, no instance of the rule is enabled, whatever the rest of its guard.
+//! the conjunct may be true, no instance of the rule is enabled, whatever the rest of its guard;
+//! and those of one value of `i` are not enabled where that one element has no such value.
 
 use hadal_ir::expr::{BinaryOp, Expr, Place, Projection, Root, UnaryOp};
 use hadal_ir::ids::{ExprId, LocalId};
@@ -15,19 +16,28 @@ use crate::unit::{Item, Parts, Simple, Unit, domain_len};
 /// A necessary condition of a rule: one of these fields has one of these values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Test {
-    /// First bits of the fields that instances of the rule read, in ascending order.
-    pub(crate) first_bits: Vec<usize>,
+    /// First bits of the fields that instances of the rule read, in ascending order, by position
+    /// of the first parameter in its domain. One list where that makes no difference.
+    pub(crate) first_bits: Vec<Vec<usize>>,
+    /// All of them.
+    pub(crate) all_fields: Vec<usize>,
     pub(crate) n_bits: u32,
     /// By what is stored in a field, whether it does not rule an instance out.
     pub(crate) leaves: Vec<bool>,
-    /// Of all values, the part that rules an instance out.
-    pub(crate) sharpness: f64,
 }
 
 /// The widest field that is tested; there is a table with an entry for each of its values.
 const MAX_BITS: u32 = 10;
 /// Fields of one test at most.
 const MAX_FIELDS: usize = 64;
+
+impl Test {
+    /// The fields that instances read whose first parameter is at a position in its domain.
+    pub(crate) fn fields_at(&self, position: usize) -> &[usize] {
+        let last = self.first_bits.len() - 1;
+        &self.first_bits[position.min(last)]
+    }
+}
 
 /// The tests of a rule. A state in which one of them fails has no enabled instance of the rule,
 /// and no guard of an instance faults there: neither the test nor parts of the guard to its left
@@ -53,7 +63,11 @@ pub(crate) fn tests(unit: &Unit<'_>, index: usize) -> Vec<Test> {
     if let Some(condition) = rule.guard.condition {
         conjuncts(unit, condition, &mut parts);
     }
-    let finder = Finder { unit, rule };
+    let finder = Finder {
+        unit,
+        rule,
+        fixed: None,
+    };
     let mut tests = Vec::new();
     for part in parts {
         // A field that may be undefined often is, where it is part of a message that is not there.
@@ -79,9 +93,12 @@ struct Judged<'p> {
     may_be_false: Vec<bool>,
 }
 
+#[derive(Clone, Copy)]
 struct Finder<'a, 'p> {
     unit: &'a Unit<'p>,
     rule: &'p Rule,
+    /// The value of the first parameter, where only its instances are meant.
+    fixed: Option<i64>,
 }
 
 impl<'p> Finder<'_, 'p> {
@@ -158,22 +175,49 @@ impl<'p> Finder<'_, 'p> {
     /// The test that a judgement makes of all instances. `None` where it never rules any out, or
     /// does not look at the state.
     fn test(&self, judged: Judged<'_>) -> Option<Test> {
-        let n_out = judged.may_be_true.iter().filter(|leaves| !**leaves).count();
-        if n_out == 0 {
+        if judged.may_be_true.iter().all(|leaves| *leaves) {
             return None;
         }
-        let mut first_bits = self.first_bits(judged.place)?.0;
-        first_bits.sort_unstable();
-        first_bits.dedup();
+        let mut first_bits = match self.rule.params.first() {
+            None => vec![self.fields(judged.place)?],
+            Some(param) => {
+                let values = self.values(param)?.into_iter();
+                let fields = values.map(|value| {
+                    let fixed = Some(value);
+                    Finder { fixed, ..*self }.fields(judged.place)
+                });
+                fields.collect::<Option<Vec<_>>>()?
+            }
+        };
+        if first_bits.windows(2).all(|pair| pair[0] == pair[1]) {
+            first_bits.truncate(1);
+        }
+        if first_bits.is_empty() {
+            return None;
+        }
+        let mut all_fields = first_bits.concat();
+        all_fields.sort_unstable();
+        all_fields.dedup();
+        if all_fields.len() > MAX_FIELDS {
+            return None;
+        }
         Some(Test {
             first_bits,
+            all_fields,
             n_bits: judged.simple.bits,
-            sharpness: n_out as f64 / judged.simple.len() as f64,
             leaves: judged.may_be_true,
         })
     }
 
-    /// Where the place may be, over all instances, and its type.
+    /// Where the place may be, in ascending order.
+    fn fields(&self, place: &Place) -> Option<Vec<usize>> {
+        let mut fields = self.first_bits(place)?.0;
+        fields.sort_unstable();
+        fields.dedup();
+        Some(fields)
+    }
+
+    /// Where the place may be, over all instances that are meant, and its type.
     fn first_bits(&self, place: &Place) -> Option<(Vec<usize>, hadal_ir::ids::TypeId)> {
         let (mut at, mut ty) = match &place.root {
             Root::Var(var) => {
@@ -255,9 +299,17 @@ impl<'p> Finder<'_, 'p> {
                 root: Root::Local(local),
                 path,
             }) if path.is_empty() => {
-                match self.rule.params.iter().find(|param| param.local == *local) {
-                    Some(param) => self.values(param)?.into_iter().map(position).collect(),
-                    None => (0..len).collect(),
+                let params = &self.rule.params;
+                match (
+                    params.iter().position(|param| param.local == *local),
+                    self.fixed,
+                ) {
+                    (Some(0), Some(value)) => vec![position(value)],
+                    (Some(number), _) => {
+                        let values = self.values(&params[number])?.into_iter();
+                        values.map(position).collect()
+                    }
+                    (None, _) => (0..len).collect(),
                 }
             }
             _ => (0..len).collect(),
