@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::analysis::test::{Test, tests};
+use crate::analysis::test::{Test, Tests, tests};
 use crate::unit::{Unit, domain_len};
 
 /// The trials of a program and its selectors.
@@ -80,7 +80,7 @@ const WORDS_FOR_A_FIELD: f64 = 4.0;
 /// More than enough; the search for the next one takes time in proportion to the program.
 const MAX_SELECTORS: usize = 128;
 /// Trials of one rule at most, else all its instances are one.
-const MAX_VALUES: u64 = 64;
+const MAX_VALUES: usize = 64;
 /// Trials beyond one for each rule.
 const MAX_TRIALS: usize = 1024;
 /// Words of a table at most.
@@ -118,7 +118,7 @@ impl Group<'_> {
         let mut classes = vec![0u64; 1 << self.n_bits];
         let mut last: Option<&Test> = None;
         for &(_, test) in &self.trials {
-            if last.is_some_and(|last| std::ptr::eq(last, test)) {
+            if last.is_some_and(|last| last.leaves == test.leaves) {
                 continue;
             }
             last = Some(test);
@@ -158,22 +158,29 @@ struct Builder {
     trials: Vec<Trial>,
     rules: Vec<RuleTrials>,
     priorities: Vec<Range<usize>>,
+    /// By rule, then by trial.
+    tests: Vec<Vec<Vec<Test>>>,
 }
 
 impl Builder {
     /// Adds the trials of the next rule in the order of firing.
-    fn add_rule(&mut self, unit: &Unit<'_>, rule: usize, tests: &[Test]) {
+    fn add_rule(&mut self, unit: &Unit<'_>, rule: usize) {
         let params = &unit.program.rules[rule].params;
         let mut lens = params
             .iter()
             .map(|param| domain_len(unit.program, &param.domain));
         let n_values = lens.next().unwrap_or(1);
         let n_instances = lens.fold(1, u64::saturating_mul);
-        let depends = tests.iter().any(|test| test.first_bits.len() > 1);
-        let n = match n_values {
-            2..=MAX_VALUES if depends && self.trials.len() < MAX_TRIALS => n_values as usize,
+        let max_values = match self.trials.len() {
+            0..MAX_TRIALS => MAX_VALUES,
             _ => 1,
         };
+        let tests = match tests(unit, rule, max_values) {
+            Tests::All(tests) => vec![tests],
+            Tests::ByValue(tests) => tests,
+        };
+        let n = tests.len();
+        self.tests.push(tests);
         let first = self.trials.len();
         let position = self.rules.len() as u32;
         self.rules.push(RuleTrials {
@@ -205,19 +212,15 @@ impl Builder {
         self.priorities.push(first..end);
     }
 
-    fn groups<'t>(&self, tests: &'t [Vec<Test>]) -> Vec<Group<'t>> {
-        let mut groups: Vec<Group<'t>> = Vec::new();
+    fn groups(&self) -> Vec<Group<'_>> {
+        let mut groups: Vec<Group<'_>> = Vec::new();
         let mut numbers = HashMap::new();
-        for (rule, tests) in self.rules.iter().zip(tests) {
-            for (test, value) in tests
-                .iter()
-                .flat_map(|test| (0..rule.n).map(move |value| (test, value)))
+        for (rule, by_trial) in self.rules.iter().zip(&self.tests) {
+            let tests = by_trial.iter().enumerate();
+            for (value, test) in
+                tests.flat_map(|(value, tests)| tests.iter().map(move |test| (value, test)))
             {
-                // All instances in one trial mean the fields of all values.
-                let first_bits = match rule.n {
-                    1 => &test.all_fields[..],
-                    _ => test.fields_at(value),
-                };
+                let first_bits = &test.first_bits[..];
                 let number = *numbers
                     .entry((first_bits, test.n_bits))
                     .or_insert(groups.len());
@@ -234,7 +237,7 @@ impl Builder {
                 // own. The first one is enough.
                 let trial = rule.first + value;
                 let trials = &mut groups[number].trials;
-                if trials.iter().rev().take(rule.n).all(|(it, _)| *it != trial) {
+                if trials.last().is_none_or(|(last, _)| *last != trial) {
                     trials.push((trial, test));
                 }
             }
@@ -248,31 +251,30 @@ impl Builder {
 impl Selectors {
     /// Finds the selectors; `order` are the rules in the order of firing.
     pub(crate) fn of(unit: &Unit<'_>, order: &[usize]) -> Self {
-        let tests: Vec<Vec<Test>> = order.iter().map(|&rule| tests(unit, rule)).collect();
         let priority = |rule: usize| unit.program.rules[rule].priority;
         let mut builder = Builder::default();
         for (position, &rule) in order.iter().enumerate() {
-            builder.add_rule(unit, rule, &tests[position]);
+            builder.add_rule(unit, rule);
             let next = order.get(position + 1);
             if next.is_none_or(|&next| priority(next) != priority(rule)) {
                 builder.end_priority();
             }
         }
-        let mut groups = builder.groups(&tests);
-        let Builder {
-            trials,
-            rules,
-            priorities,
-        } = builder;
-        let mut all = vec![0; trials.len() / 64];
-        for (number, _) in trials.iter().enumerate().filter(|(_, it)| it.n_left > 0) {
+        let mut groups = builder.groups();
+        let mut all = vec![0; builder.trials.len() / 64];
+        for (number, _) in builder
+            .trials
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| it.n_left > 0)
+        {
             all[number / 64] |= 1 << (number % 64);
         }
         let mut found = Selectors {
             all,
-            trials,
-            rules,
-            priorities,
+            trials: builder.trials.clone(),
+            rules: builder.rules.clone(),
+            priorities: builder.priorities.clone(),
             selectors: Vec::new(),
             fields: Vec::new(),
             tables: Vec::new(),
