@@ -44,6 +44,12 @@ impl Status {
     pub(crate) const FALSE: i64 = 4;
     pub(crate) const NO_FRAMES: i64 = 5;
 
+    /// A status that is not the usual one.
+    #[cold]
+    fn of_other(code: i64) -> Self {
+        Status::of(code)
+    }
+
     fn of(code: i64) -> Self {
         match code {
             Self::DONE => Status::Done,
@@ -327,11 +333,16 @@ impl Site<'_, '_> {
     /// parameter is below `end`.
     #[inline]
     pub(crate) fn fire(&mut self, code: Entry, first: u64, end: u64) -> Status {
-        assert!(code.writes && end <= code.n_values);
+        // Neither an empty range nor a property, which has no values.
+        assert!(end.wrapping_sub(1) < code.n_values);
         // SAFETY: as in `Session::run`. The state is one of the session's, there is a buffer to
         // write to, and rules and startstates have no goals. The first parameter stays in its
         // domain: native code compares `first` with `end`.
-        Status::of(unsafe { (code.function)(&mut self.session.context, self.state, first, end) })
+        let code = unsafe { (code.function)(&mut self.session.context, self.state, first, end) };
+        match code {
+            Status::DONE => Status::Done,
+            _ => Status::of_other(code),
+        }
     }
 
     /// Evaluates a property without goals.
@@ -375,12 +386,13 @@ pub(crate) struct Entry {
     writes: bool,
     /// Words of goal bits it may set.
     goal_words: usize,
-    /// Number of values of its first parameter; 1 if it has none.
+    /// Number of values of the first parameter of a rule or startstate; 1 if there are none. 0 for
+    /// properties.
     n_values: u64,
 }
 
 impl Entry {
-    /// Number of values of the first parameter; 1 if there is none.
+    /// Where the first parameter of a rule or startstate ends.
     pub(crate) fn n_values(self) -> u64 {
         self.n_values
     }
@@ -412,13 +424,13 @@ impl Code {
 
     /// The entry of a property, at an address that the module gave for it.
     pub(crate) fn property(&self, address: *const u8, goal_words: usize) -> Entry {
-        self.entry(address, false, goal_words, 1)
+        self.entry(address, false, goal_words, 0)
     }
 
     /// The entry of a rule or startstate, whose first parameter has `n_values` values, at an
     /// address that the module gave for it.
     pub(crate) fn command(&self, address: *const u8, n_values: u64) -> Entry {
-        self.entry(address, true, 0, n_values)
+        self.entry(address, true, 0, n_values.max(1))
     }
 
     fn entry(&self, address: *const u8, writes: bool, goal_words: usize, n_values: u64) -> Entry {

@@ -27,11 +27,24 @@ pub(crate) struct Selectors {
     priorities: Vec<Range<usize>>,
     /// A bit for each trial.
     all: Vec<u64>,
-    /// Selectors of a single field first, in the order of their words.
+    /// Selectors of single fields.
+    windows: Vec<Window>,
+    /// Those of several.
     selectors: Vec<Selector>,
     fields: Vec<Field>,
     /// Rows of words.
     tables: Vec<u64>,
+}
+
+/// Selectors of single fields that lie close together, as one of all their bits.
+#[derive(Debug)]
+struct Window {
+    field: Field,
+    mask: u32,
+    /// The first word that it restricts: all of them, where there are few, else [`CHUNK`].
+    first_word: usize,
+    /// Where the rows begin, one for each value.
+    table: usize,
 }
 
 /// A rule, or a part of its instances.
@@ -85,6 +98,12 @@ const MAX_VALUES: usize = 64;
 const MAX_TRIALS: usize = 1024;
 /// Words of a table at most.
 const MAX_TABLE: usize = 1 << 16;
+/// Bits of a window, unless it is a single field.
+const WINDOW_BITS: usize = 9;
+/// Words of trials that are held in registers while they are restricted.
+const FEW_WORDS: usize = 4;
+/// Words that a window restricts where there are more.
+const CHUNK: usize = 2;
 /// The least probability that a trial is left. Fields depend on each other: processes are mostly
 /// where they wait for a message, and there its kind is worth a test.
 const LEAST_LEFT: f64 = 0.125;
@@ -193,7 +212,7 @@ impl Builder {
                 rule: position,
                 n_left: n as u32 - value as u32,
                 first: value * n_instances,
-                end: if n == 1 { n_values } else { value + 1 },
+                end: if n == 1 { n_values.max(1) } else { value + 1 },
             });
         }
     }
@@ -275,12 +294,14 @@ impl Selectors {
             trials: builder.trials.clone(),
             rules: builder.rules.clone(),
             priorities: builder.priorities.clone(),
+            windows: Vec::new(),
             selectors: Vec::new(),
             fields: Vec::new(),
             tables: Vec::new(),
         };
         let mut left = vec![1.0; found.trials.len()];
-        while found.selectors.len() < MAX_SELECTORS {
+        let mut single = Vec::new();
+        while found.selectors.len() + single.len() < MAX_SELECTORS {
             let gains = groups.iter().map(|group| group.gain(&left)).enumerate();
             let Some((best, gain)) = gains.max_by(|a, b| a.1.total_cmp(&b.1)) else {
                 break;
@@ -292,22 +313,85 @@ impl Selectors {
             for ((trial, _), out) in group.trials.iter().zip(&group.outs) {
                 left[*trial] = (left[*trial] * (1.0 - out)).max(LEAST_LEFT);
             }
-            found.add(&group);
+            match group.first_bits.len() {
+                1 => single.push(group),
+                _ => found.add_selector(&group),
+            }
         }
-        found
-            .selectors
-            .sort_by_key(|it| (it.fields.len() > 1, it.words.start, it.table));
+        single.sort_by_key(|group| (group.first_bits[0], group.n_bits));
+        let mut rest = &single[..];
+        while let [group, ..] = rest {
+            let end = group.first_bits[0] + WINDOW_BITS;
+            let fits = |group: &&Group<'_>| group.first_bits[0] + group.n_bits as usize <= end;
+            let n = rest.iter().take_while(fits).count().max(1);
+            found.add_window(&rest[..n]);
+            rest = &rest[n..];
+        }
         found
     }
 
-    fn add(&mut self, group: &Group<'_>) {
+    /// Adds a selector of the bits from the first field of these groups to the last.
+    fn add_window(&mut self, groups: &[Group<'_>]) {
+        let starts = groups.iter().map(|group| group.words().start);
+        let ends = groups.iter().map(|group| group.words().end);
+        let end = ends.max().unwrap_or(0);
+        let n_words = self.all.len();
+        if n_words <= FEW_WORDS {
+            return self.add_chunk(groups, 0..n_words);
+        }
+        let mut first = starts.min().unwrap_or(0);
+        while first < end {
+            let start = first.min(n_words - CHUNK);
+            self.add_chunk(groups, start..start + CHUNK);
+            first += CHUNK;
+        }
+    }
+
+    /// Adds the window of these groups for some of the words.
+    fn add_chunk(&mut self, groups: &[Group<'_>], words: Range<usize>) {
+        let first = groups[0].first_bits[0];
+        let ends = groups
+            .iter()
+            .map(|group| group.first_bits[0] + group.n_bits as usize);
+        let n_bits = ends.max().unwrap_or(first) - first;
+        let (n_words, table) = (words.len(), self.tables.len());
+        self.tables.resize(table + (n_words << n_bits), u64::MAX);
+        let rows = &mut self.tables[table..];
+        let mut is_used = false;
+        for group in groups {
+            let below = first + n_bits - group.first_bits[0] - group.n_bits as usize;
+            for (trial, test) in &group.trials {
+                if !words.contains(&(trial / 64)) {
+                    continue;
+                }
+                is_used = true;
+                let (word, bit) = (trial / 64 - words.start, 1u64 << (trial % 64));
+                for raw in 0..1usize << n_bits {
+                    let value = raw >> below & ((1 << group.n_bits) - 1);
+                    if !test.leaves[value] {
+                        rows[raw * n_words + word] &= !bit;
+                    }
+                }
+            }
+        }
+        if !is_used {
+            self.tables.truncate(table);
+            return;
+        }
+        self.windows.push(Window {
+            field: Field::new(first, n_bits as u32),
+            mask: (1 << n_bits) - 1,
+            first_word: words.start,
+            table,
+        });
+    }
+
+    fn add_selector(&mut self, group: &Group<'_>) {
         let n_bits = group.n_bits;
-        let field = |&first: &usize| Field {
-            byte: (first / 8) as u32,
-            down: 32 - (first % 8) as u32 - n_bits,
-        };
         let first_field = self.fields.len();
-        self.fields.extend(group.first_bits.iter().map(field));
+        let fields = group.first_bits.iter();
+        self.fields
+            .extend(fields.map(|&first| Field::new(first, n_bits)));
         let words = group.words();
         let n_words = words.len();
         let table = self.tables.len();
@@ -359,15 +443,41 @@ impl Selectors {
     /// `state`, which has padding behind it.
     #[inline]
     pub(crate) fn select(&self, state: &[u8], worth: &mut [u64]) {
-        if let ([worth], [all]) = (&mut *worth, &self.all[..]) {
-            let selectors = self.selectors.iter();
-            *worth = selectors.fold(*all, |left, it| left & self.word(it, state));
-            return;
+        match worth.len() {
+            1 => self.select_few::<1>(state, worth),
+            2 => self.select_few::<2>(state, worth),
+            3 => self.select_few::<3>(state, worth),
+            FEW_WORDS => self.select_few::<FEW_WORDS>(state, worth),
+            _ => {
+                worth.copy_from_slice(&self.all);
+                for window in &self.windows {
+                    let row = window.table + window.field.raw(window.mask, state) * CHUNK;
+                    let row = &self.tables[row..][..CHUNK];
+                    let worth = &mut worth[window.first_word..][..CHUNK];
+                    for (worth, left) in worth.iter_mut().zip(row) {
+                        *worth &= left;
+                    }
+                }
+            }
         }
-        worth.copy_from_slice(&self.all);
         for selector in &self.selectors {
             self.restrict(selector, state, worth);
         }
+    }
+
+    /// Sets `worth` to what windows leave.
+    #[inline]
+    fn select_few<const W: usize>(&self, state: &[u8], worth: &mut [u64]) {
+        let all = self.all.first_chunk::<W>();
+        let mut left = *all.expect("there are as many words");
+        for window in &self.windows {
+            let row = window.table + window.field.raw(window.mask, state) * W;
+            let row = &self.tables[row..][..W];
+            for (left, row) in left.iter_mut().zip(row) {
+                *left &= row;
+            }
+        }
+        worth.copy_from_slice(&left);
     }
 
     /// Removes trials before one.
@@ -379,45 +489,35 @@ impl Selectors {
         }
     }
 
-    /// The row of the value that a field has.
-    #[inline]
-    fn row(&self, selector: &Selector, field: Field, state: &[u8]) -> &[u64] {
-        let bytes = state[field.byte as usize..].first_chunk();
-        let word = u32::from_be_bytes(*bytes.expect("states are padded"));
-        let raw = (word >> field.down & selector.mask) as usize;
-        let n_words = selector.words.len();
-        &self.tables[selector.table + (raw + 1) * n_words..][..n_words]
-    }
-
-    /// The trials that are left, where they fit a word.
-    #[inline]
-    fn word(&self, selector: &Selector, state: &[u8]) -> u64 {
-        let fields = &self.fields[selector.fields.clone()];
-        if let [field] = fields {
-            return self.row(selector, *field, state)[0];
-        }
-        let others = self.tables[selector.table];
-        let rows = fields.iter().map(|field| self.row(selector, *field, state));
-        rows.fold(others, |left, row| left | row[0])
-    }
-
-    /// Removes the trials that all of the fields rule out.
-    #[inline]
+    /// Removes the trials that all of the fields of a selector rule out.
     fn restrict(&self, selector: &Selector, state: &[u8], worth: &mut [u64]) {
+        let n_words = selector.words.len();
         let fields = &self.fields[selector.fields.clone()];
-        let worth = &mut worth[selector.words.clone()];
-        if let [field] = fields {
-            let row = self.row(selector, *field, state);
-            for (worth, left) in worth.iter_mut().zip(row) {
-                *worth &= left;
-            }
-            return;
-        }
-        for (word, worth) in worth.iter_mut().enumerate() {
+        for (word, worth) in worth[selector.words.clone()].iter_mut().enumerate() {
+            let rows = fields.iter().map(|field| {
+                let row = field.raw(selector.mask, state) + 1;
+                self.tables[selector.table + row * n_words + word]
+            });
             let others = self.tables[selector.table + word];
-            let rows = fields.iter().map(|field| self.row(selector, *field, state));
-            *worth &= rows.fold(others, |left, row| left | row[word]);
+            *worth &= rows.fold(others, |left, row| left | row);
         }
+    }
+}
+
+impl Field {
+    fn new(first_bit: usize, n_bits: u32) -> Self {
+        Field {
+            byte: (first_bit / 8) as u32,
+            down: 32 - (first_bit % 8) as u32 - n_bits,
+        }
+    }
+
+    /// What is stored in the field.
+    #[inline]
+    fn raw(self, mask: u32, state: &[u8]) -> usize {
+        let bytes = state[self.byte as usize..].first_chunk();
+        let word = u32::from_be_bytes(*bytes.expect("states are padded"));
+        (word >> self.down & mask) as usize
     }
 }
 
