@@ -44,6 +44,12 @@ impl Status {
     pub(crate) const FALSE: i64 = 4;
     pub(crate) const NO_FRAMES: i64 = 5;
 
+    /// A status that is not the usual one.
+    #[cold]
+    fn of_other(code: i64) -> Self {
+        Status::of(code)
+    }
+
     fn of(code: i64) -> Self {
         match code {
             Self::DONE => Status::Done,
@@ -264,33 +270,22 @@ impl<'a> Session<'a> {
         self.context.len as usize
     }
 
-    /// Turns to another source.
-    pub(crate) fn set_source(&mut self, source: u32, counts: Counts) {
+    /// Turns to a source, a state of the block, to fire rules there.
+    #[inline]
+    pub(crate) fn at(&mut self, source: u32, counts: Counts) -> Site<'_, 'a> {
+        assert!((source as usize) < self.n_states);
+        assert!(!self.context.sources_of.is_null(), "there is a buffer");
         self.context.source = source;
         self.context.written = counts.written;
         self.context.fired = counts.fired;
         self.context.enabled = counts.enabled;
         self.context.progress = u64::from(counts.progress);
-    }
-
-    /// The facts about the current source.
-    pub(crate) fn counts(&self) -> Counts {
-        Counts {
-            written: self.context.written,
-            fired: self.context.fired,
-            enabled: self.context.enabled,
-            progress: self.context.progress != 0,
+        self.context.goals = std::ptr::null_mut();
+        let state = self.states.wrapping_add(source as usize * self.state_len);
+        Site {
+            session: self,
+            state,
         }
-    }
-
-    /// Number of guards that were true at the current source.
-    pub(crate) fn n_enabled(&self) -> u32 {
-        self.context.enabled
-    }
-
-    /// The instance at which the last call ended.
-    pub(crate) fn instance(&self) -> u64 {
-        self.context.instance
     }
 
     /// Runs a rule, startstate or property on a state of the block, from an instance on.
@@ -318,14 +313,70 @@ impl<'a> Session<'a> {
             }
         };
         let state = self.states.wrapping_add(state * self.state_len);
+        let end = code.n_values;
         // SAFETY: `code` was made by this crate from verified IR and follows this signature (see
         // the head of the file); its memory outlives it by the lifetime of `Code`, which the
         // owner of entries keeps. The context points to live, exclusively borrowed buffers.
-        Status::of(unsafe { (code.function)(&mut self.context, state, instance) })
+        Status::of(unsafe { (code.function)(&mut self.context, state, instance, end) })
     }
 }
 
-type Function = unsafe extern "C" fn(*mut Context, *const u8, u64) -> i64;
+/// A session at one of its states.
+#[derive(Debug)]
+pub(crate) struct Site<'s, 'a> {
+    session: &'s mut Session<'a>,
+    state: *const u8,
+}
+
+impl Site<'_, '_> {
+    /// Fires a rule or startstate from an instance on, as long as the position of its first
+    /// parameter is below `end`.
+    #[inline]
+    pub(crate) fn fire(&mut self, code: Entry, first: u64, end: u64) -> Status {
+        // Neither an empty range nor a property, which has no values.
+        assert!(end.wrapping_sub(1) < code.n_values);
+        // SAFETY: as in `Session::run`. The state is one of the session's, there is a buffer to
+        // write to, and rules and startstates have no goals. The first parameter stays in its
+        // domain: native code compares `first` with `end`.
+        let code = unsafe { (code.function)(&mut self.session.context, self.state, first, end) };
+        match code {
+            Status::DONE => Status::Done,
+            _ => Status::of_other(code),
+        }
+    }
+
+    /// Evaluates a property without goals.
+    pub(crate) fn evaluate(&mut self, code: Entry) -> Status {
+        let state = self.session.context.source as usize;
+        self.session.run(code, state, 0, None)
+    }
+
+    /// The facts about the source.
+    #[inline]
+    pub(crate) fn counts(&self) -> Counts {
+        let context = &self.session.context;
+        Counts {
+            written: context.written,
+            fired: context.fired,
+            enabled: context.enabled,
+            progress: context.progress != 0,
+        }
+    }
+
+    /// Number of guards that were true at the source.
+    #[inline]
+    pub(crate) fn n_enabled(&self) -> u32 {
+        self.session.context.enabled
+    }
+
+    /// The instance at which the last call ended early.
+    pub(crate) fn instance(&self) -> u64 {
+        self.session.context.instance
+    }
+}
+
+/// Context, state, first instance, and where the first parameter of a rule ends.
+type Function = unsafe extern "C" fn(*mut Context, *const u8, u64, u64) -> i64;
 
 /// A compiled rule, startstate or property.
 #[derive(Clone, Copy, Debug)]
@@ -335,6 +386,16 @@ pub(crate) struct Entry {
     writes: bool,
     /// Words of goal bits it may set.
     goal_words: usize,
+    /// Number of values of the first parameter of a rule or startstate; 1 if there are none. 0 for
+    /// properties.
+    n_values: u64,
+}
+
+impl Entry {
+    /// Where the first parameter of a rule or startstate ends.
+    pub(crate) fn n_values(self) -> u64 {
+        self.n_values
+    }
 }
 
 /// Executable memory. Entries must not be called after it is gone.
@@ -361,9 +422,18 @@ impl Code {
         }
     }
 
-    /// The entry at an address that the module gave for one of its functions of the entry
-    /// signature.
-    pub(crate) fn entry(&self, address: *const u8, writes: bool, goal_words: usize) -> Entry {
+    /// The entry of a property, at an address that the module gave for it.
+    pub(crate) fn property(&self, address: *const u8, goal_words: usize) -> Entry {
+        self.entry(address, false, goal_words, 0)
+    }
+
+    /// The entry of a rule or startstate, whose first parameter has `n_values` values, at an
+    /// address that the module gave for it.
+    pub(crate) fn command(&self, address: *const u8, n_values: u64) -> Entry {
+        self.entry(address, true, 0, n_values.max(1))
+    }
+
+    fn entry(&self, address: *const u8, writes: bool, goal_words: usize, n_values: u64) -> Entry {
         assert!(!address.is_null());
         Entry {
             // SAFETY: the compiler declares every rule, startstate and property with exactly this
@@ -371,6 +441,7 @@ impl Code {
             function: unsafe { std::mem::transmute::<*const u8, Function>(address) },
             writes,
             goal_words,
+            n_values,
         }
     }
 }

@@ -15,7 +15,7 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleReloc, default_libcall_names};
 use hadal_ir::interp::{Interpreter, Limits};
-use hadal_ir::program::{Program, PropertyKind};
+use hadal_ir::program::{Param, Program, PropertyKind};
 use hadal_model::{Expander, Model, Shape, Step, Stop, Stopped};
 
 use crate::call::{Code, Entry};
@@ -24,7 +24,7 @@ use crate::lower::call::{entry_signature, function_signature};
 use crate::lower::item;
 use crate::selectors::Selectors;
 use crate::size::{self, Budget, Extent, Sizes};
-use crate::unit::{Bag, Item, Unit};
+use crate::unit::{Bag, Item, Unit, domain_len};
 
 /// Why there is no native code.
 #[derive(Debug, thiserror::Error)]
@@ -62,8 +62,8 @@ pub struct Native {
 /// The compiled items.
 #[derive(Debug)]
 pub(crate) struct Entries {
-    /// By priority, then in the order of the text, with the rule's priority.
-    pub(crate) rules: Vec<(Entry, i64)>,
+    /// By priority, then in the order of the text.
+    pub(crate) rules: Vec<Entry>,
     pub(crate) starts: Vec<Entry>,
     pub(crate) invariants: Vec<Entry>,
     pub(crate) goals: Vec<Entry>,
@@ -156,12 +156,22 @@ impl Native {
         let mut order: Vec<usize> = (0..program.rules.len()).collect();
         order.sort_by_key(|&rule| program.rules[rule].priority);
         let selectors = Selectors::of(&unit, &order);
-        let rules: Vec<(*const u8, i64)> = order
+        let n_values = |params: &[Param]| {
+            let first = params.first();
+            first.map_or(1, |param| domain_len(program, &param.domain))
+        };
+        let rules: Vec<(*const u8, u64)> = order
             .into_iter()
-            .map(|rule| (address(Item::Rule(rule)), program.rules[rule].priority))
+            .map(|rule| {
+                let n_values = n_values(&program.rules[rule].params);
+                (address(Item::Rule(rule)), n_values)
+            })
             .collect();
-        let starts: Vec<*const u8> = (0..program.starts.len())
-            .map(|start| address(Item::Start(start)))
+        let starts: Vec<(*const u8, u64)> = (0..program.starts.len())
+            .map(|start| {
+                let n_values = n_values(&program.starts[start].params);
+                (address(Item::Start(start)), n_values)
+            })
             .collect();
         let invariants = of_kind(&[PropertyKind::Invariant]);
         let goals = of_kind(&[PropertyKind::Cover, PropertyKind::Liveness]);
@@ -178,27 +188,24 @@ impl Native {
         };
         drop(unit);
         let code = Code::new(module);
+        let commands = |addresses: Vec<(*const u8, u64)>| -> Vec<Entry> {
+            let addresses = addresses.into_iter();
+            addresses
+                .map(|(address, n_values)| code.command(address, n_values))
+                .collect()
+        };
+        let properties = |addresses: Vec<*const u8>, goal_words| -> Vec<Entry> {
+            let addresses = addresses.into_iter();
+            addresses
+                .map(|address| code.property(address, goal_words))
+                .collect()
+        };
         let entries = Entries {
-            rules: rules
-                .into_iter()
-                .map(|(address, priority)| (code.entry(address, true, 0), priority))
-                .collect(),
-            starts: starts
-                .into_iter()
-                .map(|address| code.entry(address, true, 0))
-                .collect(),
-            invariants: invariants
-                .into_iter()
-                .map(|address| code.entry(address, false, 0))
-                .collect(),
-            goals: goals
-                .into_iter()
-                .map(|address| code.entry(address, false, goal_words))
-                .collect(),
-            ends: ends
-                .into_iter()
-                .map(|address| code.entry(address, false, 0))
-                .collect(),
+            rules: commands(rules),
+            starts: commands(starts),
+            invariants: properties(invariants, 0),
+            goals: properties(goals, goal_words),
+            ends: properties(ends, 0),
         };
         let images = images
             .into_inner()

@@ -11,8 +11,9 @@ use hadal_model::{
     Cursor, Expander, Failure, Flow, Model, PAD_BYTES, Source, States, Stop, Successors,
 };
 
-use crate::call::{Counts, Runtime, Scratch, Session, Status};
+use crate::call::{Counts, Runtime, Scratch, Session, Site, Status};
 use crate::compile::Native;
+use crate::selectors::Selectors;
 
 /// One thread's access to native code.
 pub(crate) struct Generator<'a> {
@@ -23,7 +24,7 @@ pub(crate) struct Generator<'a> {
     interpreter: Box<dyn Expander + 'a>,
     /// A state of no meaning, for startstates.
     nothing: Vec<u8>,
-    /// The rules to call at the current state, a bit each.
+    /// The trials of the current state, a bit each.
     worth: Vec<u64>,
 }
 
@@ -72,50 +73,66 @@ enum Fired {
     Stopped,
 }
 
-/// Fires those of the rules that are worth it on one source, the first one from an instance on.
-fn fire_rules(
-    session: &mut Session<'_>,
-    native: &Native,
-    source: usize,
-    worth: &[u64],
-    mut instance: u64,
-) -> Fired {
+/// Fires the trials that are worth it on one source, from an instance of a rule on.
+#[inline]
+fn fire_rules(site: &mut Site<'_, '_>, native: &Native, worth: &[u64], from: Cursor) -> Fired {
     let rules = &native.entries.rules;
-    let mut priority = None;
-    for (number, &word) in worth.iter().enumerate() {
-        let mut left = word;
-        while left != 0 {
-            let position = number * 64 + left.trailing_zeros() as usize;
-            left &= left - 1;
-            let (entry, own) = rules[position];
-            // Only the least priority that has an enabled rule fires.
-            if priority.is_some_and(|priority| priority != own) && session.n_enabled() > 0 {
-                return Fired::All;
+    let selectors = &native.facts.selectors;
+    let trials = selectors.trials();
+    let first_trial = selectors.trial_of(from.rule as usize, from.instance);
+    for words in selectors.priorities() {
+        // A continued expansion starts in the priority where it was interrupted.
+        if words.end <= first_trial / 64 {
+            continue;
+        }
+        for number in words.clone() {
+            let mut left = worth[number];
+            while left != 0 {
+                // Trials of one rule that follow each other are one call.
+                let bit = left.trailing_zeros();
+                let at = number * 64 + bit as usize;
+                let trial = &trials[at];
+                let n = (!(left >> bit)).trailing_zeros().min(trial.n_left);
+                left &= !(u64::MAX >> (64 - n) << bit);
+                let end = trials[at + n as usize - 1].end;
+                let first = match at == first_trial {
+                    true => from.instance,
+                    false => trial.first,
+                };
+                let rule = trial.rule;
+                match site.fire(rules[rule as usize], first, end) {
+                    Status::Done => {}
+                    other => return interrupted(other, rule, site.instance()),
+                }
             }
-            priority = Some(own);
-            let rule = position as u32;
-            let status = session.run(entry, source, instance, None);
-            instance = session.instance();
-            match status {
-                Status::Done => instance = 0,
-                Status::NoRoom => return Fired::NoRoom { rule, instance },
-                Status::NoFrames => return Fired::NoFrames { rule, instance },
-                Status::Fault | Status::False => return Fired::Interpret { rule, instance },
-                Status::Stopped => return Fired::Stopped,
-            }
+        }
+        // Only the least priority that has an enabled rule fires.
+        if site.n_enabled() > 0 {
+            return Fired::All;
         }
     }
     Fired::All
 }
 
+/// Why the rules of a state did not run to their end.
+#[cold]
+fn interrupted(status: Status, rule: u32, instance: u64) -> Fired {
+    match status {
+        Status::NoRoom => Fired::NoRoom { rule, instance },
+        Status::NoFrames => Fired::NoFrames { rule, instance },
+        Status::Stopped => Fired::Stopped,
+        _ => Fired::Interpret { rule, instance },
+    }
+}
+
 /// Whether the model may end at a source where no rule is enabled, unless something else is to be
 /// done.
-fn may_end(session: &mut Session<'_>, native: &Native, source: usize) -> Result<bool, Fired> {
+fn may_end(site: &mut Site<'_, '_>, native: &Native) -> Result<bool, Fired> {
     // The interpreter, called behind the last rule, does nothing but evaluate the conditions.
     let (rule, instance) = (native.entries.rules.len() as u32, 0);
     let mut holds = !native.entries.ends.is_empty();
     for &entry in &native.entries.ends {
-        match session.run(entry, source, 0, None) {
+        match site.evaluate(entry) {
             Status::Done => {}
             Status::False => holds = false,
             Status::NoFrames => return Err(Fired::NoFrames { rule, instance }),
@@ -160,19 +177,17 @@ impl Generator<'_> {
         let mut from = from;
         for source in from.state..block.len() as u32 {
             let entry = &mut sources[source as usize];
-            session.set_source(source, counts_of(entry));
-            // A continued expansion starts at the rule where it was interrupted.
-            if (from.rule, from.instance) == (0, 0) {
-                let state = &block.bytes()[source as usize * block.state_len()..];
-                selectors.select(state, &mut worth);
-            } else {
-                selectors.all_from(from.rule as usize, &mut worth);
+            let mut site = session.at(source, counts_of(entry));
+            let state = &block.bytes()[source as usize * block.state_len()..];
+            selectors.select(state, &mut worth);
+            if (from.rule, from.instance) != (0, 0) {
+                let trial = selectors.trial_of(from.rule as usize, from.instance);
+                Selectors::skip_to(trial, &mut worth);
             }
-            let mut fired =
-                fire_rules(&mut session, native, source as usize, &worth, from.instance);
-            note(entry, session.counts());
+            let mut fired = fire_rules(&mut site, native, &worth, from);
+            note(entry, site.counts());
             if matches!(fired, Fired::All) && entry.enabled == 0 {
-                fired = match may_end(&mut session, native, source as usize) {
+                fired = match may_end(&mut site, native) {
                     Ok(may_end) => {
                         entry.may_end = may_end;
                         Fired::All
@@ -348,22 +363,22 @@ impl Generator<'_> {
         let native = self.native;
         let first_cover_point = native.facts.first_cover_point;
         let mut session = self.session(block).writing(columns, first_cover_point);
-        session.set_source(0, counts_of(&sources[0]));
+        let mut site = session.at(0, counts_of(&sources[0]));
         let starts = &native.entries.starts;
         for (number, &entry) in starts.iter().enumerate().skip(from.rule as usize) {
-            let status = session.run(entry, 0, instance, None);
+            let status = site.fire(entry, instance, entry.n_values());
             instance = 0;
             if status != Status::Done {
                 let cursor = Cursor {
                     rule: number as u32,
-                    instance: session.instance(),
+                    instance: site.instance(),
                     ..Cursor::default()
                 };
                 ended = (status, cursor);
                 break;
             }
         }
-        note(&mut sources[0], session.counts());
+        note(&mut sources[0], site.counts());
         let len = session.len();
         out.set_len(len);
         ended

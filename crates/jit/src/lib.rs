@@ -10,7 +10,7 @@
 //! - [`lower`]: from the tree to Cranelift's code, one function per rule.
 //! - [`compile`]: all functions, in parallel, to executable memory.
 //! - [`size`]: which parts of a program are too large for native code.
-//! - [`selectors`]: which rules need not be called at a state.
+//! - [`selectors`]: which rules are called at a state, and for which values of their first parameters.
 //! - [`driver`]: the [`Expander`](hadal_model::Expander).
 //! - [`call`]: all unsafe code.
 

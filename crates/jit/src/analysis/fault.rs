@@ -158,7 +158,7 @@ impl<'a> Faults<'a> {
         false
     }
 
-    fn may_be_undefined(&self, id: ExprId) -> bool {
+    pub(super) fn may_be_undefined(&self, id: ExprId) -> bool {
         match self.unit.program.expr(id) {
             Expr::Read(place) => {
                 let is_known = matches!(place.root, Root::Local(local)
@@ -281,7 +281,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    fn root_type(&self, place: &Place) -> Option<TypeId> {
+    pub(super) fn root_type(&self, place: &Place) -> Option<TypeId> {
         Some(match &place.root {
             Root::Var(var) => self.unit.program.var(*var).ty,
             Root::Local(local) => self.frame.local(*local).kind.ty(),

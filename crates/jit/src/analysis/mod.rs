@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod fault;
+pub(crate) mod fixed;
 pub(crate) mod guard;
 pub(crate) mod locals;
 pub(crate) mod test;

@@ -1,7 +1,8 @@
 //! Conjuncts that test one field of the state: their result for each value it can have.
 //!
 //! `pc[i] = idle` in a ruleset over `i` is such a test. If no element of `pc` has a value at which
-//! the conjunct may be true, no instance of the rule is enabled, whatever the rest of its guard.
+//! the conjunct may be true, no instance of the rule is enabled, whatever the rest of its guard;
+//! and those of one value of `i` are not enabled where that one element has no such value.
 
 use hadal_ir::expr::{BinaryOp, Expr, Place, Projection, Root, UnaryOp};
 use hadal_ir::ids::{ExprId, LocalId};
@@ -9,19 +10,27 @@ use hadal_ir::program::{Param, ParamDomain, Rule};
 use hadal_ir::stmt::StmtKind;
 
 use super::fault::Faults;
+use super::fixed::Fixed;
 use super::guard::{Part, conjuncts, part_may_fault};
 use crate::unit::{Item, Parts, Simple, Unit, domain_len};
 
-/// A necessary condition of a rule: one of these fields has one of these values.
+/// A necessary condition of instances of a rule: one of these fields has one of these values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Test {
-    /// First bits of the fields that instances of the rule read, in ascending order.
+    /// First bits of the fields that the instances read, in ascending order.
     pub(crate) first_bits: Vec<usize>,
     pub(crate) n_bits: u32,
     /// By what is stored in a field, whether it does not rule an instance out.
     pub(crate) leaves: Vec<bool>,
-    /// Of all values, the part that rules an instance out.
-    pub(crate) sharpness: f64,
+}
+
+/// The tests of a rule.
+#[derive(Clone, Debug)]
+pub(crate) enum Tests {
+    /// Of all its instances.
+    All(Vec<Test>),
+    /// Of those of each value of its first parameter, where they read different fields.
+    ByValue(Vec<Vec<Test>>),
 }
 
 /// The widest field that is tested; there is a table with an entry for each of its values.
@@ -29,14 +38,14 @@ const MAX_BITS: u32 = 10;
 /// Fields of one test at most.
 const MAX_FIELDS: usize = 64;
 
-/// The tests of a rule. A state in which one of them fails has no enabled instance of the rule,
-/// and no guard of an instance faults there: neither the test nor parts of the guard to its left
-/// can, and those to its right are not evaluated.
-pub(crate) fn tests(unit: &Unit<'_>, index: usize) -> Vec<Test> {
+/// The tests of a rule, by value of its first parameter if that has at most `max_values`. A state in
+/// which one of them fails has no enabled one among these instances, and no guard of theirs faults
+/// there: neither the test nor parts of the guard to its left can, and those to its right are not
+/// evaluated.
+pub(crate) fn tests(unit: &Unit<'_>, index: usize, max_values: usize) -> Tests {
     let rule = &unit.program.rules[index];
     let item = unit.number(Item::Rule(index)) as usize;
     let params: Vec<LocalId> = rule.params.iter().map(|param| param.local).collect();
-    let new_faults = || Faults::new(unit, item, &rule.frame, params.clone());
     let slots_may_fault = rule.params.iter().enumerate().any(|(number, param)| {
         let ParamDomain::Slots { multiset, .. } = &param.domain else {
             return false;
@@ -44,30 +53,66 @@ pub(crate) fn tests(unit: &Unit<'_>, index: usize) -> Vec<Test> {
         let bound = params[..number].to_vec();
         Faults::new(unit, item, &rule.frame, bound).place_may_fault(multiset)
     });
-    let may_fault = |part| part_may_fault(unit, item, &rule.frame, &params, part);
     let prologue = &rule.guard.prologue;
-    if slots_may_fault || prologue.iter().any(|stmt| may_fault(Part::Stmt(stmt))) {
-        return Vec::new();
-    }
-    let mut parts = Vec::new();
-    if let Some(condition) = rule.guard.condition {
-        conjuncts(unit, condition, &mut parts);
-    }
-    let finder = Finder { unit, rule };
-    let mut tests = Vec::new();
-    for part in parts {
-        // A field that may be undefined often is, where it is part of a message that is not there.
-        if may_fault(part) {
-            break;
+    let may_fault = |stmt| part_may_fault(unit, item, &rule.frame, &params, Part::Stmt(stmt));
+    let sets_param = |kind: &StmtKind| match kind {
+        StmtKind::Assign { place, .. } => {
+            matches!(place.root, Root::Local(local) if params.contains(&local))
         }
-        if let Part::Condition(id) = part
-            && let Some(judged) = finder.judge(id, &mut new_faults())
-            && let Some(test) = finder.test(judged)
+        _ => false,
+    };
+    if slots_may_fault
+        || prologue
+            .iter()
+            .any(|stmt| may_fault(stmt) || sets_param(&stmt.kind))
+    {
+        return Tests::All(Vec::new());
+    }
+    let tests_of = |fixed: Option<i64>| {
+        let param = params.first().copied().zip(fixed);
+        let finder = Finder {
+            unit,
+            rule,
+            fixed: Fixed { unit, param },
+        };
+        let new_faults = || Faults::new(unit, item, &rule.frame, params.clone());
+        finder.tests(new_faults)
+    };
+    let is_slot = |param: &Param| matches!(param.domain, ParamDomain::Slots { .. });
+    let first = rule.params.first().filter(|param| !is_slot(param));
+    let values = first.and_then(values_of_domain(unit));
+    if let Some(values) = values
+        && (2..=max_values).contains(&values.len())
+    {
+        let by_value: Vec<Vec<Test>> = values.into_iter().map(|it| tests_of(Some(it))).collect();
+        let fields = |tests: &[Test]| -> Vec<Vec<usize>> {
+            tests.iter().map(|test| test.first_bits.clone()).collect()
+        };
+        if by_value
+            .windows(2)
+            .any(|pair| fields(&pair[0]) != fields(&pair[1]))
         {
-            tests.push(test);
+            return Tests::ByValue(by_value);
         }
     }
-    tests
+    Tests::All(tests_of(None))
+}
+
+/// Finds the values of a parameter, in their order, if there are few.
+fn values_of_domain(unit: &Unit<'_>) -> impl Fn(&Param) -> Option<Vec<i64>> {
+    |param| {
+        let len = domain_len(unit.program, &param.domain);
+        if len > MAX_FIELDS as u64 {
+            return None;
+        }
+        let (first, by) = match &param.domain {
+            ParamDomain::Type(ty) => (unit.simple(*ty).lo, 1),
+            ParamDomain::Span { from, by, .. } => (*from, *by),
+            ParamDomain::Slots { .. } => (0, 1),
+        };
+        let value = |n: i64| first.wrapping_add(n.wrapping_mul(by));
+        Some((0..len as i64).map(value).collect())
+    }
 }
 
 /// The result of an expression for the values of one place, by stored value. A pattern that is no
@@ -82,9 +127,65 @@ struct Judged<'p> {
 struct Finder<'a, 'p> {
     unit: &'a Unit<'p>,
     rule: &'p Rule,
+    /// The value of the first parameter, where only its instances are meant.
+    fixed: Fixed<'a, 'p>,
 }
 
-impl<'p> Finder<'_, 'p> {
+impl<'a, 'p> Finder<'a, 'p> {
+    fn tests(&self, new_faults: impl Fn() -> Faults<'a>) -> Vec<Test> {
+        let mut parts = Vec::new();
+        if let Some(condition) = self.rule.guard.condition {
+            conjuncts(self.unit, condition, &mut parts);
+        }
+        let mut tests = Vec::new();
+        for part in parts {
+            let Part::Condition(id) = part else { continue };
+            // A field that may be undefined often is, where it is part of a message that is not
+            // there.
+            if self.fixed.may_fault(id, &mut new_faults()) {
+                break;
+            }
+            self.collect(id, &mut new_faults(), &mut tests);
+        }
+        tests
+    }
+
+    /// Adds the tests of a condition that does not fault.
+    fn collect(&self, id: ExprId, faults: &mut Faults<'_>, tests: &mut Vec<Test>) {
+        match self.unit.program.expr(id) {
+            Expr::And(parts) => {
+                for &part in parts {
+                    self.collect(part, faults, tests);
+                }
+                return;
+            }
+            Expr::Or(_) => {
+                if let Some([only]) = self.alternatives(id).as_deref() {
+                    return self.collect(*only, faults, tests);
+                }
+            }
+            _ => {}
+        }
+        let judged = self.judge(id, faults);
+        tests.extend(judged.and_then(|judged| self.test(judged)));
+    }
+
+    /// The parts of a disjunction that are not known to be false, unless one is known to be true.
+    fn alternatives(&self, id: ExprId) -> Option<Vec<ExprId>> {
+        let Expr::Or(parts) = self.unit.program.expr(id) else {
+            return None;
+        };
+        let mut left = Vec::new();
+        for &part in parts {
+            match self.fixed.truth(part) {
+                Some(true) => return None,
+                Some(false) => {}
+                None => left.push(part),
+            }
+        }
+        Some(left)
+    }
+
     fn judge(&self, id: ExprId, faults: &mut Faults<'_>) -> Option<Judged<'p>> {
         let program = self.unit.program;
         match program.expr(id) {
@@ -102,9 +203,9 @@ impl<'p> Finder<'_, 'p> {
                 })
             }
             Expr::Binary(op, a, b) => {
-                let (op, field, with) = match (constant(program.expr(*a)), program.expr(*b)) {
-                    (Some(with), _) => (mirrored(*op), *b, with),
-                    (None, b) => (*op, *a, constant(b)?),
+                let (op, field, with) = match self.fixed.value(*a) {
+                    Some(with) => (mirrored(*op), *b, with),
+                    None => (*op, *a, self.fixed.value(*b)?),
                 };
                 let (place, simple) = self.field(field, faults)?;
                 let holds: fn(i64, i64) -> bool = match op {
@@ -118,7 +219,8 @@ impl<'p> Finder<'_, 'p> {
                 };
                 Some(judge_values(place, simple, |value| holds(value, with)))
             }
-            Expr::Or(operands) => {
+            Expr::Or(_) => {
+                let operands = self.alternatives(id)?;
                 let (first, rest) = operands.split_first()?;
                 let mut all = self.judge(*first, faults)?;
                 for &operand in rest {
@@ -143,7 +245,7 @@ impl<'p> Finder<'_, 'p> {
     fn field(&self, id: ExprId, faults: &mut Faults<'_>) -> Option<(&'p Place, Simple)> {
         match self.unit.program.expr(id) {
             Expr::Defined(value) => self.field(*value, faults),
-            Expr::Read(place) if !faults.place_may_fault(place) => {
+            Expr::Read(place) if !self.fixed.place_may_fault(place, faults) => {
                 match self.unit.parts(faults.place_type(place)?) {
                     Parts::Simple(simple) if (1..=MAX_BITS).contains(&simple.bits) => {
                         Some((place, *simple))
@@ -158,8 +260,7 @@ impl<'p> Finder<'_, 'p> {
     /// The test that a judgement makes of all instances. `None` where it never rules any out, or
     /// does not look at the state.
     fn test(&self, judged: Judged<'_>) -> Option<Test> {
-        let n_out = judged.may_be_true.iter().filter(|leaves| !**leaves).count();
-        if n_out == 0 {
+        if judged.may_be_true.iter().all(|leaves| *leaves) {
             return None;
         }
         let mut first_bits = self.first_bits(judged.place)?.0;
@@ -168,12 +269,11 @@ impl<'p> Finder<'_, 'p> {
         Some(Test {
             first_bits,
             n_bits: judged.simple.bits,
-            sharpness: n_out as f64 / judged.simple.len() as f64,
             leaves: judged.may_be_true,
         })
     }
 
-    /// Where the place may be, over all instances, and its type.
+    /// Where the place may be, over all instances that are meant, and its type.
     fn first_bits(&self, place: &Place) -> Option<(Vec<usize>, hadal_ir::ids::TypeId)> {
         let (mut at, mut ty) = match &place.root {
             Root::Var(var) => {
@@ -245,41 +345,36 @@ impl<'p> Finder<'_, 'p> {
             return None;
         }
         let position = |value: i64| value.wrapping_sub(lo) as u64;
-        let mut index = self.unit.program.expr(index);
-        while let Expr::Defined(inner) = index {
-            index = self.unit.program.expr(*inner);
-        }
-        let positions: Vec<u64> = match index {
-            Expr::Int(value) => vec![position(*value)],
-            Expr::Read(Place {
-                root: Root::Local(local),
-                path,
-            }) if path.is_empty() => {
-                match self.rule.params.iter().find(|param| param.local == *local) {
-                    Some(param) => self.values(param)?.into_iter().map(position).collect(),
-                    None => (0..len).collect(),
-                }
+        let positions: Vec<u64> = match self.fixed.value(index) {
+            Some(value) => vec![position(value)],
+            None => {
+                let values = self.param_values(index);
+                values.map_or_else(
+                    || (0..len).collect(),
+                    |values| values.into_iter().map(position).collect(),
+                )
             }
-            _ => (0..len).collect(),
         };
         positions.iter().all(|&at| at < len).then_some(positions)
     }
 
-    fn values(&self, param: &Param) -> Option<Vec<i64>> {
-        let len = domain_len(self.unit.program, &param.domain);
-        if len > MAX_FIELDS as u64 {
+    /// The values of an index that is a parameter with few of them.
+    fn param_values(&self, mut index: ExprId) -> Option<Vec<i64>> {
+        while let Expr::Defined(inner) = self.unit.program.expr(index) {
+            index = *inner;
+        }
+        let Expr::Read(place) = self.unit.program.expr(index) else {
+            return None;
+        };
+        let Root::Local(local) = place.root else {
+            return None;
+        };
+        let params = &self.rule.params;
+        let param = params.iter().find(|param| param.local == local)?;
+        if !place.path.is_empty() {
             return None;
         }
-        let (first, by) = match &param.domain {
-            ParamDomain::Type(ty) => (self.unit.simple(*ty).lo, 1),
-            ParamDomain::Span { from, by, .. } => (*from, *by),
-            ParamDomain::Slots { .. } => (0, 1),
-        };
-        Some(
-            (0..len as i64)
-                .map(|n| first.wrapping_add(n.wrapping_mul(by)))
-                .collect(),
-        )
+        values_of_domain(self.unit)(param)
     }
 }
 
@@ -299,14 +394,6 @@ fn judge_values(place: &Place, simple: Simple, holds: impl Fn(i64) -> bool) -> J
         }
     }
     judged
-}
-
-fn constant(expr: &Expr) -> Option<i64> {
-    match expr {
-        Expr::Int(value) => Some(*value),
-        Expr::Bool(truth) => Some(i64::from(*truth)),
-        _ => None,
-    }
 }
 
 /// The comparison with its operands exchanged.

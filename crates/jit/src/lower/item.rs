@@ -104,6 +104,8 @@ fn leave_out(item: Item, mut b: FunctionBuilder<'_>, config: TargetFrontendConfi
 struct Nest<'p> {
     params: &'p [Param],
     lens: Vec<u64>,
+    /// Where the outermost loop ends, unless at the end of its domain.
+    end: Option<Value>,
     /// The position of each parameter within its domain.
     digits: Vec<Variable>,
     headers: Vec<Block>,
@@ -142,6 +144,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             ctx,
             state,
             state_is_source: false,
+            scattered: Vec::new(),
             frame_ptr: ctx,
             depth: ctx,
             locals: Vec::new(),
@@ -245,8 +248,14 @@ impl<'a, 'p> Lower<'a, 'p> {
         first
     }
 
-    /// Starts the loops over the parameters.
-    fn nest(&mut self, params: &'p [Param], first: Value) -> Nest<'p> {
+    /// Where the first parameter of a rule ends.
+    fn end_param(&mut self) -> Value {
+        let entry = self.b.current_block().expect("just begun");
+        self.b.block_params(entry)[3]
+    }
+
+    /// Starts the loops over the parameters, the outermost one up to `end` where there is one.
+    fn nest(&mut self, params: &'p [Param], first: Value, end: Option<Value>) -> Nest<'p> {
         let lens = params
             .iter()
             .map(|param| domain_len(self.unit.program, &param.domain))
@@ -261,18 +270,30 @@ impl<'a, 'p> Lower<'a, 'p> {
             self.jump(done);
             let unreachable = self.b.create_block();
             self.start(unreachable);
+        } else if let (&[digit], Some(end)) = (&digits[..], end) {
+            self.b.def_var(digit, first);
+            let is_below = self.b.ins().icmp(IntCC::UnsignedLessThan, first, end);
+            let begin = self.b.create_block();
+            self.b.ins().brif(is_below, begin, &[], done, &[]);
+            self.start(begin);
         } else if !params.is_empty() {
-            let (resume, begin) = (self.cold_block(), self.b.create_block());
+            let (resume, begin) = (self.b.create_block(), self.b.create_block());
             self.b.ins().brif(first, resume, &[], begin, &[]);
             self.start(resume);
             let mut rest = first;
-            for (&digit, &len) in digits.iter().zip(&lens).rev() {
+            for (&digit, &len) in digits[1..].iter().zip(&lens[1..]).rev() {
                 let len = self.iconst(len as i64);
                 let value = self.b.ins().urem(rest, len);
                 self.b.def_var(digit, value);
                 rest = self.b.ins().udiv(rest, len);
             }
-            self.b.ins().brif(rest, done, &[], begin, &[]);
+            self.b.def_var(digits[0], rest);
+            let end = match end {
+                Some(end) => end,
+                None => self.iconst(lens[0] as i64),
+            };
+            let is_below = self.b.ins().icmp(IntCC::UnsignedLessThan, rest, end);
+            self.b.ins().brif(is_below, begin, &[], done, &[]);
             self.start(begin);
         }
         Nest {
@@ -280,6 +301,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             headers: params.iter().map(|_| self.b.create_block()).collect(),
             nexts: params.iter().map(|_| self.b.create_block()).collect(),
             lens,
+            end,
             digits,
             done,
         }
@@ -383,7 +405,10 @@ impl<'a, 'p> Lower<'a, 'p> {
             let next = self.b.ins().iadd_imm_s(digit, 1);
             self.b.def_var(nest.digits[level], next);
             let len = nest.lens[level] as i64;
-            let goes_on = self.b.ins().icmp_imm_s(IntCC::UnsignedLessThan, next, len);
+            let goes_on = match nest.end {
+                Some(end) if level == 0 => self.b.ins().icmp(IntCC::UnsignedLessThan, next, end),
+                _ => self.b.ins().icmp_imm_s(IntCC::UnsignedLessThan, next, len),
+            };
             let outer = match level {
                 0 => nest.done,
                 level => nest.nexts[level - 1],
@@ -550,7 +575,7 @@ impl<'a, 'p> Lower<'a, 'p> {
     fn rule(mut self, index: usize, extent: Extent, config: TargetFrontendConfig) -> u64 {
         let unit = self.unit;
         let rule = &unit.program.rules[index];
-        let first = self.enter();
+        let (first, end) = (self.enter(), self.end_param());
         let source = self.state;
         self.state_is_source = true;
         let plan = guard::plan(
@@ -562,7 +587,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             true,
         );
         self.open_frame();
-        let nest = self.nest(&rule.params, first);
+        let nest = self.nest(&rule.params, first, Some(end));
         self.open_levels(&nest, &plan, 0);
         if extent == Extent::Guard {
             let fault = self.fault;
@@ -741,7 +766,8 @@ impl<'a, 'p> Lower<'a, 'p> {
             let signature = entry_signature(self.call_conv);
             let callee = self.callee(number, signature);
             let zero = self.iconst(0);
-            let call = self.b.ins().call(callee, &[self.ctx, self.state, zero]);
+            let args = [self.ctx, self.state, zero, zero];
+            let call = self.b.ins().call(callee, &args);
             let status = self.b.inst_results(call)[0];
             let (bad, next) = (self.cold_block(), self.b.create_block());
             self.b.ins().brif(status, bad, &[], next, &[]);
@@ -803,7 +829,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         let unit = self.unit;
         let start = &unit.program.starts[index];
         let first = self.enter();
-        let nest = self.nest(&start.params, first);
+        let nest = self.nest(&start.params, first, None);
         for level in 0..start.params.len() {
             self.open_level(&nest, level);
         }
@@ -867,7 +893,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         let verdict = self.b.declare_var(I64);
         let holds = self.iconst(Status::DONE);
         self.b.def_var(verdict, holds);
-        let nest = self.nest(&property.params, first);
+        let nest = self.nest(&property.params, first, None);
         let is_goal = matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness);
         // All instances of an assumption or end are evaluated, as in the interpreter.
         let is_assumption = matches!(property.kind, PropertyKind::Assume | PropertyKind::End);

@@ -2,11 +2,15 @@
 //!
 //! Fields at constant places are read and written in 64-bit words on a fixed grid from the
 //! beginning of the state or frame, so that the compiler sees equal addresses, shares loads and
-//! forwards stores. Where an index decides, the word is found at run time.
+//! forwards stores. Where an index decides, the word is found at run time. In a body, that is the
+//! smallest one that holds the field wherever it is: the state has just been copied there in words,
+//! and a processor forwards a store to a load only if the load lies within what was stored. For
+//! the same reason a word of the grid is not read as a whole once parts of it may have been written
+//! in that way.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
+use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
 
 use super::Lower;
 use crate::call::Helper;
@@ -131,6 +135,9 @@ impl Lower<'_, '_> {
         let (Some(base), None) = (addr.base, addr.dynamic) else {
             return self.load_computed(addr, width);
         };
+        if let Some(narrow) = self.narrow_constant(addr, width) {
+            return self.load_narrow(base, narrow, width);
+        }
         let (word, first) = (addr.bit / 64, addr.bit % 64);
         let head = self.grid_word(base, word, addr.readonly);
         if first + width <= 64 {
@@ -167,7 +174,7 @@ impl Lower<'_, '_> {
 
     fn load_computed(&mut self, addr: Addr, width: u64) -> Value {
         let dynamic = addr.dynamic.expect("places without a base are computed");
-        if let (Some(base), Some(word)) = (addr.base, Self::single_word(addr)) {
+        if let (Some(base), Some(word)) = (addr.base, self.whole_word(addr)) {
             let loaded = self.grid_word(base, word, addr.readonly);
             let below = self.iconst(64 - width as i64 - (addr.bit - word * 64) as i64);
             let below = self.b.ins().isub(below, dynamic);
@@ -182,6 +189,11 @@ impl Lower<'_, '_> {
                 .expect("there is a result");
         }
         let (at, offset, first) = self.computed(addr, dynamic);
+        if self.is_in_successor(addr) {
+            let ty = Self::type_for(addr, width);
+            let narrow = Narrow { offset, ty, first };
+            return self.load_narrow(at, narrow, width);
+        }
         let flags = self.flags();
         let loaded = self.b.ins().load(I64, flags, at, offset);
         let word = self.b.ins().bswap(loaded);
@@ -226,6 +238,9 @@ impl Lower<'_, '_> {
         let (Some(base), None) = (addr.base, addr.dynamic) else {
             return self.store_computed(addr, width, value);
         };
+        if let Some(narrow) = self.narrow_constant(addr, width) {
+            return self.store_narrow(base, narrow, width, value);
+        }
         let (word, first) = (addr.bit / 64, addr.bit % 64);
         if first + width <= 64 {
             let old = if width == 64 {
@@ -249,7 +264,7 @@ impl Lower<'_, '_> {
 
     fn store_computed(&mut self, addr: Addr, width: u64, value: Value) {
         let dynamic = addr.dynamic.expect("places without a base are computed");
-        if let (Some(base), Some(word)) = (addr.base, Self::single_word(addr)) {
+        if let (Some(base), Some(word)) = (addr.base, self.whole_word(addr)) {
             let old = self.grid_word(base, word, false);
             let below = self.iconst(64 - width as i64 - (addr.bit - word * 64) as i64);
             let below = self.b.ins().isub(below, dynamic);
@@ -260,6 +275,9 @@ impl Lower<'_, '_> {
             };
             return self.store_grid_word(base, word, new);
         }
+        if self.is_in_successor(addr) {
+            self.scattered.push(addr.extent.unwrap_or((0, u64::MAX)));
+        }
         if width > ANY_SHIFT {
             let at = self.bit_address(addr);
             let width = self.iconst(width as i64);
@@ -267,18 +285,122 @@ impl Lower<'_, '_> {
             return;
         }
         let (at, offset, first) = self.computed(addr, dynamic);
+        let ty = Self::type_for(addr, width);
+        self.store_narrow(at, Narrow { offset, ty, first }, width, value);
+    }
+
+    /// Whether a place is in a successor in the making.
+    fn is_in_successor(&self, addr: Addr) -> bool {
+        !self.state_is_source && addr.base == Some(self.state)
+    }
+
+    /// Whether stores of less than a word may have touched bits of a successor.
+    fn is_scattered(&self, first: u64, end: u64) -> bool {
+        let mut scattered = self.scattered.iter();
+        scattered.any(|&(lo, hi)| lo < end && first < hi)
+    }
+
+    /// The word of the grid that is accessed for a field whose place is computed, if it is known
+    /// and worth it.
+    fn whole_word(&self, addr: Addr) -> Option<u64> {
+        let word = Self::single_word(addr)?;
+        let is_scattered =
+            self.is_in_successor(addr) && self.is_scattered(word * 64, word * 64 + 64);
+        (!is_scattered).then_some(word)
+    }
+
+    /// The bytes of a field at a constant place, where its words are not accessed as a whole.
+    fn narrow_constant(&self, addr: Addr, width: u64) -> Option<Narrow> {
+        let (first, end) = (addr.bit / 64 * 64, (addr.bit + width).next_multiple_of(64));
+        if !self.is_in_successor(addr) || !self.is_scattered(first, end) {
+            return None;
+        }
+        let first = addr.bit % 8;
+        let ty = Self::type_of(first + width)?;
+        Some(Narrow {
+            offset: i32::try_from(addr.bit / 8).ok()?,
+            ty,
+            first: Shift::Constant(first),
+        })
+    }
+
+    /// The smallest type of this number of bits.
+    fn type_of(n_bits: u64) -> Option<Type> {
+        match n_bits {
+            0..=8 => Some(I8),
+            9..=16 => Some(I16),
+            17..=32 => Some(I32),
+            33..=64 => Some(I64),
+            _ => None,
+        }
+    }
+
+    /// The smallest type that holds a field, and what is before it in its first byte, wherever it
+    /// is. It must not be wider than [`ANY_SHIFT`].
+    fn type_for(addr: Addr, width: u64) -> Type {
+        // Places differ by multiples of the step, so their first bits by the largest power of two
+        // in it.
+        let step = match addr.base {
+            Some(_) => 1 << addr.step.trailing_zeros().min(3),
+            None => 1,
+        };
+        let most = 8 - step + addr.bit % step;
+        Self::type_of(most + width).unwrap_or(I64)
+    }
+
+    /// Reads the bytes of a field, first bit on top of the type's.
+    fn narrow_word(&mut self, at: Value, offset: i32, ty: Type) -> Value {
         let flags = self.flags();
-        let loaded = self.b.ins().load(I64, flags, at, offset);
-        let word = self.b.ins().bswap(loaded);
-        let new = match first {
-            Shift::Constant(first) => self.insert(word, value, width, 64 - first - width),
+        let loaded = self.b.ins().load(ty, flags, at, offset);
+        let word = match ty {
+            I8 => loaded,
+            _ => self.b.ins().bswap(loaded),
+        };
+        match ty {
+            I64 => word,
+            _ => self.b.ins().uextend(I64, word),
+        }
+    }
+
+    fn load_narrow(&mut self, at: Value, narrow: Narrow, width: u64) -> Value {
+        let n_bits = u64::from(narrow.ty.bits());
+        let word = self.narrow_word(at, narrow.offset, narrow.ty);
+        let down = match narrow.first {
+            Shift::Constant(first) => self.shift_right(word, n_bits - first - width),
             Shift::Computed(first) => {
-                let below = self.iconst(64 - width as i64);
+                let below = self.iconst((n_bits - width) as i64);
                 let below = self.b.ins().isub(below, first);
-                self.insert_computed(word, value, width, below)
+                self.b.ins().ushr(word, below)
             }
         };
-        let new = self.b.ins().bswap(new);
+        self.mask(down, width)
+    }
+
+    fn store_narrow(&mut self, at: Value, narrow: Narrow, width: u64, value: Value) {
+        let Narrow { offset, ty, first } = narrow;
+        let n_bits = u64::from(ty.bits());
+        let new = if width == n_bits {
+            value
+        } else {
+            let word = self.narrow_word(at, offset, ty);
+            match first {
+                Shift::Constant(first) => self.insert(word, value, width, n_bits - first - width),
+                Shift::Computed(first) => {
+                    let below = self.iconst((n_bits - width) as i64);
+                    let below = self.b.ins().isub(below, first);
+                    self.insert_computed(word, value, width, below)
+                }
+            }
+        };
+        let new = match ty {
+            I64 => new,
+            _ => self.b.ins().ireduce(ty, new),
+        };
+        let new = match ty {
+            I8 => new,
+            _ => self.b.ins().bswap(new),
+        };
+        let flags = self.flags();
         self.b.ins().store(flags, new, at, offset);
     }
 
@@ -371,7 +493,16 @@ impl Lower<'_, '_> {
     }
 }
 
+/// The bytes that hold a field.
+#[derive(Clone, Copy)]
+struct Narrow {
+    offset: i32,
+    ty: Type,
+    first: Shift,
+}
+
 /// The first bit of a field within its word.
+#[derive(Clone, Copy)]
 enum Shift {
     Constant(u64),
     Computed(Value),

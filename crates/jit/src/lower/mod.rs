@@ -49,6 +49,8 @@ pub(crate) struct Lower<'a, 'p> {
     state: Value,
     /// Whether that is the source, which is never written.
     state_is_source: bool,
+    /// Where the body has stored less than words of the grid in the successor, as ranges of bits.
+    scattered: Vec<(u64, u64)>,
     /// This function's own memory for locals.
     frame_ptr: Value,
     /// Calls that may still nest.

@@ -1,7 +1,7 @@
-//! Thousands of random models: a rule that selectors rule out at a state is neither enabled there
-//! nor faults, whatever the rules before it do.
+//! Thousands of random models: a trial that selectors rule out at a state is neither enabled there
+//! nor faults, whatever the trials before it do.
 //!
-//! Each rule is called on its own, so that priorities and faults of others hide nothing, and no
+//! Each trial is called on its own, so that priorities and faults of others hide nothing, and no
 //! code is made, so that there is time for many models. `HADAL_RANDOM_PROGRAMS` sets how many,
 //! `HADAL_RANDOM_SEED` where to begin.
 
@@ -11,11 +11,12 @@ use std::sync::atomic::AtomicU64;
 
 use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
+use hadal_ir::program::ParamDomain;
 use hadal_model::{Cursor, Expander, Flow, Model, PAD_BYTES, States, Stop, Successors};
 use hadal_syntax::{Renderer, Source};
 use hadal_testkit::guards;
 
-use super::Selectors;
+use super::{Selectors, Trial};
 use crate::unit::Unit;
 
 const MAX_STATES: usize = 100;
@@ -25,7 +26,7 @@ const MAX_STATES: usize = 100;
 pub(super) struct Seen {
     n_models: usize,
     pub(super) n_states: usize,
-    /// Rules called, one by one, at all states.
+    /// Trials called, one by one, at all states.
     n_asked: usize,
     /// Number of these that were enabled.
     pub(super) n_enabled: usize,
@@ -98,10 +99,27 @@ fn states(interpreter: &Interpreter) -> Vec<Vec<u8>> {
     }
 }
 
-/// The program with one of its rules.
-fn alone(program: &Program, rule: usize) -> Program {
+/// The program with one of its rules, with the values of one trial for its first parameter.
+fn alone(program: &Program, rule: usize, trial: Trial, n_instances: u64) -> Program {
     let mut program = program.clone();
-    program.rules = vec![program.rules.swap_remove(rule)];
+    let mut rule = program.rules.swap_remove(rule);
+    if let Some(param) = rule.params.first_mut() {
+        let (first, by) = match &param.domain {
+            ParamDomain::Type(ty) => (program.types.simple(*ty).map_or(0, |it| it.lo), 1),
+            ParamDomain::Span { from, by, .. } => (*from, *by),
+            // Such a rule has one trial.
+            ParamDomain::Slots { .. } => (0, 0),
+        };
+        if by != 0 {
+            let value = |position: u64| first + position as i64 * by;
+            param.domain = ParamDomain::Span {
+                from: value(trial.first / n_instances),
+                to: value(trial.end - 1),
+                by,
+            };
+        }
+    }
+    program.rules = vec![rule];
     program
 }
 
@@ -126,18 +144,24 @@ pub(super) fn check(program: Program, seen: &mut Seen) -> Result<(), String> {
     let states = states(&interpreter);
     let mut worth = selectors.all().to_vec();
     let n_before = seen.n_ruled_out;
-    for (position, &rule) in order.iter().enumerate() {
-        let by_itself = Interpreter::new(alone(interpreter.program(), rule), Limits::default());
+    for (number, trial) in selectors.trials().iter().enumerate() {
+        if trial.n_left == 0 {
+            continue;
+        }
+        let rule = order[trial.rule as usize];
+        let n_instances = selectors.rules[trial.rule as usize].n_instances.max(1);
+        let program = alone(interpreter.program(), rule, *trial, n_instances);
+        let by_itself = Interpreter::new(program, Limits::default());
         let stop = Stop::new();
         let mut runner = Runner::new(&by_itself, &stop);
         for state in &states {
             let source_facts = &runner.run(Some(state)).sources()[0];
             selectors.select(state, &mut worth);
-            let is_left = worth[position / 64] >> (position % 64) & 1 == 1;
+            let is_left = worth[number / 64] >> (number % 64) & 1 == 1;
             if !is_left && (source_facts.enabled > 0 || !source_facts.faults.is_empty()) {
                 let name = &interpreter.program().rules[rule].name;
                 return Err(format!(
-                    "{name} is ruled out at {state:02x?}: {source_facts:?}"
+                    "{name}, {trial:?}, is ruled out at {state:02x?}: {source_facts:?}"
                 ));
             }
             seen.n_asked += 1;
