@@ -336,6 +336,11 @@ impl Successors {
         self.sources_of[..self.len][position]
     }
 
+    /// Position in the block of the source of each successor held.
+    pub fn sources_of(&self) -> &[u32] {
+        &self.sources_of[..self.len]
+    }
+
     /// Index of the successor at `position` in its source's expansion.
     pub fn index(&self, position: usize) -> u32 {
         self.indices[..self.len][position]

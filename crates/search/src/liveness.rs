@@ -99,6 +99,7 @@ fn index_states(engine: &mut Engine<'_, '_>) -> Result<Option<OrdinalIndex>, Err
             engine.graph_bytes = 0;
             return Ok(None);
         }
+        words.clear();
         states.clear();
         for slice in engine.states.records.read(first, n as usize)? {
             keys.decode(&slice, &mut words, &mut states)

@@ -1,7 +1,7 @@
 //! What each thread of a search owns.
 
 use hadal_model::{Expander, States};
-use hadal_store::codec::{Codec, Encoder, Outgrown};
+use hadal_store::codec::{Codec, EncodedSources, Encoder, Outgrown};
 
 /// One thread's generator of successors, and its encoder from states to keys.
 pub(crate) struct Worker<'m> {
@@ -20,14 +20,20 @@ impl<'m> Worker<'m> {
         }
     }
 
-    /// Replaces `words` by the keys of `states`.
+    /// Replaces `words` by the keys of `states`, successors of `sources` where keys of these are
+    /// known.
     pub(crate) fn encode(
         &mut self,
         codec: &Codec,
         states: States<'_>,
+        sources: Option<EncodedSources<'_>>,
         words: &mut Vec<u64>,
     ) -> Result<(), Outgrown> {
-        self.encoder
-            .encode(codec, states.bytes(), states.len(), words)
+        match sources {
+            Some(sources) => {
+                (self.encoder).encode_successors(codec, states.bytes(), &sources, words)
+            }
+            None => (self.encoder).encode(codec, states.bytes(), states.len(), words),
+        }
     }
 }

@@ -102,13 +102,23 @@ impl KeySpace {
         is_other.then(|| self.codec.recoder(before.version, after.version))
     }
 
-    /// Appends to `states` the states of some records; `words` is scratch. `None` if the records
-    /// are not what was written.
-    pub fn decode(&self, slice: &Slice, words: &mut Vec<u64>, states: &mut Vec<u8>) -> Option<()> {
-        words.clear();
-        self.read_records(slice, words)?;
-        self.codec.decode(slice.version, words, states);
+    /// Appends to `states` the states of some records, and to `keys` their keys of the codec in the
+    /// newest layout. `None` if the records are not what was written.
+    pub fn decode(&self, slice: &Slice, keys: &mut Vec<u64>, states: &mut Vec<u8>) -> Option<()> {
+        let begin = keys.len();
+        self.read_records(slice, keys)?;
+        self.codec.decode(slice.version, &keys[begin..], states);
+        self.update_codec_keys(slice.version, keys, begin);
         Some(())
+    }
+
+    /// Replaces keys of the codec in the layout `version`, those from `begin` on, by keys in the
+    /// newest one.
+    pub fn update_codec_keys(&self, version: u32, keys: &mut Vec<u64>, begin: usize) {
+        if version != self.codec.newest().version {
+            let old = keys.split_off(begin);
+            self.append_codec_keys(version, &old, keys);
+        }
     }
 
     /// Appends to `keys` the keys of some records, in the newest layout of set and runs. `None` if
@@ -122,15 +132,20 @@ impl KeySpace {
 
     /// As [`keys_of`](Self::keys_of), for keys of the codec in the layout `version`.
     pub fn keys_of_words(&self, version: u32, words: &[u64], keys: &mut Vec<u64>) {
-        let (shape, newest) = (self.codec.shape(version), self.codec.newest());
         if let Some(hashing) = &self.hashing {
             let mut states = Vec::new();
             self.codec.decode(version, words, &mut states);
             let len = self.codec.state_len();
-            let n = words.len() / shape.n_words;
+            let n = words.len() / self.codec.shape(version).n_words;
             hashing.append((0..n).map(|at| &states[at * len..][..len]), keys);
             return;
         }
+        self.append_codec_keys(version, words, keys);
+    }
+
+    /// Appends keys of the codec in the layout `version` to `keys`, which are in the newest one.
+    fn append_codec_keys(&self, version: u32, words: &[u64], keys: &mut Vec<u64>) {
+        let (shape, newest) = (self.codec.shape(version), self.codec.newest());
         if shape == newest {
             keys.extend_from_slice(words);
             return;

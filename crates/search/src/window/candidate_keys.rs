@@ -1,6 +1,7 @@
 //! The keys of a task's candidates, as they are looked up and as they are logged.
 
 use hadal_model::States;
+use hadal_store::codec::EncodedSources;
 use hadal_store::key_space::{KeySpace, KeyWidths};
 use hadal_store::{Keys, Placing};
 
@@ -26,9 +27,16 @@ impl CandidateKeys {
         8 * (widths.codec_words + widths.signature_words) + Keys::bytes_for_key(placing)
     }
 
-    /// Takes the keys of `states`. This is where a successor becomes a key.
-    pub(super) fn fill(&mut self, worker: &mut Worker<'_>, keys: &KeySpace, states: States<'_>) {
-        let encoded = worker.encode(&keys.codec, states, &mut self.words);
+    /// Takes the keys of `states`, successors of `sources` where keys of these are known. This is
+    /// where a successor becomes a key.
+    pub(super) fn fill(
+        &mut self,
+        worker: &mut Worker<'_>,
+        keys: &KeySpace,
+        states: States<'_>,
+        sources: Option<EncodedSources<'_>>,
+    ) {
+        let encoded = worker.encode(&keys.codec, states, sources, &mut self.words);
         self.is_outgrown = encoded.is_err();
         if self.is_outgrown {
             return;

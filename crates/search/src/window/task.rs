@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_model::{Flow, PAD_BYTES, Shape, Source, States, Successors};
 use hadal_store::candidates::write_parents;
+use hadal_store::codec::EncodedSources;
 use hadal_store::disk::Parents;
 use hadal_store::key_space::{KeySpace, KeyWidths};
 use hadal_store::{Parent, Slice, write_deltas, write_records};
@@ -36,8 +37,9 @@ pub(crate) struct Task {
     slices: Vec<Slice>,
     /// The states of the block, and padding.
     sources: Vec<u8>,
-    /// Scratch for the keys of the block.
-    words: Vec<u64>,
+    /// The codec's keys of these, and their layout.
+    source_keys: Vec<u64>,
+    source_version: u32,
     /// Whether the records are what was written.
     pub(crate) is_intact: bool,
     /// Its successors.
@@ -80,7 +82,8 @@ impl Task {
             is_partly_taken: false,
             slices: Vec::new(),
             sources: Vec::new(),
-            words: Vec::new(),
+            source_keys: Vec::new(),
+            source_version: 0,
             is_intact: true,
             kernel: match with_costs {
                 true => Kernel::with_costs(shape, capacity),
@@ -179,8 +182,10 @@ impl Task {
     }
 
     fn decode_sources(&mut self, keys: &KeySpace) -> Option<()> {
+        self.source_keys.clear();
+        self.source_version = keys.codec.newest().version;
         for slice in self.slices.drain(..) {
-            keys.decode(&slice, &mut self.words, &mut self.sources)?;
+            keys.decode(&slice, &mut self.source_keys, &mut self.sources)?;
         }
         self.sources.resize(self.sources.len() + PAD_BYTES, 0);
         Some(())
@@ -208,8 +213,20 @@ impl Task {
 
     /// Makes the keys of the candidates; again when the layout of keys has changed.
     pub(crate) fn encode_candidates(&mut self, worker: &mut Worker<'_>, keys: &KeySpace) {
-        let states = self.kernel.successors.states();
-        self.keys.fill(worker, keys, states);
+        let successors = &self.kernel.successors;
+        let sources = match self.block {
+            Block::Starts => None,
+            Block::States { .. } => {
+                keys.update_codec_keys(self.source_version, &mut self.source_keys, 0);
+                self.source_version = keys.codec.newest().version;
+                Some(EncodedSources {
+                    states: &self.sources,
+                    keys: &self.source_keys,
+                    sources_of: successors.sources_of(),
+                })
+            }
+        };
+        self.keys.fill(worker, keys, successors.states(), sources);
     }
 
     /// Notes that the candidate at `position` is new, or may be.

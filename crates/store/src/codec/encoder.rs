@@ -1,14 +1,15 @@
 //! Encoding states as keys, on one thread.
 //!
-//! Successors are much alike: a word is looked up only where it differs from that of the state
-//! before. Some states at once are encoded position by position, so that the dictionary of one
-//! position stays in the cache and lookups for several states overlap.
+//! A step changes little of a state: where the key of a successor's source is known, only words that
+//! the step changed are looked up. Other states are encoded position by position, some of them at
+//! once, so that the dictionary of one position stays in the cache and lookups for several states
+//! overlap; a word that is that of the state before is not looked up.
 
 use std::sync::Arc;
 
 use super::dictionary::Dictionary;
 use super::layout::{Field, Layout};
-use super::{Codec, KeyShape, Outgrown, WORD_BYTES, n_positions, position_mask};
+use super::{Codec, Inner, KeyShape, Outgrown, WORD_BYTES, n_positions, position_mask};
 
 /// Bytes that must be readable behind the last state of a block.
 const PAD_BYTES: usize = 8;
@@ -17,6 +18,17 @@ const PIECE_LEN: usize = 128;
 /// In a dictionary of up to this size a lookup is cheaper than a mispredicted comparison with the
 /// last word.
 const QUICK_ENTRIES: usize = 1 << 14;
+
+/// States with their keys, and which of them other states are successors of.
+#[derive(Clone, Copy, Debug)]
+pub struct EncodedSources<'a> {
+    /// The states, one after the other, and at least eight bytes behind them.
+    pub states: &'a [u8],
+    /// Their keys, in the newest layout.
+    pub keys: &'a [u64],
+    /// By successor, the number of its source.
+    pub sources_of: &'a [u32],
+}
 
 /// Turns blocks of states into keys of the newest layout.
 #[derive(Debug)]
@@ -77,6 +89,89 @@ impl Encoder {
         }
     }
 
+    /// As [`encode`](Self::encode), for states of which each is a successor of one of `sources`.
+    pub fn encode_successors(
+        &mut self,
+        codec: &Codec,
+        states: &[u8],
+        sources: &EncodedSources<'_>,
+        keys: &mut Vec<u64>,
+    ) -> Result<(), Outgrown> {
+        let n_states = sources.sources_of.len();
+        assert!(states.len() >= n_states * self.state_len + PAD_BYTES);
+        if codec.is_plain {
+            self.copy(states, n_states, keys);
+            return Ok(());
+        }
+        let mut inner = codec.read();
+        self.take_newest(&inner);
+        let layout = Arc::clone(&self.layout);
+        let n_words = layout.n_words();
+        keys.clear();
+        keys.reserve(n_states * n_words);
+        let mut is_outgrown = false;
+        for (number, &source) in sources.sources_of.iter().enumerate() {
+            let source = source as usize;
+            keys.extend_from_slice(&sources.keys[source * n_words..][..n_words]);
+            let key = &mut keys[number * n_words..];
+            let state = &states[number * self.state_len..];
+            let before = &sources.states[source * self.state_len..];
+            let mut next = 0;
+            while let Some(position) = self.next_changed(state, before, next) {
+                next = position + 1;
+                let field = &layout.fields()[position];
+                let word = self.word(state, position);
+                if field.replace(key, word, &inner.dictionaries[position]) {
+                    continue;
+                }
+                drop(inner);
+                codec.learn(position, word);
+                inner = codec.read();
+                // If it does not fit, its key is invalid, but later words may be new as well.
+                is_outgrown |= !field.replace(key, word, &inner.dictionaries[position]);
+            }
+        }
+        match is_outgrown {
+            true => Err(Outgrown),
+            false => Ok(()),
+        }
+    }
+
+    /// The first position from `next` on where two states differ.
+    #[inline]
+    fn next_changed(&self, state: &[u8], before: &[u8], next: usize) -> Option<usize> {
+        let last = self.last.len().checked_sub(1)?;
+        let whole = next * WORD_BYTES..last.max(next) * WORD_BYTES;
+        let (words, _) = state[whole.clone()].as_chunks::<WORD_BYTES>();
+        let (words_before, _) = before[whole].as_chunks::<WORD_BYTES>();
+        let mut pairs = words.iter().zip(words_before);
+        if let Some(at) = pairs.position(|(word, before)| word != before) {
+            return Some(next + at);
+        }
+        // What lies behind the end of a state is not part of it.
+        (next <= last && self.word(state, last) != self.word(before, last)).then_some(last)
+    }
+
+    /// The word of a state at a position.
+    #[inline]
+    fn word(&self, state: &[u8], position: usize) -> u64 {
+        let bytes = state[position * WORD_BYTES..].first_chunk();
+        let word = u64::from_le_bytes(*bytes.expect("states are padded"));
+        match position + 1 == self.last.len() {
+            true => (word & self.last_mask).swap_bytes(),
+            false => word.swap_bytes(),
+        }
+    }
+
+    /// Encodes by the newest layout from now on.
+    fn take_newest(&mut self, inner: &Inner) {
+        if !Arc::ptr_eq(&self.layout, inner.layouts.newest()) {
+            self.layout = Arc::clone(inner.layouts.newest());
+            self.version = inner.layouts.newest_version();
+            self.has_last = false;
+        }
+    }
+
     fn copy(&self, states: &[u8], n_states: usize, keys: &mut Vec<u64>) {
         let n_words = self.layout.n_words();
         keys.resize(n_states * n_words, 0);
@@ -125,11 +220,7 @@ impl Encoder {
         keys: &mut Vec<u64>,
     ) -> Result<(), Outgrown> {
         let mut inner = codec.read();
-        if !Arc::ptr_eq(&self.layout, inner.layouts.newest()) {
-            self.layout = Arc::clone(inner.layouts.newest());
-            self.version = inner.layouts.newest_version();
-            self.has_last = false;
-        }
+        self.take_newest(&inner);
         let n_words = self.layout.n_words();
         // Parts are combined with what is there.
         keys.clear();

@@ -147,6 +147,17 @@ impl Field {
         self.form != Form::Literal
     }
 
+    /// Whether what is stored here for a word is the same number in `newer`, in as many bits or more.
+    pub(super) fn has_same_bits(&self, newer: &Field) -> bool {
+        match (self.form, newer.form) {
+            (Form::Ids, Form::Ids) => self.id.n_bits <= newer.id.n_bits,
+            (Form::Literal, Form::Literal) => {
+                (self.base, self.squeeze) == (newer.base, newer.squeeze)
+            }
+            _ => false,
+        }
+    }
+
     fn widened(&self, dictionary: &Dictionary, all: u64, keep_order: bool) -> Field {
         if self.form == Form::Ids && !dictionary.is_closed() {
             return Field::ids(roomy(dictionary.len(), self.id.n_bits));
@@ -190,6 +201,49 @@ impl Field {
         fits.then(|| self.squeeze.squeeze(word))
     }
 
+    /// Replaces what a key has here by `word`; returns whether it fits.
+    #[inline]
+    pub(super) fn replace(&self, key: &mut [u64], word: u64, dictionary: &Dictionary) -> bool {
+        if let (Form::Ids, Some((number, shift))) = (self.form, self.id.within_word()) {
+            let id = dictionary.find(word).filter(|id| self.id.fits(*id));
+            if let Some(id) = id {
+                key[number] = key[number] & !(self.id.ones() << shift) | id << shift;
+            }
+            return id.is_some();
+        }
+        let Some((id, literal)) = self.parts(word, dictionary) else {
+            return false;
+        };
+        self.id.add(key, id ^ self.id.get(key));
+        self.literal.add(key, literal ^ self.literal.get(key));
+        true
+    }
+
+    /// Writes the words that `keys` have here to `bytes`, one every `stride` bytes, in order: a
+    /// word may reach into the place of the next.
+    pub(super) fn decode_column<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k [u64]>,
+        dictionary: &Dictionary,
+        bytes: &mut [u8],
+        stride: usize,
+    ) {
+        let write = |bytes: &mut [u8], at: usize, word: u64| {
+            bytes[at..at + 8].copy_from_slice(&word.to_be_bytes());
+        };
+        let keys = keys.zip((0..).step_by(stride));
+        if let (Form::Ids, Some((number, shift))) = (self.form, self.id.within_word()) {
+            let ones = self.id.ones();
+            for (key, at) in keys {
+                write(bytes, at, dictionary.word(key[number] >> shift & ones));
+            }
+        } else {
+            for (key, at) in keys {
+                write(bytes, at, self.word(key, dictionary));
+            }
+        }
+    }
+
     /// The word that a key has here.
     #[inline]
     pub(super) fn word(&self, key: &[u64], dictionary: &Dictionary) -> u64 {
@@ -218,9 +272,9 @@ fn bits_for(n: usize) -> u32 {
 
 /// Bits for `n_entries` ids with headroom; a position that has not varied takes none.
 fn roomy(n_entries: usize, n_bits: u32) -> u32 {
-    // A field that is nearly full is widened with the others, for each version costs a pass over
-    // all keys.
-    let is_roomy = n_entries <= 1 || n_entries * 4 <= 3 << n_bits;
+    // A field that is more than half full is widened with the others, for each version costs a
+    // pass over all keys.
+    let is_roomy = n_entries <= 1 || n_entries * 2 <= 1 << n_bits;
     if is_roomy {
         n_bits
     } else {
@@ -238,6 +292,21 @@ pub(super) struct Bits {
 impl Bits {
     pub(super) fn new(n_bits: u32) -> Self {
         Bits { begin: 0, n_bits }
+    }
+
+    /// The lowest `n_bits` of them.
+    pub(super) fn lowest(self, n_bits: u32) -> Self {
+        Bits {
+            begin: self.begin + self.n_bits - n_bits,
+            n_bits,
+        }
+    }
+
+    /// These bits and `next`, where that follows them and both fit a number.
+    pub(super) fn joined(self, next: Bits) -> Option<Self> {
+        let n_bits = self.n_bits + next.n_bits;
+        let is_next = next.begin == self.begin + self.n_bits;
+        (is_next && n_bits <= 64).then_some(Bits { n_bits, ..self })
     }
 
     #[inline]

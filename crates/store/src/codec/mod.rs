@@ -35,7 +35,7 @@ use dictionary::Dictionary;
 use layout::{Field, Layout};
 use versions::Versions;
 
-pub use encoder::Encoder;
+pub use encoder::{EncodedSources, Encoder};
 pub use log::{Damaged, Mark};
 pub use recoder::Recoder;
 
@@ -233,18 +233,26 @@ impl Codec {
     pub fn decode(&self, version: u32, keys: &[u64], states: &mut Vec<u8>) {
         let inner = self.read();
         let layout = inner.layouts.get(version);
-        for key in keys.chunks_exact(layout.n_words()) {
-            let begin = states.len();
-            if self.is_plain {
+        if self.is_plain {
+            for key in keys.chunks_exact(layout.n_words()) {
+                let begin = states.len();
                 states.extend(key.iter().flat_map(|word| word.to_be_bytes()));
-            } else {
-                for (position, field) in layout.fields().iter().enumerate() {
-                    let word = field.word(key, &inner.dictionaries[position]);
-                    states.extend_from_slice(&word.to_be_bytes());
-                }
+                states.truncate(begin + self.state_len);
             }
-            states.truncate(begin + self.state_len);
+            return;
         }
+        let begin = states.len();
+        let n_states = keys.len() / layout.n_words();
+        let end = begin + n_states * self.state_len;
+        states.resize(end + WORD_BYTES, 0);
+        // The last word of a state reaches into the next state, whose first word is written later.
+        let positions = layout.fields().iter().zip(&inner.dictionaries).enumerate();
+        for (position, (field, dictionary)) in positions.rev() {
+            let bytes = &mut states[begin + position * WORD_BYTES..];
+            let keys = keys.chunks_exact(layout.n_words());
+            field.decode_column(keys, dictionary, bytes, self.state_len);
+        }
+        states.truncate(end);
     }
 
     /// Memory held, in bytes.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, RwLockReadGuard};
 
-use super::layout::{Form, Layout};
+use super::layout::{Bits, Form, Layout};
 use super::{Codec, Inner};
 
 /// Turns keys of one version into keys of another, newer or older.
@@ -13,6 +13,17 @@ pub struct Recoder<'a> {
     inner: RwLockReadGuard<'a, Inner>,
     from: Arc<Layout>,
     to: Arc<Layout>,
+    moves: Vec<Move>,
+    /// Positions whose bits change.
+    changed: Vec<usize>,
+}
+
+/// Bits that a key of the other version has elsewhere. All fields between two that became wider
+/// are one move, so a key takes a few moves however many positions there are.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    from: Bits,
+    to: Bits,
 }
 
 impl Codec {
@@ -20,7 +31,37 @@ impl Codec {
     pub fn recoder(&self, from: u32, to: u32) -> Recoder<'_> {
         let inner = self.read();
         let (from, to) = (inner.layouts.get(from), inner.layouts.get(to));
-        Recoder { inner, from, to }
+        let (mut moves, mut changed) = (Vec::new(), Vec::new());
+        for (position, (from, to)) in from.fields().iter().zip(to.fields()).enumerate() {
+            if !from.has_same_bits(to) {
+                changed.push(position);
+                continue;
+            }
+            add_move(&mut moves, from.id, to.id);
+            add_move(&mut moves, from.literal, to.literal);
+        }
+        Recoder {
+            inner,
+            from,
+            to,
+            moves,
+            changed,
+        }
+    }
+}
+
+/// Adds a move from a field to one that is as wide or wider, to the last one if it continues that.
+fn add_move(moves: &mut Vec<Move>, from: Bits, to: Bits) {
+    if from.n_bits == 0 {
+        return;
+    }
+    let to = to.lowest(from.n_bits);
+    if let Some(last) = moves.last_mut()
+        && let (Some(from), Some(to)) = (last.from.joined(from), last.to.joined(to))
+    {
+        *last = Move { from, to };
+    } else {
+        moves.push(Move { from, to });
     }
 }
 
@@ -45,8 +86,12 @@ impl Recoder<'_> {
     /// of that version is the same state; this never happens from an older to a newer one.
     pub fn recode(&self, key: &[u64], made: &mut [u64]) -> bool {
         made.fill(0);
-        let fields = self.from.fields().iter().zip(self.to.fields());
-        for ((from, to), dictionary) in fields.zip(&self.inner.dictionaries) {
+        for Move { from, to } in &self.moves {
+            to.add(made, from.get(key));
+        }
+        for &position in &self.changed {
+            let (from, to) = (&self.from.fields()[position], &self.to.fields()[position]);
+            let dictionary = &self.inner.dictionaries[position];
             let (id, literal) = (from.id.get(key), from.literal.get(key));
             let parts = if from.form == Form::Ids && to.form == Form::Ids {
                 to.id.fits(id).then_some((id, 0))

@@ -1,7 +1,7 @@
 use super::dictionary::Dictionary;
 use super::layout::{Bits, Field, Form, Layout};
 use super::versions::{pack, unpack};
-use super::{Codec, KeyShape, MAX_ENTRIES, Mark, Outgrown, max_key_words};
+use super::{Codec, EncodedSources, KeyShape, MAX_ENTRIES, Mark, Outgrown, max_key_words};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -83,6 +83,54 @@ fn states_are_found_again_from_keys_of_any_version() {
                     assert_eq!(again, key);
                 }
             }
+        }
+    }
+}
+
+/// Keys of successors made from those of their sources are those made from the states alone, also
+/// where positions are literal or have both ids and literal words.
+#[test]
+fn successors_have_the_keys_of_their_states() {
+    let mut rng = Pcg64Mcg::seed_from_u64(5);
+    for (len, max_bytes) in LENS.iter().flat_map(|&len| [(len, 0), (len, 1 << 20)]) {
+        let codec = Codec::collapsed(len, max_bytes);
+        for round in 0..40u8 {
+            let sources = random_states(&mut rng, len, 30, 2 * round + 1);
+            let sources_of: Vec<u32> = (0..200).map(|_| rng.random_range(0..30)).collect();
+            let mut states = Vec::new();
+            for &source in &sources_of {
+                let begin = states.len();
+                states.extend_from_slice(&sources[source as usize * len..][..len]);
+                for _ in 0..rng.random_range(0..4) {
+                    if len > 0 {
+                        let byte = begin + rng.random_range(0..len);
+                        states[byte] = rng.random_range(0..=2 * round);
+                    }
+                }
+            }
+            let mut encoder = codec.encoder();
+            let mut keys = Vec::new();
+            loop {
+                let (_, source_keys) = encode(&codec, &sources, 30, round % 8 > 5);
+                let sources = EncodedSources {
+                    states: &padded(&sources),
+                    keys: &source_keys,
+                    sources_of: &sources_of,
+                };
+                match encoder.encode_successors(&codec, &padded(&states), &sources, &mut keys) {
+                    Ok(()) => break,
+                    Err(Outgrown) => codec.widen(round % 8 > 5),
+                };
+            }
+            let n_entries = codec.n_entries();
+            let (shape, expected) = encode(&codec, &states, 200, true);
+            assert_eq!(
+                (shape, &keys),
+                (encoder.shape(), &expected),
+                "{len} {round}"
+            );
+            assert_eq!(decode(&codec, shape.version, &keys), states);
+            assert_eq!(codec.n_entries(), n_entries);
         }
     }
 }
