@@ -89,18 +89,17 @@ impl Lowering<'_> {
         parts.extend(self.is_not_outranked(&mut scope));
         let condition = self.builder.and(parts);
 
-        let mut block = Block::new();
         let fused = fused(program, source.proctype, edge);
         let last = fused.last().copied().unwrap_or(edge);
+        let mut block = Block::new();
+        // Before the effect, since the send half of a rendezvous sets it to a value of its own.
         self.set_control(&scope, last.keeps_control, source.may_keep, &mut block);
         self.builder.set_site(edge.span);
         match &edge.action {
             Action::DStep { entry, exit } => self.d_step(&mut scope, *entry, *exit, &mut block),
             action => self.effect(&mut scope, action, &mut block),
         }
-        self.fused_effects(&mut scope, &fused, &mut block);
-        self.builder.set_site(edge.span);
-        self.arrive(&scope, last.target, &mut block);
+        self.complete(&mut scope, edge, &fused, &mut block);
         let (text, cost) = (fused_text(edge, &fused), 1 + fused.len() as u32);
         self.add_rule(scope, &text, edge.span, condition, block, cost, timeout);
     }
@@ -172,8 +171,6 @@ impl Lowering<'_> {
         parts.extend(earlier);
         let condition = self.builder.and(parts);
 
-        let fused = fused(program, source.proctype, edge);
-        let last = fused.last().copied().unwrap_or(edge);
         let mut block = Block::new();
         let mut arms = Vec::new();
         for (takes, receive, inner_target) in taken {
@@ -194,21 +191,29 @@ impl Lowering<'_> {
         for var in [channel, sender].into_iter().chain(registers) {
             block.push(self.builder.stmt(StmtKind::Clear(Place::var(var))));
         }
+        let fused = fused(program, source.proctype, edge);
+        let last = fused.last().copied().unwrap_or(edge);
         self.set_control(&scope, last.keeps_control, true, &mut block);
-        self.fused_effects(&mut scope, &fused, &mut block);
-        self.builder.set_site(edge.span);
-        self.arrive(&scope, last.target, &mut block);
+        self.complete(&mut scope, edge, &fused, &mut block);
         // A rendezvous costs 1, and that is the send half's.
         let (text, cost) = (fused_text(edge, &fused), fused.len() as u32);
         self.add_rule(scope, &text, edge.span, condition, block, cost, false);
     }
 
-    /// What the statements do that follow an edge within its rule.
-    fn fused_effects(&mut self, scope: &mut Scope, fused: &[&Edge], block: &mut Block) {
-        for edge in fused {
-            self.builder.set_site(edge.span);
-            self.effect(scope, &edge.action, block);
+    /// What follows the effect of an edge within its rule: the statements that are executed with
+    /// it, and that the process arrives behind the last of them.
+    fn complete(&mut self, scope: &mut Scope, edge: &Edge, fused: &[&Edge], block: &mut Block) {
+        if !fused.is_empty() {
+            // They may read `_last`.
+            self.set_last(scope, block);
         }
+        for fused in fused {
+            self.builder.set_site(fused.span);
+            self.effect(scope, &fused.action, block);
+        }
+        self.builder.set_site(edge.span);
+        let last = fused.last().copied().unwrap_or(edge);
+        self.arrive(scope, last.target, block);
     }
 
     /// The rule that removes a terminated process.
