@@ -85,7 +85,7 @@ pub fn stmt(stmt: &Stmt) -> String {
                 block(body)
             )
         }
-        StmtKind::Select(var, lo, hi) => {
+        StmtKind::Select { var, lo, hi, .. } => {
             format!("select ({} : {} .. {})", var_ref(var), expr(lo), expr(hi))
         }
         StmtKind::Atomic(body) => format!("atomic {}", block(body)),

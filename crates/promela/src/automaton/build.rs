@@ -40,6 +40,8 @@ pub(crate) struct Built {
     pub(crate) crossings: Vec<TokenSpan>,
     /// Loops of jumps without a statement.
     pub(crate) empty_loops: Vec<TokenSpan>,
+    /// Pairs of `else` that belong to the same point.
+    pub(crate) double_elses: Vec<(TokenSpan, TokenSpan)>,
 }
 
 /// Builds the automaton of a process. Labels of `goto`s must exist, and a `break` must be in a
@@ -333,6 +335,7 @@ impl Builder {
             })
             .collect();
         let unreachable = self.unreachable(&numbering);
+        let double_elses = double_elses(&points);
         Built {
             automaton: Automaton {
                 points,
@@ -343,6 +346,7 @@ impl Builder {
             unreachable,
             crossings: self.crossings,
             empty_loops: self.empty_loops,
+            double_elses,
         }
     }
 
@@ -465,6 +469,21 @@ impl Builder {
         spans.sort();
         spans
     }
+}
+
+/// Pairs of `else` that belong to the same point. In a `d_step`, where options are tried in order,
+/// they do not contradict each other.
+fn double_elses(points: &[Point]) -> Vec<(TokenSpan, TokenSpan)> {
+    let mut pairs = Vec::new();
+    for point in points.iter().filter(|it| !it.in_dstep) {
+        let mut elses = point.edges.iter().filter(|it| it.action == Action::Else);
+        if let (Some(first), Some(second)) = (elses.next(), elses.next()) {
+            pairs.push((first.span, second.span));
+        }
+    }
+    pairs.sort();
+    pairs.dedup();
+    pairs
 }
 
 struct Seed {

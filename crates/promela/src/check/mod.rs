@@ -79,6 +79,7 @@ pub fn check(parsed: Parsed) -> Compiled {
         uses_priorities: false,
         labels: Vec::new(),
         gotos: Vec::new(),
+        loop_labels: Vec::new(),
         n_loops: 0,
         in_claim: false,
         in_dstep: false,
@@ -128,6 +129,8 @@ struct Checker<'t> {
     /// Labels and jumps of the process type at hand.
     labels: Vec<ast::Name>,
     gotos: Vec<ast::Name>,
+    /// Labels of loops that begin with an assignment.
+    loop_labels: Vec<ast::Name>,
     n_loops: usize,
     in_claim: bool,
     in_dstep: bool,
@@ -338,6 +341,7 @@ impl Checker<'_> {
         self.locals.clear();
         self.labels.clear();
         self.gotos.clear();
+        self.loop_labels.clear();
         self.n_loops = 0;
     }
 
@@ -363,12 +367,21 @@ impl Checker<'_> {
             unreachable,
             crossings,
             empty_loops,
+            double_elses,
         } = build(nodes, end, |label| match self.scopes.proctype() {
             Some(idx) => self.remote_labels.contains(&(idx, label.clone())),
             None => false,
         });
         for span in crossings {
             self.error("a jump into or out of a `d_step`", span);
+        }
+        for (first, second) in double_elses {
+            let error = self
+                .text
+                .error("a second `else` at one control point", second)
+                .help("put `skip ->` in front of the inner selection");
+            let error = self.text.context(error, first, "this is the first one");
+            self.diagnostics.push(error);
         }
         for span in empty_loops {
             self.warn("this jump leads to itself", span);
@@ -392,7 +405,20 @@ impl Checker<'_> {
             known.insert(label.text.clone(), label.span);
             self.labels.push(label);
         }
+        let loop_labels = std::mem::take(&mut self.loop_labels);
         for goto in std::mem::take(&mut self.gotos) {
+            if let Some(label) = loop_labels.iter().find(|it| it.text == goto.text) {
+                let warning = self
+                    .text
+                    .warning("this jump skips the first assignment of a loop", goto.span)
+                    .help("put the loop in braces, behind the label");
+                let warning = self.text.context(
+                    warning,
+                    label.span,
+                    "the label belongs to the loop behind the assignment, as in SPIN",
+                );
+                self.diagnostics.push(warning);
+            }
             if known.contains_key(&goto.text) {
                 continue;
             }

@@ -110,7 +110,7 @@ impl Checker<'_> {
         // Only braces open a scope.
         options
             .iter()
-            .map(|option| self.stmts(&option.stmts, true))
+            .map(|option| without_repeated_skips(self.stmts(&option.stmts, true)))
             .collect()
     }
 
@@ -141,9 +141,21 @@ impl Checker<'_> {
             let skip = Action::Cond(Expr::Const(1));
             out.push(basic(skip, "(1)", stmt.span));
         }
-        if let Some(first) = out.get_mut(from) {
+        let is_loop = matches!(
+            stmt.kind,
+            StmtKind::ForRange(..) | StmtKind::ForIn(..) | StmtKind::Select { .. }
+        );
+        let labelled = match is_loop && out.len() > from + 1 {
+            // SPIN gives the label to the loop behind the assignment of the first value.
+            true => {
+                self.loop_labels.extend(stmt.labels.iter().cloned());
+                out.last_mut()
+            }
+            false => out.get_mut(from),
+        };
+        if let Some(node) = labelled {
             let labels = stmt.labels.iter().map(|it| it.text.clone());
-            first.labels.splice(0..0, labels);
+            node.labels.splice(0..0, labels);
         }
     }
 
@@ -176,7 +188,12 @@ impl Checker<'_> {
             StmtKind::ForIn(var, container, body) => {
                 return self.for_in(var, container, body, span, out);
             }
-            StmtKind::Select(var, lo, hi) => return self.select(var, lo, hi, span, out),
+            StmtKind::Select {
+                var,
+                lo,
+                hi,
+                is_literal,
+            } => return self.select(var, (lo, hi), *is_literal, span, out),
             StmtKind::Atomic(body) => match self.in_dstep {
                 true => NodeKind::Block(self.scoped(body)),
                 false => NodeKind::Atomic(self.scoped(body)),
@@ -497,8 +514,8 @@ impl Checker<'_> {
     fn select(
         &mut self,
         var: &ast::VarRef,
-        lo: &ast::Expr,
-        hi: &ast::Expr,
+        (lo, hi): (&ast::Expr, &ast::Expr),
+        is_literal: bool,
         span: TokenSpan,
         out: &mut Vec<Node>,
     ) {
@@ -512,14 +529,19 @@ impl Checker<'_> {
             basic(action, &format!("{text} = {value_text}"), span)
         };
         if let (ExprKind::Const(lo), ExprKind::Const(hi)) = (&lo.kind, &hi.kind)
-            && lo <= hi
-            && hi - lo <= MAX_SELECT
+            && is_literal
         {
-            let options = (*lo..=*hi)
-                .map(|value| vec![assign(Expr::Const(value as i32), &value.to_string())])
-                .collect();
-            out.push(node(NodeKind::If(options), span));
-            return;
+            if lo > hi {
+                self.error("the range of this `select` is empty", span);
+                return;
+            }
+            if hi - lo <= MAX_SELECT {
+                let options = (*lo..=*hi)
+                    .map(|value| vec![assign(Expr::Const(value as i32), &value.to_string())])
+                    .collect();
+                out.push(node(NodeKind::If(options), span));
+                return;
+            }
         }
         out.push(assign(lo_expr, &print::expr(lo)));
         let below = binary(BinaryOp::Lt, Expr::Read(place.clone()), hi_expr, span);
@@ -535,6 +557,27 @@ impl Checker<'_> {
         ];
         out.push(node(NodeKind::Do(options), span));
     }
+}
+
+/// Drops each `skip` that follows another one, or output, directly in an option and is not its last
+/// statement: SPIN does not count these as steps.
+fn without_repeated_skips(nodes: Vec<Node>) -> Vec<Node> {
+    let is_skip = |node: &Node| {
+        let is_one = matches!(&node.kind, NodeKind::Basic(Action::Cond(Expr::Const(1)), _));
+        is_one && node.labels.is_empty()
+    };
+    let is_output = |node: &Node| {
+        matches!(&node.kind, NodeKind::Basic(Action::Print(..), _)) && node.labels.is_empty()
+    };
+    let n = nodes.len();
+    let mut out: Vec<Node> = Vec::with_capacity(n);
+    for (idx, node) in nodes.into_iter().enumerate() {
+        let follows = out.last().is_some_and(|it| is_skip(it) || is_output(it));
+        if !(is_skip(&node) && follows && idx + 1 < n) {
+            out.push(node);
+        }
+    }
+    out
 }
 
 struct LoopText {

@@ -161,6 +161,30 @@ fn control() {
 }
 
 #[test]
+fn two_elses_at_one_point() {
+    check(
+        "byte x; init { if :: x == 1 :: if :: x == 2 :: else fi :: else fi }",
+        expect![[r#"
+            error test.pml:1:59: a second `else` at one control point
+              put `skip ->` in front of the inner selection
+        "#]],
+    );
+}
+
+#[test]
+fn ranges_of_select_and_labels_of_loops() {
+    check(
+        "byte x; init { select (x : 3 .. 2); if :: x > 1 -> goto again :: else fi; \
+         again: for (x : 1 .. 2) { skip } }",
+        expect![[r#"
+            error test.pml:1:16: the range of this `select` is empty
+            warning test.pml:1:57: this jump skips the first assignment of a loop
+              put the loop in braces, behind the label
+        "#]],
+    );
+}
+
+#[test]
 fn an_error_in_a_macro_is_shown_at_its_use_and_definition() {
     let compiled =
         compile_text("#define SET(v) v = vallue\nbyte value;\ninit {\n  SET(value)\n}\n");

@@ -600,7 +600,9 @@ impl<'p> Explorer<'p> {
                 return Ok(true);
             }
             let mut taken = None;
-            for edge in &automaton.point(at).edges {
+            // Escapes do not apply inside.
+            let edges = automaton.point(at).edges.iter();
+            for edge in edges.filter(|it| it.escape.is_none()) {
                 let before = next.clone();
                 let context = Context {
                     state: &before,
