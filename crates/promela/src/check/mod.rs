@@ -74,6 +74,7 @@ pub fn check(parsed: Parsed) -> Compiled {
         outlines: Vec::new(),
         remote_labels: Default::default(),
         written_chans: Default::default(),
+        n_reads: Default::default(),
         used_chans: Vec::new(),
         uses_last: false,
         uses_priorities: false,
@@ -122,6 +123,8 @@ struct Checker<'t> {
     remote_labels: rustc_hash::FxHashSet<(usize, Arc<str>)>,
     /// Channel variables that get a value after their declaration.
     written_chans: rustc_hash::FxHashSet<(Option<usize>, usize)>,
+    /// Number of uses of a global variable that may read it.
+    n_reads: FxHashMap<usize, i32>,
     /// Uses of channel variables: process type, variable, and where.
     used_chans: Vec<(Option<usize>, usize, TokenSpan)>,
     uses_last: bool,
@@ -207,6 +210,11 @@ impl Checker<'_> {
         if initial.len() > MAX_INSTANCES {
             let message = format!("more than {MAX_INSTANCES} processes in the initial state");
             self.error(message, TokenSpan::new(0, 1));
+        }
+        for (idx, variable) in self.globals.iter_mut().enumerate() {
+            // What is read must be known in each state; an index may be an error.
+            let is_read = self.n_reads.get(&idx).is_some_and(|n| *n != 0);
+            variable.hidden &= !is_read && variable.dims.is_empty();
         }
         let program = Program {
             mtypes: std::mem::take(&mut self.mtypes),

@@ -54,9 +54,40 @@ impl Checker<'_> {
     fn stmts(&mut self, stmts: &[Stmt], is_option: bool) -> Vec<Node> {
         let mut nodes = Vec::new();
         for (idx, stmt) in stmts.iter().enumerate() {
+            if is_option && self.is_repeated_skip(stmts, idx) {
+                continue;
+            }
             self.stmt(stmt, is_option && idx == 0, &mut nodes);
         }
         nodes
+    }
+
+    /// Whether a statement of an option is a `skip` that directly follows another one, or output,
+    /// and is not the last: SPIN does not count these as steps.
+    fn is_repeated_skip(&self, stmts: &[Stmt], idx: usize) -> bool {
+        let is_skip = |stmt: &Stmt| match &stmt.kind {
+            StmtKind::Expr(expr) if stmt.labels.is_empty() => self.is_literal_one(expr),
+            _ => false,
+        };
+        let is_output = |stmt: &Stmt| {
+            matches!(stmt.kind, StmtKind::Printf(..) | StmtKind::Printm(_))
+                && stmt.labels.is_empty()
+        };
+        let follows = idx > 0 && (is_skip(&stmts[idx - 1]) || is_output(&stmts[idx - 1]));
+        follows && idx + 1 < stmts.len() && is_skip(&stmts[idx])
+    }
+
+    /// Whether an expression is the number 1, or a name for it.
+    fn is_literal_one(&self, expr: &ast::Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Const(value) => *value == 1,
+            ExprKind::Var(var) => {
+                let name = &var.parts[0].name;
+                let value = self.mtype_names.get(&name.text);
+                self.scopes.find(name).is_none() && value.is_some_and(|it| it.1 == 1)
+            }
+            _ => false,
+        }
     }
 
     /// The options of an `if` or `do`.
@@ -110,7 +141,7 @@ impl Checker<'_> {
         // Only braces open a scope.
         options
             .iter()
-            .map(|option| without_repeated_skips(self.stmts(&option.stmts, true)))
+            .map(|option| self.stmts(&option.stmts, true))
             .collect()
     }
 
@@ -278,6 +309,7 @@ impl Checker<'_> {
                 }
                 let expr = self.expr(value);
                 let (place, ty) = self.place(var)?;
+                self.note_use(&place, -1);
                 self.warn_truncation(ty, &expr, value.span);
                 Action::Assign(place, expr)
             }
@@ -557,27 +589,6 @@ impl Checker<'_> {
         ];
         out.push(node(NodeKind::Do(options), span));
     }
-}
-
-/// Drops each `skip` that follows another one, or output, directly in an option and is not its last
-/// statement: SPIN does not count these as steps.
-fn without_repeated_skips(nodes: Vec<Node>) -> Vec<Node> {
-    let is_skip = |node: &Node| {
-        let is_one = matches!(&node.kind, NodeKind::Basic(Action::Cond(Expr::Const(1)), _));
-        is_one && node.labels.is_empty()
-    };
-    let is_output = |node: &Node| {
-        matches!(&node.kind, NodeKind::Basic(Action::Print(..), _)) && node.labels.is_empty()
-    };
-    let n = nodes.len();
-    let mut out: Vec<Node> = Vec::with_capacity(n);
-    for (idx, node) in nodes.into_iter().enumerate() {
-        let follows = out.last().is_some_and(|it| is_skip(it) || is_output(it));
-        if !(is_skip(&node) && follows && idx + 1 < n) {
-            out.push(node);
-        }
-    }
-    out
 }
 
 struct LoopText {

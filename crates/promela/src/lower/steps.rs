@@ -50,7 +50,11 @@ impl Lowering<'_> {
                     self.handshake(source, edge_idx);
                 }
             }
-            self.removal(proctype);
+            self.removal(proctype, false);
+            let provided = self.program.proctypes[proctype].provided.as_ref();
+            if provided.is_some_and(mentions_timeout) {
+                self.removal(proctype, true);
+            }
         }
     }
 
@@ -217,7 +221,7 @@ impl Lowering<'_> {
     }
 
     /// The rule that removes a terminated process.
-    fn removal(&mut self, proctype: usize) {
+    fn removal(&mut self, proctype: usize, timeout: bool) {
         let program = self.program;
         let automaton = &program.proctypes[proctype].automaton;
         let code = self.layout.processes[proctype].points[automaton.end.index()];
@@ -226,7 +230,7 @@ impl Lowering<'_> {
         };
         let span = automaton.point(automaton.end).span;
         self.builder.set_site(span);
-        let mut scope = self.scope_of(proctype, false);
+        let mut scope = self.scope_of(proctype, timeout);
         let at = self.point(&scope);
         let mut parts = vec![self.builder.equals(at, code.into())];
         parts.push(self.has_control(&scope, false));
@@ -241,7 +245,7 @@ impl Lowering<'_> {
         self.set_control(&scope, false, false, &mut block);
         self.set_last(&scope, &mut block);
         self.remove(&mut scope, &mut block);
-        self.add_rule(scope, "-end-", span, condition, block, 1, false);
+        self.add_rule(scope, "-end-", span, condition, block, 1, timeout);
     }
 
     /// Gives control to the process, or to nobody.

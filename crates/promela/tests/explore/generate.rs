@@ -501,7 +501,9 @@ impl Generator<'_> {
                     },
                     2,
                 );
-                format!("atomic {{ {body} }}")
+                // Where several options begin with an `unless` in a block, SPIN mixes the escapes.
+                let first = if body.starts_with('{') { "skip; " } else { "" };
+                format!("atomic {{ {first}{body} }}")
             }
             _ => self.basic(place),
         };

@@ -206,6 +206,20 @@ fn random_programs_have_the_counts_of_the_explorer() {
 }
 
 #[test]
+fn timeouts_in_provided() {
+    let text = "byte x; active proctype A() { x = 1; (x == 2) }
+        active proctype B() provided (timeout) { x = 2 }";
+    assert_eq!(difference(text), None);
+}
+
+#[test]
+fn hidden_variables_that_are_never_read_are_no_part_of_the_state() {
+    let text = "hidden byte h; byte x; active proctype A() { L: x = 1 - x; h = h2; goto L }";
+    assert_eq!(difference(&text.replace("h2", "x + 1")), None);
+    assert_eq!(difference(&text.replace("h2", "h + 1")), None);
+}
+
+#[test]
 fn statements_of_one_rule_read_last() {
     let text = "byte x; active proctype A() { x = 1 }
         active proctype B() { atomic { skip; x = _last; (x == 1); x = 3 } }";

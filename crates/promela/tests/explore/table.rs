@@ -98,6 +98,7 @@ fn repeated_skips_in_an_option_are_one_step() {
     check_body("if :: skip; skip; x=1 fi", 4, 3);
     check_body("if :: printf(\"x\"); skip; x=1 fi", 4, 3);
     check_body("if :: skip; skip fi; x=1", 5, 4);
+    check_body("if :: skip; 1 == 1; x=1 fi", 5, 4);
     check_body("if :: x==0; skip; x=1 fi", 5, 4);
     check_body("if :: L: skip; skip; x=1 fi", 5, 4);
     check_body("if :: skip; L: skip; x=1 fi", 5, 4);
