@@ -107,7 +107,7 @@ fn are_equal(found: &Counts, expected: &Counts) -> bool {
 }
 
 /// What differs between the lowered program and the explorer.
-fn difference(text: &str) -> Option<String> {
+pub(crate) fn difference(text: &str) -> Option<String> {
     let source = Source::new("test.pml", text).unwrap();
     let compiled = compile(source, &Options::default(), &mut |_| None);
     let program = compiled.program.as_ref()?;

@@ -1,7 +1,8 @@
-//! Small models whose counts were taken from SPIN 6.5.2: states and edges.
+//! Small models whose counts were taken from SPIN 6.5.2: states and edges. The explorer and lowered
+//! programs, interpreted and native, must have them.
 
-use crate::explore;
 use crate::explorer::Error;
+use crate::{explore, lowered};
 
 fn check(text: &str, states: u64, edges: u64, errors: &[Error]) {
     let counts = explore(text);
@@ -9,6 +10,7 @@ fn check(text: &str, states: u64, edges: u64, errors: &[Error]) {
     assert_eq!(found, (states, edges), "{text}");
     let errors = errors.iter().copied().collect();
     assert_eq!(counts.errors, errors, "{text}");
+    assert_eq!(lowered::difference(text), None, "{text}");
 }
 
 /// One active process with this body, and a global variable `x`.
