@@ -161,6 +161,19 @@ fn control() {
 }
 
 #[test]
+fn names_of_other_things() {
+    check(
+        "mtype = { a }; typedef T { byte f }; byte P; byte T; proctype P(byte a) { skip } init { byte a; skip }",
+        expect![[r#"
+            error test.pml:1:43: `P` is the name of a process type
+            error test.pml:1:51: `T` is the name of a type
+            error test.pml:1:70: `a` is the name of a constant of an `mtype`
+            error test.pml:1:94: `a` is the name of a constant of an `mtype`
+        "#]],
+    );
+}
+
+#[test]
 fn two_elses_at_one_point() {
     check(
         "byte x; init { if :: x == 1 :: if :: x == 2 :: else fi :: else fi }",

@@ -386,8 +386,16 @@ impl Generator<'_> {
                 let (body, escape) = (self.seq(inner, 3), self.seq(inner, 2));
                 let guard = match self.rng.random_range(0..10) {
                     0 | 1 => {
-                        self.note("unless with i/o in the escape");
-                        self.channel(inner)
+                        let operation = self.channel(inner);
+                        // Where one `unless` begins with another, SPIN also executes the body if
+                        // a rendezvous in the outer escape finds no receiver.
+                        match body.starts_with('{') && operation.contains('!') {
+                            true => self.condition(0),
+                            false => {
+                                self.note("unless with i/o in the escape");
+                                operation
+                            }
+                        }
                     }
                     2 => {
                         self.note("unless with an atomic escape");
@@ -406,7 +414,13 @@ impl Generator<'_> {
                 if place.in_atomic {
                     self.note("unless in atomic");
                 }
-                format!("{{ {body} }} unless {{ {guard} -> {escape} }}")
+                // In an `atomic`, SPIN blocks at a jump in that place.
+                let first = if body.starts_with("goto") {
+                    "skip; "
+                } else {
+                    ""
+                };
+                format!("{{ {first}{body} }} unless {{ {guard} -> {escape} }}")
             }
             83..=87 => format!("{{ {} }}", self.seq(inner, 3)),
             88..=92 if !self.locals.is_empty() => {
@@ -695,15 +709,22 @@ impl Generator<'_> {
             0 | 1 => format!("q!{}", self.rng.random_range(0..3)),
             2 => format!("q?{}", self.target()),
             3 => "q?1".to_owned(),
-            4 => format!("q?eval({})", self.value(0)),
+            4 => format!("q?eval({})", self.expected()),
             5 => format!("p!ma,{}", self.rng.random_range(0..2)),
             6 => "p!mb(y)".to_owned(),
             7 => format!("p!!{},{}", self.pick(&["ma", "mb"]), self.value(1)),
             8 => format!("p??{},{}", self.pick(&["ma", "mb"]), self.target()),
-            9 => format!("p??_,eval({})", self.value(0)),
+            9 => format!("p??_,eval({})", self.expected()),
             10 => format!("p?<{},_>", self.pick(&["ma", "mb"])),
             _ => format!("p?_,{}", self.target()),
         }
+    }
+
+    /// What a message is compared with. Not the length of the channel: when SPIN takes back a
+    /// receive, it restores what the expression is then.
+    fn expected(&mut self) -> String {
+        let value = self.value(0);
+        value.replace("len(q)", "u").replace("len(p)", "x")
     }
 
     fn target(&mut self) -> String {
