@@ -136,7 +136,11 @@ pub fn model(model: &Model) -> String {
 pub fn formula(it: &Formula) -> String {
     match it {
         Formula::Atom(it) => format!("({})", expr(it)),
-        Formula::Not(it) => format!("!{}", formula(it)),
+        Formula::Not(it) => match formula(it) {
+            // Not the operator `!!`.
+            inner if inner.starts_with('!') => format!("! {inner}"),
+            inner => format!("!{inner}"),
+        },
         Formula::Next(it) => format!("X {}", formula(it)),
         Formula::Always(it) => format!("[] {}", formula(it)),
         Formula::Eventually(it) => format!("<> {}", formula(it)),
