@@ -369,7 +369,8 @@ impl Builder {
     /// The escapes of an element and of the first statements inside it, without repetition.
     ///
     /// Where an `unless` begins with another one, SPIN tries the inner escape first at the point
-    /// that both begin at, and treats the two as one.
+    /// that both begin at, and treats the two as one. Of those of several options, it tries that of
+    /// the last option first.
     fn escapes(&self, id: ElemId) -> Vec<(u32, ElemId)> {
         let own = &self.elems[id].escapes;
         let firsts = match &self.elems[id].kind {
@@ -378,7 +379,7 @@ impl Builder {
             _ => &[],
         };
         let mut inner: Vec<(u32, ElemId)> = Vec::new();
-        for &first in firsts {
+        for &first in firsts.iter().rev() {
             for escape in self.escapes(first) {
                 let is_own = own.iter().any(|it| it.1 == escape.1);
                 if !is_own && !inner.contains(&escape) {

@@ -515,9 +515,7 @@ impl Generator<'_> {
                     },
                     2,
                 );
-                // Where several options begin with an `unless` in a block, SPIN mixes the escapes.
-                let first = if body.starts_with('{') { "skip; " } else { "" };
-                format!("atomic {{ {first}{body} }}")
+                format!("atomic {{ {body} }}")
             }
             _ => self.basic(place),
         };

@@ -114,6 +114,20 @@ fn escapes_come_first() {
 }
 
 #[test]
+fn the_escape_of_the_last_option_comes_first() {
+    check_body(
+        "if :: { { x=1 } unless { x==0; x=5 } } :: { { x=2 } unless { x==0 } } fi",
+        3,
+        2,
+    );
+    check_body(
+        "if :: { { x=1 } unless { x==0 } } :: { { x=2 } unless { x==0; x=5 } } fi",
+        4,
+        3,
+    );
+}
+
+#[test]
 fn timeouts_come_last() {
     let text = "byte x; active proctype A() { x=1; (x==5) }
         active proctype B() { timeout -> x=5 }";
