@@ -7,6 +7,7 @@
 
 mod decls;
 mod exprs;
+mod runs;
 mod scope;
 mod stmts;
 
@@ -229,6 +230,20 @@ impl Checker<'_> {
             uses_priorities: self.uses_priorities,
         };
         self.uninitialised_channels(&program);
+        // With errors there are no automata.
+        let is_sound = !self.diagnostics.iter().any(|it| it.is_error());
+        let unbounded = match is_sound {
+            true => runs::unbounded(&program.proctypes),
+            false => Vec::new(),
+        };
+        for span in unbounded {
+            let warning = self
+                .text
+                .warning("this starts processes without bound", span)
+                .note(format!("a state has at most {MAX_INSTANCES} processes"))
+                .help("put a condition in front of it, such as `_nr_pr < 10`");
+            self.diagnostics.push(warning);
+        }
         program
     }
 

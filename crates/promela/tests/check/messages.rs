@@ -174,6 +174,24 @@ fn names_of_other_things() {
 }
 
 #[test]
+fn processes_without_bound() {
+    check(
+        "byte n; chan q = [1] of { byte };
+         proctype A() { n = 1; run A() }
+         proctype B() { do :: true -> run C() :: n > 1 -> break od }
+         proctype C() { n == 1; run C(); do :: q?n -> run D() :: _nr_pr < 9 -> run D() od }
+         proctype D() { skip }
+         init { run A(); run B(); run D(); run D() }",
+        expect![[r#"
+            warning test.pml:2:32: this starts processes without bound
+              put a condition in front of it, such as `_nr_pr < 10`
+            warning test.pml:3:39: this starts processes without bound
+              put a condition in front of it, such as `_nr_pr < 10`
+        "#]],
+    );
+}
+
+#[test]
 fn two_elses_at_one_point() {
     check(
         "byte x; init { if :: x == 1 :: if :: x == 2 :: else fi :: else fi }",
