@@ -331,8 +331,13 @@ fn push_expr(out: &mut String, it: &Expr, level: u8) {
         ExprKind::Unary(op, operand) => {
             out.push_str(op.text());
             // Two minus signs would be a decrement.
-            let is_unary = matches!(operand.kind, ExprKind::Unary(..));
-            push_expr(out, operand, UNARY + u8::from(is_unary));
+            if matches!(operand.kind, ExprKind::Unary(..)) {
+                out.push('(');
+                push_expr(out, operand, 0);
+                out.push(')');
+            } else {
+                push_expr(out, operand, UNARY);
+            }
         }
         ExprKind::Binary(op, left, right) => {
             let own = op.precedence();
