@@ -354,7 +354,17 @@ pub enum StmtKind {
     /// `for (x in a) { ... }`
     ForIn(VarRef, VarRef, Seq),
     /// `select (x : a .. b)`
-    Select(VarRef, Expr, Expr),
+    Select {
+        /// What gets the value.
+        var: VarRef,
+        /// The least value.
+        lo: Expr,
+        /// The greatest value.
+        hi: Expr,
+        /// Whether both bounds are written as numbers, outside an `inline`. SPIN lists the values of
+        /// such a statement, which is then one step; others are loops.
+        is_literal: bool,
+    },
     /// `atomic { ... }`
     Atomic(Seq),
     /// `d_step { ... }`

@@ -85,7 +85,7 @@ pub fn stmt(stmt: &Stmt) -> String {
                 block(body)
             )
         }
-        StmtKind::Select(var, lo, hi) => {
+        StmtKind::Select { var, lo, hi, .. } => {
             format!("select ({} : {} .. {})", var_ref(var), expr(lo), expr(hi))
         }
         StmtKind::Atomic(body) => format!("atomic {}", block(body)),
@@ -136,7 +136,11 @@ pub fn model(model: &Model) -> String {
 pub fn formula(it: &Formula) -> String {
     match it {
         Formula::Atom(it) => format!("({})", expr(it)),
-        Formula::Not(it) => format!("!{}", formula(it)),
+        Formula::Not(it) => match formula(it) {
+            // Not the operator `!!`.
+            inner if inner.starts_with('!') => format!("! {inner}"),
+            inner => format!("!{inner}"),
+        },
         Formula::Next(it) => format!("X {}", formula(it)),
         Formula::Always(it) => format!("[] {}", formula(it)),
         Formula::Eventually(it) => format!("<> {}", formula(it)),
@@ -327,8 +331,13 @@ fn push_expr(out: &mut String, it: &Expr, level: u8) {
         ExprKind::Unary(op, operand) => {
             out.push_str(op.text());
             // Two minus signs would be a decrement.
-            let is_unary = matches!(operand.kind, ExprKind::Unary(..));
-            push_expr(out, operand, UNARY + u8::from(is_unary));
+            if matches!(operand.kind, ExprKind::Unary(..)) {
+                out.push('(');
+                push_expr(out, operand, 0);
+                out.push(')');
+            } else {
+                push_expr(out, operand, UNARY);
+            }
         }
         ExprKind::Binary(op, left, right) => {
             let own = op.precedence();

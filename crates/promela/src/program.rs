@@ -100,7 +100,7 @@ pub struct Variable {
     pub ty: Scalar,
     /// The sizes of its dimensions, the first outermost; none for a scalar.
     pub dims: Vec<u32>,
-    /// Whether it is not a part of the state.
+    /// Whether it is not a part of the state: it is declared `hidden`, and never read.
     pub hidden: bool,
     /// Its value when it is created.
     pub initial: Initial,

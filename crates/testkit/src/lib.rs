@@ -3,6 +3,7 @@
 //! - [`agreement`]: two generators of one model, compared on every state.
 //! - [`coherence`]: Murphi models of any length.
 //! - [`equivariance`]: whether a program treats interchangeable elements alike, by brute force.
+//! - [`fuzz`]: random and damaged inputs for front-ends.
 //! - [`graph`]: an explicit graph as a model, random ones among them.
 //! - [`guards`]: random Murphi models whose guards test fields of the state.
 //! - [`loops`]: random Murphi models rich in loops over interchangeable elements.
@@ -18,6 +19,7 @@ pub mod coherence;
 pub mod corpus;
 pub mod disk;
 pub mod equivariance;
+pub mod fuzz;
 pub mod graph;
 pub mod guards;
 pub mod loops;

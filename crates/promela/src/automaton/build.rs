@@ -40,6 +40,8 @@ pub(crate) struct Built {
     pub(crate) crossings: Vec<TokenSpan>,
     /// Loops of jumps without a statement.
     pub(crate) empty_loops: Vec<TokenSpan>,
+    /// Pairs of `else` that belong to the same point.
+    pub(crate) double_elses: Vec<(TokenSpan, TokenSpan)>,
 }
 
 /// Builds the automaton of a process. Labels of `goto`s must exist, and a `break` must be in a
@@ -333,6 +335,7 @@ impl Builder {
             })
             .collect();
         let unreachable = self.unreachable(&numbering);
+        let double_elses = double_elses(&points);
         Built {
             automaton: Automaton {
                 points,
@@ -343,6 +346,7 @@ impl Builder {
             unreachable,
             crossings: self.crossings,
             empty_loops: self.empty_loops,
+            double_elses,
         }
     }
 
@@ -365,7 +369,8 @@ impl Builder {
     /// The escapes of an element and of the first statements inside it, without repetition.
     ///
     /// Where an `unless` begins with another one, SPIN tries the inner escape first at the point
-    /// that both begin at, and treats the two as one.
+    /// that both begin at, and treats the two as one. Of those of several options, it tries that of
+    /// the last option first.
     fn escapes(&self, id: ElemId) -> Vec<(u32, ElemId)> {
         let own = &self.elems[id].escapes;
         let firsts = match &self.elems[id].kind {
@@ -374,7 +379,7 @@ impl Builder {
             _ => &[],
         };
         let mut inner: Vec<(u32, ElemId)> = Vec::new();
-        for &first in firsts {
+        for &first in firsts.iter().rev() {
             for escape in self.escapes(first) {
                 let is_own = own.iter().any(|it| it.1 == escape.1);
                 if !is_own && !inner.contains(&escape) {
@@ -465,6 +470,21 @@ impl Builder {
         spans.sort();
         spans
     }
+}
+
+/// Pairs of `else` that belong to the same point. In a `d_step`, where options are tried in order,
+/// they do not contradict each other.
+fn double_elses(points: &[Point]) -> Vec<(TokenSpan, TokenSpan)> {
+    let mut pairs = Vec::new();
+    for point in points.iter().filter(|it| !it.in_dstep) {
+        let mut elses = point.edges.iter().filter(|it| it.action == Action::Else);
+        if let (Some(first), Some(second)) = (elses.next(), elses.next()) {
+            pairs.push((first.span, second.span));
+        }
+    }
+    pairs.sort();
+    pairs.dedup();
+    pairs
 }
 
 struct Seed {

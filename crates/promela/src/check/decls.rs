@@ -238,6 +238,16 @@ impl Checker<'_> {
         if name.starts_with('_') && matches!(&**name, "_" | "_pid" | "_nr_pr" | "_last") {
             self.error(format!("`{name}` is predefined"), name.span);
         }
+        let is_process = storage == Storage::Global && self.proctypes.contains_key(&name.text);
+        let taken = match () {
+            () if self.mtype_names.contains_key(&name.text) => Some("a constant of an `mtype`"),
+            () if self.struct_names.contains_key(&name.text) => Some("a type"),
+            () if is_process => Some("a process type"),
+            () => None,
+        };
+        if let Some(what) = taken {
+            self.error(format!("`{name}` is the name of {what}"), name.span);
+        }
         let len = self.len(var);
         let init = match (&var.init, storage) {
             (Some(ast::Init::Chan(chan)), Storage::Late) => {

@@ -214,7 +214,22 @@ impl Checker<'_> {
         let Some(symbol) = self.scopes.find(&first.name).cloned() else {
             return self.resolve_other(var);
         };
-        self.resolve_in(&symbol, var)
+        let resolved = self.resolve_in(&symbol, var);
+        match &resolved {
+            Some(Resolved::Place(place, _)) => self.note_use(place, 1),
+            Some(Resolved::Whole(places)) => {
+                places.iter().for_each(|(place, _)| self.note_use(place, 1));
+            }
+            _ => {}
+        }
+        resolved
+    }
+
+    /// Records that a global variable is used, or, with -1, that a use was a store only.
+    pub(super) fn note_use(&mut self, place: &Place, n: i32) {
+        if let VarId::Global(idx) = place.var {
+            *self.n_reads.entry(idx).or_default() += n;
+        }
     }
 
     fn resolve_in(&mut self, symbol: &Symbol, var: &ast::VarRef) -> Option<Resolved> {
@@ -543,6 +558,7 @@ impl Checker<'_> {
                         if ty == Scalar::Chan {
                             self.note_chan(&place, true);
                         }
+                        self.note_use(&place, -1);
                         args.push(match place.var {
                             VarId::Scratch => Match::Any,
                             _ => Match::Assign(place),

@@ -7,6 +7,7 @@
 
 mod decls;
 mod exprs;
+mod runs;
 mod scope;
 mod stmts;
 
@@ -74,11 +75,13 @@ pub fn check(parsed: Parsed) -> Compiled {
         outlines: Vec::new(),
         remote_labels: Default::default(),
         written_chans: Default::default(),
+        n_reads: Default::default(),
         used_chans: Vec::new(),
         uses_last: false,
         uses_priorities: false,
         labels: Vec::new(),
         gotos: Vec::new(),
+        loop_labels: Vec::new(),
         n_loops: 0,
         in_claim: false,
         in_dstep: false,
@@ -121,6 +124,8 @@ struct Checker<'t> {
     remote_labels: rustc_hash::FxHashSet<(usize, Arc<str>)>,
     /// Channel variables that get a value after their declaration.
     written_chans: rustc_hash::FxHashSet<(Option<usize>, usize)>,
+    /// Number of uses of a global variable that may read it.
+    n_reads: FxHashMap<usize, i32>,
     /// Uses of channel variables: process type, variable, and where.
     used_chans: Vec<(Option<usize>, usize, TokenSpan)>,
     uses_last: bool,
@@ -128,6 +133,8 @@ struct Checker<'t> {
     /// Labels and jumps of the process type at hand.
     labels: Vec<ast::Name>,
     gotos: Vec<ast::Name>,
+    /// Labels of loops that begin with an assignment.
+    loop_labels: Vec<ast::Name>,
     n_loops: usize,
     in_claim: bool,
     in_dstep: bool,
@@ -205,6 +212,11 @@ impl Checker<'_> {
             let message = format!("more than {MAX_INSTANCES} processes in the initial state");
             self.error(message, TokenSpan::new(0, 1));
         }
+        for (idx, variable) in self.globals.iter_mut().enumerate() {
+            // What is read must be known in each state; an index may be an error.
+            let is_read = self.n_reads.get(&idx).is_some_and(|n| *n != 0);
+            variable.hidden &= !is_read && variable.dims.is_empty();
+        }
         let program = Program {
             mtypes: std::mem::take(&mut self.mtypes),
             globals: std::mem::take(&mut self.globals),
@@ -218,6 +230,20 @@ impl Checker<'_> {
             uses_priorities: self.uses_priorities,
         };
         self.uninitialised_channels(&program);
+        // With errors there are no automata.
+        let is_sound = !self.diagnostics.iter().any(|it| it.is_error());
+        let unbounded = match is_sound {
+            true => runs::unbounded(&program.proctypes),
+            false => Vec::new(),
+        };
+        for span in unbounded {
+            let warning = self
+                .text
+                .warning("this starts processes without bound", span)
+                .note(format!("a state has at most {MAX_INSTANCES} processes"))
+                .help("put a condition in front of it, such as `_nr_pr < 10`");
+            self.diagnostics.push(warning);
+        }
         program
     }
 
@@ -338,6 +364,7 @@ impl Checker<'_> {
         self.locals.clear();
         self.labels.clear();
         self.gotos.clear();
+        self.loop_labels.clear();
         self.n_loops = 0;
     }
 
@@ -363,12 +390,21 @@ impl Checker<'_> {
             unreachable,
             crossings,
             empty_loops,
+            double_elses,
         } = build(nodes, end, |label| match self.scopes.proctype() {
             Some(idx) => self.remote_labels.contains(&(idx, label.clone())),
             None => false,
         });
         for span in crossings {
             self.error("a jump into or out of a `d_step`", span);
+        }
+        for (first, second) in double_elses {
+            let error = self
+                .text
+                .error("a second `else` at one control point", second)
+                .help("put `skip ->` in front of the inner selection");
+            let error = self.text.context(error, first, "this is the first one");
+            self.diagnostics.push(error);
         }
         for span in empty_loops {
             self.warn("this jump leads to itself", span);
@@ -392,7 +428,20 @@ impl Checker<'_> {
             known.insert(label.text.clone(), label.span);
             self.labels.push(label);
         }
+        let loop_labels = std::mem::take(&mut self.loop_labels);
         for goto in std::mem::take(&mut self.gotos) {
+            if let Some(label) = loop_labels.iter().find(|it| it.text == goto.text) {
+                let warning = self
+                    .text
+                    .warning("this jump skips the first assignment of a loop", goto.span)
+                    .help("put the loop in braces, behind the label");
+                let warning = self.text.context(
+                    warning,
+                    label.span,
+                    "the label belongs to the loop behind the assignment, as in SPIN",
+                );
+                self.diagnostics.push(warning);
+            }
             if known.contains_key(&goto.text) {
                 continue;
             }

@@ -54,9 +54,40 @@ impl Checker<'_> {
     fn stmts(&mut self, stmts: &[Stmt], is_option: bool) -> Vec<Node> {
         let mut nodes = Vec::new();
         for (idx, stmt) in stmts.iter().enumerate() {
+            if is_option && self.is_repeated_skip(stmts, idx) {
+                continue;
+            }
             self.stmt(stmt, is_option && idx == 0, &mut nodes);
         }
         nodes
+    }
+
+    /// Whether a statement of an option is a `skip` that directly follows another one, or output,
+    /// and is not the last: SPIN does not count these as steps.
+    fn is_repeated_skip(&self, stmts: &[Stmt], idx: usize) -> bool {
+        let is_skip = |stmt: &Stmt| match &stmt.kind {
+            StmtKind::Expr(expr) if stmt.labels.is_empty() => self.is_literal_one(expr),
+            _ => false,
+        };
+        let is_output = |stmt: &Stmt| {
+            matches!(stmt.kind, StmtKind::Printf(..) | StmtKind::Printm(_))
+                && stmt.labels.is_empty()
+        };
+        let follows = idx > 0 && (is_skip(&stmts[idx - 1]) || is_output(&stmts[idx - 1]));
+        follows && idx + 1 < stmts.len() && is_skip(&stmts[idx])
+    }
+
+    /// Whether an expression is the number 1, or a name for it.
+    fn is_literal_one(&self, expr: &ast::Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Const(value) => *value == 1,
+            ExprKind::Var(var) => {
+                let name = &var.parts[0].name;
+                let value = self.mtype_names.get(&name.text);
+                self.scopes.find(name).is_none() && value.is_some_and(|it| it.1 == 1)
+            }
+            _ => false,
+        }
     }
 
     /// The options of an `if` or `do`.
@@ -141,9 +172,21 @@ impl Checker<'_> {
             let skip = Action::Cond(Expr::Const(1));
             out.push(basic(skip, "(1)", stmt.span));
         }
-        if let Some(first) = out.get_mut(from) {
+        let is_loop = matches!(
+            stmt.kind,
+            StmtKind::ForRange(..) | StmtKind::ForIn(..) | StmtKind::Select { .. }
+        );
+        let labelled = match is_loop && out.len() > from + 1 {
+            // SPIN gives the label to the loop behind the assignment of the first value.
+            true => {
+                self.loop_labels.extend(stmt.labels.iter().cloned());
+                out.last_mut()
+            }
+            false => out.get_mut(from),
+        };
+        if let Some(node) = labelled {
             let labels = stmt.labels.iter().map(|it| it.text.clone());
-            first.labels.splice(0..0, labels);
+            node.labels.splice(0..0, labels);
         }
     }
 
@@ -176,7 +219,12 @@ impl Checker<'_> {
             StmtKind::ForIn(var, container, body) => {
                 return self.for_in(var, container, body, span, out);
             }
-            StmtKind::Select(var, lo, hi) => return self.select(var, lo, hi, span, out),
+            StmtKind::Select {
+                var,
+                lo,
+                hi,
+                is_literal,
+            } => return self.select(var, (lo, hi), *is_literal, span, out),
             StmtKind::Atomic(body) => match self.in_dstep {
                 true => NodeKind::Block(self.scoped(body)),
                 false => NodeKind::Atomic(self.scoped(body)),
@@ -261,6 +309,7 @@ impl Checker<'_> {
                 }
                 let expr = self.expr(value);
                 let (place, ty) = self.place(var)?;
+                self.note_use(&place, -1);
                 self.warn_truncation(ty, &expr, value.span);
                 Action::Assign(place, expr)
             }
@@ -497,8 +546,8 @@ impl Checker<'_> {
     fn select(
         &mut self,
         var: &ast::VarRef,
-        lo: &ast::Expr,
-        hi: &ast::Expr,
+        (lo, hi): (&ast::Expr, &ast::Expr),
+        is_literal: bool,
         span: TokenSpan,
         out: &mut Vec<Node>,
     ) {
@@ -512,14 +561,19 @@ impl Checker<'_> {
             basic(action, &format!("{text} = {value_text}"), span)
         };
         if let (ExprKind::Const(lo), ExprKind::Const(hi)) = (&lo.kind, &hi.kind)
-            && lo <= hi
-            && hi - lo <= MAX_SELECT
+            && is_literal
         {
-            let options = (*lo..=*hi)
-                .map(|value| vec![assign(Expr::Const(value as i32), &value.to_string())])
-                .collect();
-            out.push(node(NodeKind::If(options), span));
-            return;
+            if lo > hi {
+                self.error("the range of this `select` is empty", span);
+                return;
+            }
+            if hi - lo <= MAX_SELECT {
+                let options = (*lo..=*hi)
+                    .map(|value| vec![assign(Expr::Const(value as i32), &value.to_string())])
+                    .collect();
+                out.push(node(NodeKind::If(options), span));
+                return;
+            }
         }
         out.push(assign(lo_expr, &print::expr(lo)));
         let below = binary(BinaryOp::Lt, Expr::Read(place.clone()), hi_expr, span);

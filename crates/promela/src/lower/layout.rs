@@ -131,7 +131,7 @@ impl Layout {
         let mut globals = Vec::new();
         for (number, variable) in program.globals.iter().enumerate() {
             let is_constant = flow.constant(None, number).is_some();
-            globals.push((!is_constant).then(|| {
+            globals.push((!is_constant && !variable.hidden).then(|| {
                 let ty = variable_type(variable, builder);
                 add_var(builder, &variable.name, ty)
             }));

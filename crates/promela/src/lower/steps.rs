@@ -50,7 +50,11 @@ impl Lowering<'_> {
                     self.handshake(source, edge_idx);
                 }
             }
-            self.removal(proctype);
+            self.removal(proctype, false);
+            let provided = self.program.proctypes[proctype].provided.as_ref();
+            if provided.is_some_and(mentions_timeout) {
+                self.removal(proctype, true);
+            }
         }
     }
 
@@ -89,18 +93,17 @@ impl Lowering<'_> {
         parts.extend(self.is_not_outranked(&mut scope));
         let condition = self.builder.and(parts);
 
-        let mut block = Block::new();
         let fused = fused(program, source.proctype, edge);
         let last = fused.last().copied().unwrap_or(edge);
+        let mut block = Block::new();
+        // Before the effect, since the send half of a rendezvous sets it to a value of its own.
         self.set_control(&scope, last.keeps_control, source.may_keep, &mut block);
         self.builder.set_site(edge.span);
         match &edge.action {
             Action::DStep { entry, exit } => self.d_step(&mut scope, *entry, *exit, &mut block),
             action => self.effect(&mut scope, action, &mut block),
         }
-        self.fused_effects(&mut scope, &fused, &mut block);
-        self.builder.set_site(edge.span);
-        self.arrive(&scope, last.target, &mut block);
+        self.complete(&mut scope, edge, &fused, &mut block);
         let (text, cost) = (fused_text(edge, &fused), 1 + fused.len() as u32);
         self.add_rule(scope, &text, edge.span, condition, block, cost, timeout);
     }
@@ -172,8 +175,6 @@ impl Lowering<'_> {
         parts.extend(earlier);
         let condition = self.builder.and(parts);
 
-        let fused = fused(program, source.proctype, edge);
-        let last = fused.last().copied().unwrap_or(edge);
         let mut block = Block::new();
         let mut arms = Vec::new();
         for (takes, receive, inner_target) in taken {
@@ -194,25 +195,33 @@ impl Lowering<'_> {
         for var in [channel, sender].into_iter().chain(registers) {
             block.push(self.builder.stmt(StmtKind::Clear(Place::var(var))));
         }
+        let fused = fused(program, source.proctype, edge);
+        let last = fused.last().copied().unwrap_or(edge);
         self.set_control(&scope, last.keeps_control, true, &mut block);
-        self.fused_effects(&mut scope, &fused, &mut block);
-        self.builder.set_site(edge.span);
-        self.arrive(&scope, last.target, &mut block);
+        self.complete(&mut scope, edge, &fused, &mut block);
         // A rendezvous costs 1, and that is the send half's.
         let (text, cost) = (fused_text(edge, &fused), fused.len() as u32);
         self.add_rule(scope, &text, edge.span, condition, block, cost, false);
     }
 
-    /// What the statements do that follow an edge within its rule.
-    fn fused_effects(&mut self, scope: &mut Scope, fused: &[&Edge], block: &mut Block) {
-        for edge in fused {
-            self.builder.set_site(edge.span);
-            self.effect(scope, &edge.action, block);
+    /// What follows the effect of an edge within its rule: the statements that are executed with
+    /// it, and that the process arrives behind the last of them.
+    fn complete(&mut self, scope: &mut Scope, edge: &Edge, fused: &[&Edge], block: &mut Block) {
+        if !fused.is_empty() {
+            // They may read `_last`.
+            self.set_last(scope, block);
         }
+        for fused in fused {
+            self.builder.set_site(fused.span);
+            self.effect(scope, &fused.action, block);
+        }
+        self.builder.set_site(edge.span);
+        let last = fused.last().copied().unwrap_or(edge);
+        self.arrive(scope, last.target, block);
     }
 
     /// The rule that removes a terminated process.
-    fn removal(&mut self, proctype: usize) {
+    fn removal(&mut self, proctype: usize, timeout: bool) {
         let program = self.program;
         let automaton = &program.proctypes[proctype].automaton;
         let code = self.layout.processes[proctype].points[automaton.end.index()];
@@ -221,7 +230,7 @@ impl Lowering<'_> {
         };
         let span = automaton.point(automaton.end).span;
         self.builder.set_site(span);
-        let mut scope = self.scope_of(proctype, false);
+        let mut scope = self.scope_of(proctype, timeout);
         let at = self.point(&scope);
         let mut parts = vec![self.builder.equals(at, code.into())];
         parts.push(self.has_control(&scope, false));
@@ -236,7 +245,7 @@ impl Lowering<'_> {
         self.set_control(&scope, false, false, &mut block);
         self.set_last(&scope, &mut block);
         self.remove(&mut scope, &mut block);
-        self.add_rule(scope, "-end-", span, condition, block, 1, false);
+        self.add_rule(scope, "-end-", span, condition, block, 1, timeout);
     }
 
     /// Gives control to the process, or to nobody.

@@ -145,6 +145,11 @@ impl Parser {
         self.nth(n) == TokenKind::Symbol(symbol)
     }
 
+    /// Whether a number is next, and a symbol behind it.
+    fn at_number_before(&self, symbol: Symbol) -> bool {
+        self.peek() == TokenKind::Number && self.nth_is(1, symbol)
+    }
+
     fn token(&self) -> &Token {
         &self.text.tokens[self.pos]
     }

@@ -263,11 +263,18 @@ impl Parser {
                 self.expect(Symbol::LParen);
                 let var = self.var_ref();
                 self.expect(Symbol::Colon);
+                let lo_is_number = self.at_number_before(Symbol::DotDot);
                 let lo = self.expr();
                 self.expect(Symbol::DotDot);
+                let hi_is_number = self.at_number_before(Symbol::RParen);
                 let hi = self.expr();
                 self.expect(Symbol::RParen);
-                StmtKind::Select(var, lo, hi)
+                StmtKind::Select {
+                    var,
+                    lo,
+                    hi,
+                    is_literal: lo_is_number && hi_is_number && self.open_inlines.is_empty(),
+                }
             }
             Word::Else => {
                 self.bump();

@@ -161,6 +161,61 @@ fn control() {
 }
 
 #[test]
+fn names_of_other_things() {
+    check(
+        "mtype = { a }; typedef T { byte f }; byte P; byte T; proctype P(byte a) { skip } init { byte a; skip }",
+        expect![[r#"
+            error test.pml:1:43: `P` is the name of a process type
+            error test.pml:1:51: `T` is the name of a type
+            error test.pml:1:70: `a` is the name of a constant of an `mtype`
+            error test.pml:1:94: `a` is the name of a constant of an `mtype`
+        "#]],
+    );
+}
+
+#[test]
+fn processes_without_bound() {
+    check(
+        "byte n; chan q = [1] of { byte };
+         proctype A() { n = 1; run A() }
+         proctype B() { do :: true -> run C() :: n > 1 -> break od }
+         proctype C() { n == 1; run C(); do :: q?n -> run D() :: _nr_pr < 9 -> run D() od }
+         proctype D() { skip }
+         init { run A(); run B(); run D(); run D() }",
+        expect![[r#"
+            warning test.pml:2:32: this starts processes without bound
+              put a condition in front of it, such as `_nr_pr < 10`
+            warning test.pml:3:39: this starts processes without bound
+              put a condition in front of it, such as `_nr_pr < 10`
+        "#]],
+    );
+}
+
+#[test]
+fn two_elses_at_one_point() {
+    check(
+        "byte x; init { if :: x == 1 :: if :: x == 2 :: else fi :: else fi }",
+        expect![[r#"
+            error test.pml:1:59: a second `else` at one control point
+              put `skip ->` in front of the inner selection
+        "#]],
+    );
+}
+
+#[test]
+fn ranges_of_select_and_labels_of_loops() {
+    check(
+        "byte x; init { select (x : 3 .. 2); if :: x > 1 -> goto again :: else fi; \
+         again: for (x : 1 .. 2) { skip } }",
+        expect![[r#"
+            error test.pml:1:16: the range of this `select` is empty
+            warning test.pml:1:57: this jump skips the first assignment of a loop
+              put the loop in braces, behind the label
+        "#]],
+    );
+}
+
+#[test]
 fn an_error_in_a_macro_is_shown_at_its_use_and_definition() {
     let compiled =
         compile_text("#define SET(v) v = vallue\nbyte value;\ninit {\n  SET(value)\n}\n");

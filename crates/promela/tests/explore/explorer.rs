@@ -490,10 +490,11 @@ impl<'p> Explorer<'p> {
         for other in (0..state.procs.len()).rev().filter(|&it| it != pid) {
             let proc = &middle.procs[other];
             let proctype = &self.program.proctypes[proc.ty];
+            // The sender has moved, so that there is no timeout any more.
             let context = Context {
                 state: &middle,
                 pid: other,
-                timeout: context.timeout,
+                timeout: false,
             };
             if let Some(provided) = &proctype.provided
                 && self.eval(context, provided)? == 0
@@ -600,7 +601,9 @@ impl<'p> Explorer<'p> {
                 return Ok(true);
             }
             let mut taken = None;
-            for edge in &automaton.point(at).edges {
+            // Escapes do not apply inside.
+            let edges = automaton.point(at).edges.iter();
+            for edge in edges.filter(|it| it.escape.is_none()) {
                 let before = next.clone();
                 let context = Context {
                     state: &before,

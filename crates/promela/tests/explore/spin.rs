@@ -3,7 +3,7 @@
 //! `HADAL_SPIN_SEED` is the first seed, `HADAL_SPIN_RUNS` the number of programs, and `HADAL_SPIN_CC`
 //! the compiler, `gcc` by default; `tcc` is faster.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -162,9 +162,11 @@ fn random_programs() {
     let n_runs = from_environment("HADAL_SPIN_RUNS", 20);
     let folder = tempfile::tempdir().unwrap();
     let (mut n_equal, mut n_rejected, mut n_unfinished, mut n_refused) = (0, 0, 0, 0);
+    let mut coverage: BTreeMap<&str, u64> = BTreeMap::new();
     let mut failures = Vec::new();
     for seed in seed..seed + n_runs {
-        let text = generate::program(&mut Pcg64Mcg::seed_from_u64(seed));
+        let generate::Random { text, constructs } =
+            generate::program(&mut Pcg64Mcg::seed_from_u64(seed));
         let ours = match run_explorer(&text) {
             Ok(Some(report)) => Ok(report),
             Ok(None) => {
@@ -177,7 +179,12 @@ fn random_programs() {
             (Err(Refusal::Rejected), Ok(_)) => n_rejected += 1,
             (Err(Refusal::Unfinished), _) => n_unfinished += 1,
             (Err(Refusal::Rejected), Err(_)) => n_refused += 1,
-            (Ok(theirs), Ok(ours)) if theirs == ours => n_equal += 1,
+            (Ok(theirs), Ok(ours)) if theirs == ours => {
+                n_equal += 1;
+                for construct in constructs {
+                    *coverage.entry(construct).or_default() += 1;
+                }
+            }
             // SPIN's verifier ends with such an error.
             (Ok(theirs), Ok(ours))
                 if theirs.errors.contains("d_step") && ours.errors.contains("d_step") =>
@@ -192,6 +199,7 @@ fn random_programs() {
             }
         }
     }
+    eprintln!("constructs, by number of equal programs: {coverage:#?}");
     eprintln!(
         "{n_equal} equal, {} different, {n_rejected} rejected by spin alone, \
          {n_refused} by both, {n_unfinished} too large",

@@ -1,7 +1,8 @@
-//! Small models whose counts were taken from SPIN 6.5.2: states and edges.
+//! Small models whose counts were taken from SPIN 6.5.2: states and edges. The explorer and lowered
+//! programs, interpreted and native, must have them.
 
-use crate::explore;
 use crate::explorer::Error;
+use crate::{explore, lowered};
 
 fn check(text: &str, states: u64, edges: u64, errors: &[Error]) {
     let counts = explore(text);
@@ -9,6 +10,7 @@ fn check(text: &str, states: u64, edges: u64, errors: &[Error]) {
     assert_eq!(found, (states, edges), "{text}");
     let errors = errors.iter().copied().collect();
     assert_eq!(counts.errors, errors, "{text}");
+    assert_eq!(lowered::difference(text), None, "{text}");
 }
 
 /// One active process with this body, and a global variable `x`.
@@ -60,8 +62,69 @@ fn loops_over_ranges() {
 }
 
 #[test]
+fn a_select_with_numbers_is_one_step_outside_an_inline() {
+    check_body("select(x:1..2)", 5, 4);
+    check_body("select(x:1..(2))", 8, 7);
+    check_body("select(x:false..true)", 8, 7);
+    let text = "byte x; inline choose(n) { select(x:1..n) } active proctype P() { choose(2) }";
+    check(text, 8, 7, &[]);
+}
+
+#[test]
+fn a_jump_to_a_loop_skips_its_first_assignment() {
+    check_body(
+        "byte y; if :: goto L fi; L: for (x : 1 .. y) { skip }",
+        7,
+        6,
+    );
+    check_body(
+        "byte i; L: for (i : 1 .. 2) { skip } if :: x==0 -> x=1; goto L :: else fi",
+        14,
+        13,
+    );
+    check_body(
+        "byte i; L: { for (i : 1 .. 2) { skip } } if :: x==0 -> x=1; goto L :: else fi",
+        21,
+        20,
+    );
+}
+
+#[test]
+fn escapes_do_not_apply_in_a_d_step() {
+    check_body("{ d_step { x=1; x=2; x=3 } } unless { x>0 -> x=9 }", 3, 2);
+}
+
+#[test]
+fn repeated_skips_in_an_option_are_one_step() {
+    check_body("skip; skip; x=1", 5, 4);
+    check_body("if :: skip; skip; x=1 fi", 4, 3);
+    check_body("if :: printf(\"x\"); skip; x=1 fi", 4, 3);
+    check_body("if :: skip; skip fi; x=1", 5, 4);
+    check_body("if :: skip; 1 == 1; x=1 fi", 5, 4);
+    check_body("if :: x==0; skip; x=1 fi", 5, 4);
+    check_body("if :: L: skip; skip; x=1 fi", 5, 4);
+    check_body("if :: skip; L: skip; x=1 fi", 5, 4);
+    check_body("if :: { skip; skip; x=1 } fi", 5, 4);
+    check_body("do :: skip; skip; skip; break od; x=1", 4, 3);
+}
+
+#[test]
 fn escapes_come_first() {
     check_body("{x=1;x=2;x=3} unless {x==2->x=7}", 6, 5);
+}
+
+#[test]
+fn the_escape_of_the_last_option_comes_first() {
+    check_body(
+        "if :: { { x=1 } unless { x==0; x=5 } } :: { { x=2 } unless { x==0 } } fi",
+        3,
+        2,
+    );
+    check_body(
+        "if :: { { x=1 } unless { x==0 } } :: { { x=2 } unless { x==0; x=5 } } fi",
+        4,
+        3,
+    );
 }
 
 #[test]

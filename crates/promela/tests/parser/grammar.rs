@@ -118,7 +118,7 @@ fn precedence() {
               a || b && c | d ^ e & f == g < h << i + j * -k;
               (a + b) * c - (d - e);
               !a == b;
-              ~-a % 65;
+              ~(-a) % 65;
               31 + 15;
             }
         "#]],
@@ -129,11 +129,12 @@ fn precedence() {
 fn formulas() {
     check(
         "ltl a { [] p -> <> q U r && !s }  ltl { always (x > 1 implies eventually y == 2) }
-         ltl b { X<>p W (a V b) <-> X == 1 /\\ (P@here) }",
+         ltl b { X<>p W (a V b) <-> X == 1 /\\ (P@here) } ltl c { ! ! <> p }",
         expect![[r#"
             ltl a { ([] (p) -> (<> ((q) U (r)) && (!s))) }
             ltl { [] ((x > 1) -> <> (y == 2)) }
             ltl b { (X <> ((p) W ((a) V (b))) <-> ((X == 1) && (P@here))) }
+            ltl c { ! !<> (p) }
         "#]],
     );
 }

@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use hadal_promela::{Options, compile, fuzz_compile, print};
 use hadal_syntax::Source;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
+use hadal_testkit::fuzz;
 
 use crate::{parse_text, rendered};
 
@@ -157,20 +156,6 @@ const PIECES: &[&str] = &[
     "\u{1}",
 ];
 
-/// Runs a test with a generator whose seed is printed if it fails. The environment variable
-/// `HADAL_FUZZ_FACTOR` asks for more runs.
-fn with_seeds(n_seeds: u64, test: impl Fn(&mut Pcg64Mcg)) {
-    let factor = std::env::var("HADAL_FUZZ_FACTOR").ok();
-    let factor: u64 = factor.and_then(|text| text.parse().ok()).unwrap_or(1);
-    for seed in 0..n_seeds * factor {
-        let run = std::panic::AssertUnwindSafe(|| test(&mut Pcg64Mcg::seed_from_u64(seed)));
-        if let Err(panic) = std::panic::catch_unwind(run) {
-            eprintln!("failed with seed {seed}");
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
-
 #[test]
 fn the_models_are_right() {
     for model in MODELS {
@@ -187,21 +172,13 @@ fn the_models_are_right() {
 
 #[test]
 fn random_bytes() {
-    with_seeds(500, |rng| {
-        let len = rng.random_range(0..400);
-        let bytes: Vec<u8> = (0..len).map(|_| rng.random()).collect();
-        fuzz_compile(&bytes);
-    });
+    fuzz::with_seeds(500, |rng| fuzz_compile(&fuzz::random_bytes(rng)));
 }
 
 #[test]
 fn random_pieces() {
-    with_seeds(2000, |rng| {
-        let len = rng.random_range(0..120);
-        let pieces: Vec<&str> = (0..len)
-            .map(|_| PIECES[rng.random_range(0..PIECES.len())])
-            .collect();
-        let text = pieces.join(" ");
+    fuzz::with_seeds(2000, |rng| {
+        let text = fuzz::random_pieces(rng, PIECES);
         fuzz_compile(text.as_bytes());
         check_consistency(&text);
     });
@@ -209,30 +186,8 @@ fn random_pieces() {
 
 #[test]
 fn mutated_models() {
-    with_seeds(2000, |rng| {
-        let mut bytes = MODELS[rng.random_range(0..MODELS.len())]
-            .as_bytes()
-            .to_vec();
-        for _ in 0..rng.random_range(1..6) {
-            let at = rng.random_range(0..bytes.len());
-            let until = (at + rng.random_range(0..12)).min(bytes.len());
-            match rng.random_range(0..4) {
-                0 => bytes[at] = rng.random(),
-                1 => drop(bytes.drain(at..until)),
-                2 => {
-                    let part = bytes[at..until].to_vec();
-                    let to = rng.random_range(0..bytes.len());
-                    bytes.splice(to..to, part);
-                }
-                _ => {
-                    let piece = PIECES[rng.random_range(0..PIECES.len())];
-                    bytes.splice(at..at, piece.bytes());
-                }
-            }
-            if bytes.is_empty() {
-                break;
-            }
-        }
+    fuzz::with_seeds(2000, |rng| {
+        let bytes = fuzz::mutated(rng, MODELS, PIECES);
         fuzz_compile(&bytes);
         check_consistency(&String::from_utf8_lossy(&bytes));
     });

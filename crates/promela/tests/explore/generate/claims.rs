@@ -3,29 +3,29 @@
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::{Generator, finish, generator};
+use super::{Generator, Random, generator};
 
 /// A process that never ends; SPIN refuses a loop that depends on nothing.
 pub(crate) const ENDLESS: &str = "active proctype Endless() {\n  do :: (_nr_pr > 0) od\n}\n";
 
 /// A random program with a never claim.
-pub(crate) fn claimed(rng: &mut Pcg64Mcg) -> String {
+pub(crate) fn claimed(rng: &mut Pcg64Mcg) -> Random {
     let mut generator = generator(rng);
     let mut text = generator.program();
     text += generator.endless();
     text += &generator.claim();
-    finish(&text)
+    generator.finish(&text)
 }
 
 /// A random program with a formula, whose assertions are empty: a violation is one of the formula.
-pub(crate) fn with_formula(rng: &mut Pcg64Mcg) -> String {
+pub(crate) fn with_formula(rng: &mut Pcg64Mcg) -> Random {
     let mut generator = generator(rng);
     let mut text = String::from("#define assert(e) (true)\n");
     text += &generator.program();
     text += generator.endless();
     let formula = generator.formula(0);
     text += &format!("ltl f {{ {formula} }}\n");
-    finish(&text)
+    generator.finish(&text)
 }
 
 impl Generator<'_> {

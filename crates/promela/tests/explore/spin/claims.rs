@@ -61,7 +61,7 @@ fn random_claims() {
     let (mut of_program, mut of_ends) = (Vec::new(), Vec::new());
     let mut failures = Vec::new();
     for seed in seed..seed + n_runs {
-        let text = generate::claimed(&mut Pcg64Mcg::seed_from_u64(seed));
+        let text = generate::claimed(&mut Pcg64Mcg::seed_from_u64(seed)).text;
         let Some(ours) = product(&text, Product::AsPan) else {
             n_rejected += 1;
             continue;
@@ -113,7 +113,7 @@ fn random_formulas() {
     let (mut n_holding, mut n_violated, mut n_not_safety, mut n_unfinished) = (0, 0, 0, 0);
     let mut failures = Vec::new();
     for seed in seed..seed + n_runs {
-        let text = generate::with_formula(&mut Pcg64Mcg::seed_from_u64(seed));
+        let text = generate::with_formula(&mut Pcg64Mcg::seed_from_u64(seed)).text;
         let Some(ours) = product(&text, Product::Plain) else {
             n_not_safety += 1;
             continue;
