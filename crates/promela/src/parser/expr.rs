@@ -96,8 +96,8 @@ impl Parser {
                 self.bump();
                 let operand = self.nested_unary();
                 let span = self.since(start);
-                let inner = self.make(ExprKind::Unary(UnaryOp::Not, Box::new(operand)), span);
-                return self.make(ExprKind::Unary(UnaryOp::Not, Box::new(inner)), span);
+                let inner = self.make_unary(UnaryOp::Not, operand, span);
+                return self.make_unary(UnaryOp::Not, inner, span);
             }
             _ => return self.operand(),
         };
@@ -105,6 +105,11 @@ impl Parser {
         self.bump();
         let operand = self.nested_unary();
         let span = self.since(start);
+        self.make_unary(op, operand, span)
+    }
+
+    /// An operation with one operand, which some polls of channels must not be.
+    fn make_unary(&mut self, op: UnaryOp, operand: Expr, span: TokenSpan) -> Expr {
         if let (UnaryOp::Not, ExprKind::Queue(queue_op, _)) = (op, &operand.kind)
             && let Some(negated) = queue_op.negated()
         {

@@ -158,6 +158,20 @@ fn what_is_not_supported() {
 
     "#]],
     );
+    // A negation of a negation is one as well.
+    check(
+        "init { !!nempty(q) }",
+        expect![[r#"
+        error: `nempty` cannot be negated
+         --> test.pml:1:8
+          |
+        1 | init { !!nempty(q) }
+          |        ^^^^^^^^^^^
+          |
+          = help: write `empty(...)`, which is true where `nempty` is false
+
+    "#]],
+    );
 }
 
 #[test]
