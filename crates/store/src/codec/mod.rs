@@ -243,6 +243,9 @@ impl Codec {
         }
         let begin = states.len();
         let n_states = keys.len() / layout.n_words();
+        if n_states == 0 {
+            return;
+        }
         let end = begin + n_states * self.state_len;
         states.resize(end + WORD_BYTES, 0);
         // The last word of a state reaches into the next state, whose first word is written later.

@@ -66,6 +66,7 @@ fn states_are_found_again_from_keys_of_any_version() {
             }
             assert_eq!(codec.newest(), twin.newest());
             let newest = codec.newest();
+            assert_eq!(decode(&codec, newest.version, &[]), []);
             for (states, version, keys) in &blocks {
                 assert_eq!(&decode(&codec, *version, keys), states);
                 assert_eq!(&decode(&twin, *version, keys), states);
