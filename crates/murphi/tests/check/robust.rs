@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use hadal_model::Stop;
 use hadal_murphi::{Dialect, Options, compile_until, fuzz_compile};
 use hadal_syntax::Source;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
+use hadal_testkit::fuzz::with_seeds;
+use rand::RngExt;
 
 use crate::compile_in;
 
@@ -45,20 +45,6 @@ procedure p(var a: 0..9; b: -3..3); begin a := b & 3; x := 2; assume x > 1; cove
 rule x || y = 1 ==> p(x, y ^ 1); x := x << 1 >> 1 | ~y & 1; end;
 rule for i: 0..3 do for j := i to x do y := i - j; end; end; end;",
 ];
-
-/// Runs a test with a generator whose seed is printed if it fails. The environment variable
-/// `HADAL_FUZZ_FACTOR` asks for more runs.
-fn with_seeds(n_seeds: u64, test: impl Fn(&mut Pcg64Mcg)) {
-    let factor = std::env::var("HADAL_FUZZ_FACTOR").ok();
-    let factor: u64 = factor.and_then(|text| text.parse().ok()).unwrap_or(1);
-    for seed in 0..n_seeds * factor {
-        let run = std::panic::AssertUnwindSafe(|| test(&mut Pcg64Mcg::seed_from_u64(seed)));
-        if let Err(panic) = std::panic::catch_unwind(run) {
-            eprintln!("failed with seed {seed}");
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
 
 /// Words, numbers, strings and marks, with the blanks after each.
 fn tokens(text: &str) -> Vec<String> {
