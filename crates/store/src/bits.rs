@@ -1,4 +1,4 @@
-//! Extracting and depositing the bits of a word under a mask.
+//! Extracting and depositing the bits of a word under a mask, and comparing many bytes at once.
 //!
 //! Runs are coded by masks of bits and [deltas](crate::write_delta) by masks of bytes:
 //! *extract* packs the bits of a word under a mask, *deposit* spreads them out again.
@@ -32,6 +32,33 @@ pub fn run<K: Kernel>(kernel: K) -> K::Output {
         return bmi2.run(kernel);
     }
     kernel.run(Portable)
+}
+
+/// The positions of `byte` among `bytes`, a bit each.
+#[inline]
+pub(crate) fn equal_bytes(bytes: &[u8; 16], byte: u8) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
+        let all = u128::from_le_bytes(*bytes);
+        // SAFETY: every x86-64 processor has SSE2.
+        unsafe {
+            let all = _mm_set_epi64x((all >> 64) as i64, all as i64);
+            _mm_movemask_epi8(_mm_cmpeq_epi8(all, _mm_set1_epi8(byte as i8))) as u32
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let bits = bytes.iter().enumerate();
+        bits.fold(0, |all, (at, it)| all | u32::from(*it == byte) << at)
+    }
+}
+
+/// The positions where `left` and `right` differ, a bit each.
+#[inline]
+pub(crate) fn differing_bytes(left: &[u8; 16], right: &[u8; 16]) -> u32 {
+    let differences = u128::from_le_bytes(*left) ^ u128::from_le_bytes(*right);
+    !equal_bytes(&differences.to_le_bytes(), 0) & 0xffff
 }
 
 /// The operations in plain code: a step for each run of ones in the mask.

@@ -10,9 +10,12 @@ use std::sync::Arc;
 use super::dictionary::Dictionary;
 use super::layout::{Field, Layout};
 use super::{Codec, Inner, KeyShape, Outgrown, WORD_BYTES, n_positions, position_mask};
+use crate::bits::differing_bytes;
 
 /// Bytes that must be readable behind the last state of a block.
 const PAD_BYTES: usize = 8;
+/// Bytes that are compared at once.
+const PAIR_BYTES: usize = 2 * WORD_BYTES;
 /// States that are encoded position by position: few enough for the nearest cache.
 const PIECE_LEN: usize = 128;
 /// In a dictionary of up to this size a lookup is cheaper than a mispredicted comparison with the
@@ -42,6 +45,8 @@ pub struct Encoder {
     last: Vec<Last>,
     /// Whether there is a last state.
     has_last: bool,
+    /// Scratch: the positions where a successor differs from its source.
+    changed: Vec<usize>,
 }
 
 impl Encoder {
@@ -59,6 +64,7 @@ impl Encoder {
             last_mask,
             last: vec![Last::default(); n_positions],
             has_last: false,
+            changed: Vec::new(),
             layout,
         }
     }
@@ -116,9 +122,8 @@ impl Encoder {
             let key = &mut keys[number * n_words..];
             let state = &states[number * self.state_len..];
             let before = &sources.states[source * self.state_len..];
-            let mut next = 0;
-            while let Some(position) = self.next_changed(state, before, next) {
-                next = position + 1;
+            self.find_changed(state, before);
+            for &position in &self.changed {
                 let field = &layout.fields()[position];
                 let word = self.word(state, position);
                 if field.replace(key, word, &inner.dictionaries[position]) {
@@ -137,19 +142,34 @@ impl Encoder {
         }
     }
 
-    /// The first position from `next` on where two states differ.
+    /// Finds the positions where two states differ.
     #[inline]
-    fn next_changed(&self, state: &[u8], before: &[u8], next: usize) -> Option<usize> {
-        let last = self.last.len().checked_sub(1)?;
-        let whole = next * WORD_BYTES..last.max(next) * WORD_BYTES;
-        let (words, _) = state[whole.clone()].as_chunks::<WORD_BYTES>();
-        let (words_before, _) = before[whole].as_chunks::<WORD_BYTES>();
-        let mut pairs = words.iter().zip(words_before);
-        if let Some(at) = pairs.position(|(word, before)| word != before) {
-            return Some(next + at);
+    fn find_changed(&mut self, state: &[u8], before: &[u8]) {
+        self.changed.clear();
+        let Some(last) = self.last.len().checked_sub(1) else {
+            return;
+        };
+        // Two words at a time, but for the last word: what lies behind it is not part of a state.
+        let whole = last / 2 * PAIR_BYTES;
+        let (pairs, _) = state[..whole].as_chunks::<PAIR_BYTES>();
+        let (pairs_before, _) = before[..whole].as_chunks::<PAIR_BYTES>();
+        for (number, (pair, before)) in pairs.iter().zip(pairs_before).enumerate() {
+            let differing = differing_bytes(pair, before);
+            if differing == 0 {
+                continue;
+            }
+            if differing & 0xff != 0 {
+                self.changed.push(2 * number);
+            }
+            if differing >> 8 != 0 {
+                self.changed.push(2 * number + 1);
+            }
         }
-        // What lies behind the end of a state is not part of it.
-        (next <= last && self.word(state, last) != self.word(before, last)).then_some(last)
+        for position in last / 2 * 2..=last {
+            if self.word(state, position) != self.word(before, position) {
+                self.changed.push(position);
+            }
+        }
     }
 
     /// The word of a state at a position.

@@ -76,7 +76,11 @@ impl Layout {
             field.widened(dictionary, position_mask(state_len, position), keep_order)
         };
         let fields = self.fields.iter().zip(dictionaries);
-        Self::of(fields.enumerate().map(widen).collect())
+        let mut fields: Vec<Field> = fields.enumerate().map(widen).collect();
+        if !keep_order {
+            fill_last_byte(&mut fields, dictionaries);
+        }
+        Self::of(fields)
     }
 
     pub(super) fn fields(&self) -> &[Field] {
@@ -160,7 +164,7 @@ impl Field {
 
     fn widened(&self, dictionary: &Dictionary, all: u64, keep_order: bool) -> Field {
         if self.form == Form::Ids && !dictionary.is_closed() {
-            return Field::ids(roomy(dictionary.len(), self.id.n_bits));
+            return Field::ids(roomy(dictionary.len(), self.id.n_bits, keep_order));
         }
         let was = self.squeeze.mask;
         let mut varying = was | dictionary.varying();
@@ -271,14 +275,37 @@ fn bits_for(n: usize) -> u32 {
 }
 
 /// Bits for `n_entries` ids with headroom; a position that has not varied takes none.
-fn roomy(n_entries: usize, n_bits: u32) -> u32 {
-    // A field that is more than half full is widened with the others, for each version costs a
-    // pass over all keys.
-    let is_roomy = n_entries <= 1 || n_entries * 2 <= 1 << n_bits;
-    if is_roomy {
+fn roomy(n_entries: usize, n_bits: u32, keep_order: bool) -> u32 {
+    // In memory a new version costs a pass over all keys, so a field that is more than half full is
+    // widened with the others. On disk keys keep their versions, and every bit is read many times.
+    let is_roomy = match keep_order {
+        true => n_entries * 4 <= 3 << n_bits,
+        false => n_entries * 2 <= 1 << n_bits,
+    };
+    if n_entries <= 1 || is_roomy {
         n_bits
     } else {
         (bits_for(n_entries) + 1).max(n_bits)
+    }
+}
+
+/// Gives the bits that fill up the last byte of keys, which they take anyway, to those fields of ids
+/// that have least room.
+fn fill_last_byte(fields: &mut [Field], dictionaries: &[Dictionary]) {
+    let n_bits = |field: &Field| (field.id.n_bits + field.literal.n_bits) as usize;
+    let n_used: usize = fields.iter().map(n_bits).sum();
+    for _ in n_used..n_used.next_multiple_of(8) {
+        let fullness = |(field, dictionary): &(&mut Field, &Dictionary)| {
+            (dictionary.len() << 20) >> field.id.n_bits
+        };
+        let fields = fields.iter_mut().zip(dictionaries);
+        let growing = fields.filter(|(field, it)| {
+            field.form == Form::Ids && !it.is_closed() && it.len() > 1 && field.id.n_bits < 20
+        });
+        let Some((field, _)) = growing.max_by_key(fullness) else {
+            return;
+        };
+        field.id.n_bits += 1;
     }
 }
 

@@ -1,7 +1,7 @@
 //! A partition of wide keys: cells in the order of their arrival, and an index of them.
 //!
-//! Where a cell has hundreds of words, the gaps of a sorted array would take more memory than the
-//! index does, and moving cells for a new one more time.
+//! Where a cell has hundreds of words, free slots of a table would take more memory than the index
+//! does, and moving cells to a larger one more time.
 
 use crate::Placing;
 
@@ -55,6 +55,15 @@ impl WidePartition {
                 }
             }
         }
+    }
+
+    /// As [`SetPartition::add_distinct`](super::SetPartition::add_distinct).
+    pub(super) fn add_distinct(&mut self, cells: &[u64], expected: usize) {
+        let len = self.young.len() + cells.len() / self.placing.cell_words();
+        if len > self.young.room && self.old.is_none() {
+            self.young.grow(grown(len).max(expected));
+        }
+        self.add_all(std::iter::once(cells), |_, _| ());
     }
 
     /// Adds a cell; returns whether it is new.
