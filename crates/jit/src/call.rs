@@ -17,6 +17,7 @@ use cranelift_jit::JITModule;
 use hadal_ir::{Program, bits};
 use hadal_model::{Columns, PAD_BYTES, States};
 
+use crate::selectors;
 use crate::unit::Bag;
 
 /// How a call of native code ended.
@@ -79,11 +80,15 @@ struct Context {
     /// Hits of cover points, and those of the current firing.
     cover_hits: *mut u64,
     cover_pending: *mut u64,
-    /// Facts about the current source.
+    /// The current source.
     source: u32,
-    written: u32,
-    fired: u64,
-    enabled: u32,
+    /// What is added to the position of a successor in the buffer to get its index.
+    index_offset: u32,
+    /// Firings at the source whose successors an assumption discarded, and those that were
+    /// abandoned. The others are successors.
+    discarded: u64,
+    abandoned: u64,
+    /// Whether some firing led away from the source.
     progress: u64,
     /// Where an interrupted call continues.
     instance: u64,
@@ -120,9 +125,9 @@ pub(crate) mod field {
         FIRED_BY_RULE = fired_by_rule;
         COVER_PENDING = cover_pending;
         SOURCE = source;
-        WRITTEN = written;
-        FIRED = fired;
-        ENABLED = enabled;
+        INDEX_OFFSET = index_offset;
+        DISCARDED = discarded;
+        ABANDONED = abandoned;
         PROGRESS = progress;
         INSTANCE = instance;
         FUEL = fuel;
@@ -172,12 +177,16 @@ impl Scratch {
     }
 }
 
-/// Facts about one source that add up over calls.
+/// What happened at one source since a session turned to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
+    /// Successors.
     pub(crate) written: u32,
+    /// Bodies that ran to their end.
     pub(crate) fired: u64,
-    pub(crate) enabled: u32,
+    /// True guards.
+    pub(crate) enabled: u64,
+    /// Whether some firing led away from the source, those before included.
     pub(crate) progress: bool,
 }
 
@@ -223,9 +232,9 @@ impl<'a> Session<'a> {
             cover_hits: std::ptr::null_mut(),
             cover_pending: scratch.cover_pending.as_mut_ptr(),
             source: 0,
-            written: 0,
-            fired: 0,
-            enabled: 0,
+            index_offset: 0,
+            discarded: 0,
+            abandoned: 0,
             progress: 0,
             instance: 0,
             fuel: FUEL,
@@ -270,21 +279,24 @@ impl<'a> Session<'a> {
         self.context.len as usize
     }
 
-    /// Turns to a source, a state of the block, to fire rules there.
+    /// Turns to a source, a state of the block, to fire rules there. It has `written` successors
+    /// already.
     #[inline]
-    pub(crate) fn at(&mut self, source: u32, counts: Counts) -> Site<'_, 'a> {
+    pub(crate) fn at(&mut self, source: u32, written: u32, progress: bool) -> Site<'_, 'a> {
         assert!((source as usize) < self.n_states);
         assert!(!self.context.sources_of.is_null(), "there is a buffer");
+        let len = self.context.len;
         self.context.source = source;
-        self.context.written = counts.written;
-        self.context.fired = counts.fired;
-        self.context.enabled = counts.enabled;
-        self.context.progress = u64::from(counts.progress);
+        self.context.index_offset = written.wrapping_sub(len as u32);
+        self.context.discarded = 0;
+        self.context.abandoned = 0;
+        self.context.progress = u64::from(progress);
         self.context.goals = std::ptr::null_mut();
         let state = self.states.wrapping_add(source as usize * self.state_len);
         Site {
             session: self,
             state,
+            first: len,
         }
     }
 
@@ -326,6 +338,8 @@ impl<'a> Session<'a> {
 pub(crate) struct Site<'s, 'a> {
     session: &'s mut Session<'a>,
     state: *const u8,
+    /// Successors that were held before.
+    first: u64,
 }
 
 impl Site<'_, '_> {
@@ -335,10 +349,24 @@ impl Site<'_, '_> {
     pub(crate) fn fire(&mut self, code: Entry, first: u64, end: u64) -> Status {
         // Neither an empty range nor a property, which has no values.
         assert!(end.wrapping_sub(1) < code.n_values);
+        self.call(code.function, first, end)
+    }
+
+    /// Fires `n` trials of one rule from an instance of the first one on.
+    #[inline]
+    pub(crate) fn fire_trials(&mut self, trials: &[Trial], n: u32, first: u64) -> Status {
+        // All of one rule, so that the last one ends within the domain of its first parameter.
+        assert!(n.wrapping_sub(1) < trials[0].n_left);
+        let end = trials[n as usize - 1].end;
+        self.call(trials[0].function, first, end)
+    }
+
+    #[inline]
+    fn call(&mut self, function: Function, first: u64, end: u64) -> Status {
         // SAFETY: as in `Session::run`. The state is one of the session's, there is a buffer to
         // write to, and rules and startstates have no goals. The first parameter stays in its
         // domain: native code compares `first` with `end`.
-        let code = unsafe { (code.function)(&mut self.session.context, self.state, first, end) };
+        let code = unsafe { function(&mut self.session.context, self.state, first, end) };
         match code {
             Status::DONE => Status::Done,
             _ => Status::of_other(code),
@@ -351,22 +379,18 @@ impl Site<'_, '_> {
         self.session.run(code, state, 0, None)
     }
 
-    /// The facts about the source.
+    /// What happened at the source.
     #[inline]
     pub(crate) fn counts(&self) -> Counts {
         let context = &self.session.context;
+        let written = context.len - self.first;
+        let fired = written + context.discarded;
         Counts {
-            written: context.written,
-            fired: context.fired,
-            enabled: context.enabled,
+            written: written as u32,
+            fired,
+            enabled: fired + context.abandoned,
             progress: context.progress != 0,
         }
-    }
-
-    /// Number of guards that were true at the source.
-    #[inline]
-    pub(crate) fn n_enabled(&self) -> u32 {
-        self.session.context.enabled
     }
 
     /// The instance at which the last call ended early.
@@ -389,6 +413,41 @@ pub(crate) struct Entry {
     /// Number of values of the first parameter of a rule or startstate; 1 if there are none. 0 for
     /// properties.
     n_values: u64,
+}
+
+/// A rule, or some of its instances, with its code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trial {
+    function: Function,
+    /// The rule's position in the order of firing.
+    pub(crate) rule: u32,
+    /// Number of trials of the rule from this one on.
+    pub(crate) n_left: u32,
+    /// The first instance.
+    pub(crate) first: u64,
+    /// Where the first parameter ends, as a position in its domain.
+    end: u64,
+}
+
+impl Trial {
+    /// The trials with the code of their rules, which is `rules` in the order of firing.
+    pub(crate) fn all(trials: &[selectors::Trial], rules: &[Entry]) -> Vec<Self> {
+        let all = trials.iter().enumerate().map(|(number, trial)| {
+            let rest = &trials[number..];
+            let own = &rest[..trial.n_left as usize];
+            assert!(own.iter().all(|other| other.rule == trial.rule));
+            let code = rules[trial.rule as usize];
+            assert!(trial.n_left == 0 || trial.end.wrapping_sub(1) < code.n_values);
+            Trial {
+                function: code.function,
+                rule: trial.rule,
+                n_left: trial.n_left,
+                first: trial.first,
+                end: trial.end,
+            }
+        });
+        all.collect()
+    }
 }
 
 impl Entry {

@@ -18,7 +18,7 @@ use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::program::{Param, Program, PropertyKind};
 use hadal_model::{Expander, Model, Shape, Step, Stop, Stopped};
 
-use crate::call::{Code, Entry};
+use crate::call::{Code, Entry, Trial};
 use crate::driver::Generator;
 use crate::lower::call::{entry_signature, function_signature};
 use crate::lower::item;
@@ -64,6 +64,8 @@ pub struct Native {
 pub(crate) struct Entries {
     /// By priority, then in the order of the text.
     pub(crate) rules: Vec<Entry>,
+    /// Rules, or parts of their instances, in the same order; see [`Selectors`].
+    pub(crate) trials: Vec<Trial>,
     pub(crate) starts: Vec<Entry>,
     pub(crate) invariants: Vec<Entry>,
     pub(crate) goals: Vec<Entry>,
@@ -200,8 +202,10 @@ impl Native {
                 .map(|address| code.property(address, goal_words))
                 .collect()
         };
+        let rules = commands(rules);
         let entries = Entries {
-            rules: commands(rules),
+            trials: Trial::all(facts.selectors.trials(), &rules),
+            rules,
             starts: commands(starts),
             invariants: properties(invariants, 0),
             goals: properties(goals, goal_words),

@@ -73,41 +73,39 @@ enum Fired {
     Stopped,
 }
 
-/// Fires the trials that are worth it on one source, from an instance of a rule on.
+/// Fires the trials that are worth it on one source, from an instance of the first of them on.
+/// `was_enabled` where an interrupted expansion found some rule to be enabled.
 #[inline]
-fn fire_rules(site: &mut Site<'_, '_>, native: &Native, worth: &[u64], from: Cursor) -> Fired {
-    let rules = &native.entries.rules;
-    let selectors = &native.facts.selectors;
-    let trials = selectors.trials();
-    let first_trial = selectors.trial_of(from.rule as usize, from.instance);
-    for words in selectors.priorities() {
-        // A continued expansion starts in the priority where it was interrupted.
-        if words.end <= first_trial / 64 {
-            continue;
-        }
-        for number in words.clone() {
-            let mut left = worth[number];
+fn fire_rules(
+    site: &mut Site<'_, '_>,
+    native: &Native,
+    worth: &[u64],
+    from: Option<u64>,
+    was_enabled: bool,
+) -> Fired {
+    let trials = &native.entries.trials[..];
+    let mut from = from;
+    for words in native.facts.selectors.priorities() {
+        let (mut at, mut is_tried) = (words.start * 64, false);
+        for &word in &worth[words.clone()] {
+            let mut left = word;
+            is_tried |= left != 0;
             while left != 0 {
                 // Trials of one rule that follow each other are one call.
                 let bit = left.trailing_zeros();
-                let at = number * 64 + bit as usize;
-                let trial = &trials[at];
-                let n = (!(left >> bit)).trailing_zeros().min(trial.n_left);
+                let trials = &trials[at + bit as usize..];
+                let n = (!(left >> bit)).trailing_zeros().min(trials[0].n_left);
                 left &= !(u64::MAX >> (64 - n) << bit);
-                let end = trials[at + n as usize - 1].end;
-                let first = match at == first_trial {
-                    true => from.instance,
-                    false => trial.first,
-                };
-                let rule = trial.rule;
-                match site.fire(rules[rule as usize], first, end) {
+                let first = from.take().unwrap_or(trials[0].first);
+                match site.fire_trials(trials, n, first) {
                     Status::Done => {}
-                    other => return interrupted(other, rule, site.instance()),
+                    other => return interrupted(other, trials[0].rule, site.instance()),
                 }
             }
+            at += 64;
         }
         // Only the least priority that has an enabled rule fires.
-        if site.n_enabled() > 0 {
+        if is_tried && (was_enabled || site.counts().enabled > 0) {
             return Fired::All;
         }
     }
@@ -146,19 +144,12 @@ fn may_end(site: &mut Site<'_, '_>, native: &Native) -> Result<bool, Fired> {
     Ok(holds)
 }
 
-fn counts_of(source: &Source) -> Counts {
-    Counts {
-        written: source.written,
-        fired: source.fired,
-        enabled: source.enabled,
-        progress: source.progress,
-    }
-}
-
+/// Adds what happened at a source.
+#[inline]
 fn note(source: &mut Source, counts: Counts) {
-    source.written = counts.written;
-    source.fired = counts.fired;
-    source.enabled = counts.enabled;
+    source.written += counts.written;
+    source.fired += counts.fired;
+    source.enabled += counts.enabled as u32;
     source.progress = counts.progress;
 }
 
@@ -175,16 +166,21 @@ impl Generator<'_> {
         let mut session = self.session(block).writing(columns, first_cover_point);
         let mut ended = (block.len() as u32, Fired::All);
         let mut from = from;
-        for source in from.state..block.len() as u32 {
-            let entry = &mut sources[source as usize];
-            let mut site = session.at(source, counts_of(entry));
-            let state = &block.bytes()[source as usize * block.state_len()..];
-            selectors.select(state, &mut worth);
+        let (mut rest, state_len) = (block.bytes(), block.state_len());
+        rest = &rest[from.state as usize * state_len..];
+        let sources = sources.iter_mut().enumerate().take(block.len());
+        for (number, entry) in sources.skip(from.state as usize) {
+            let source = number as u32;
+            let mut site = session.at(source, entry.written, entry.progress);
+            selectors.select(rest, &mut worth);
+            rest = &rest[state_len..];
+            let mut first = None;
             if (from.rule, from.instance) != (0, 0) {
                 let trial = selectors.trial_of(from.rule as usize, from.instance);
-                Selectors::skip_to(trial, &mut worth);
+                let is_left = Selectors::skip_to(trial, &mut worth);
+                first = is_left.then_some(from.instance);
             }
-            let mut fired = fire_rules(&mut site, native, &worth, from);
+            let mut fired = fire_rules(&mut site, native, &worth, first, entry.enabled > 0);
             note(entry, site.counts());
             if matches!(fired, Fired::All) && entry.enabled == 0 {
                 fired = match may_end(&mut site, native) {
@@ -363,7 +359,7 @@ impl Generator<'_> {
         let native = self.native;
         let first_cover_point = native.facts.first_cover_point;
         let mut session = self.session(block).writing(columns, first_cover_point);
-        let mut site = session.at(0, counts_of(&sources[0]));
+        let mut site = session.at(0, sources[0].written, false);
         let starts = &native.entries.starts;
         for (number, &entry) in starts.iter().enumerate().skip(from.rule as usize) {
             let status = site.fire(entry, instance, entry.n_values());
@@ -378,7 +374,7 @@ impl Generator<'_> {
                 break;
             }
         }
-        note(&mut sources[0], site.counts());
+        sources[0].written += site.counts().written;
         let len = session.len();
         out.set_len(len);
         ended

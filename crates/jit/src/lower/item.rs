@@ -7,7 +7,7 @@
 //! leaves no trace, so the interpreter can start again from the same instance.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::types::{I8X16, I32, I64};
 use cranelift_codegen::ir::{Block, Function, InstBuilder, MemFlagsData, Value};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
@@ -552,6 +552,8 @@ impl<'a, 'p> Lower<'a, 'p> {
         let counted = self.b.create_block();
         self.jump(counted);
         self.start(discarded);
+        let (ctx, flags) = (self.ctx, self.flags());
+        self.bump(ctx, field::DISCARDED, flags);
         self.jump(counted);
         self.start(counted);
         if covers {
@@ -624,14 +626,12 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.deliver(index, n, slot, covers, discarded);
         let flags = self.flags();
         let fired = self.load_ctx(field::FIRED_BY_RULE);
-        self.bump(I64, fired, index as i32 * 8, flags);
-        let ctx = self.ctx;
-        self.bump(I64, ctx, field::FIRED, flags);
-        self.bump(I32, ctx, field::ENABLED, flags);
+        self.bump(fired, index as i32 * 8, flags);
         self.jump(next);
 
         self.b.switch_to_block(abandoned);
-        self.bump(I32, ctx, field::ENABLED, flags);
+        let ctx = self.ctx;
+        self.bump(ctx, field::ABANDONED, flags);
         self.jump(next);
 
         self.close_item(&nest, no_room, abandoned);
@@ -639,14 +639,8 @@ impl<'a, 'p> Lower<'a, 'p> {
     }
 
     /// Adds one to a counter in memory.
-    fn bump(
-        &mut self,
-        ty: cranelift_codegen::ir::Type,
-        at: Value,
-        offset: i32,
-        flags: MemFlagsData,
-    ) {
-        let before = self.b.ins().load(ty, flags, at, offset);
+    fn bump(&mut self, at: Value, offset: i32, flags: MemFlagsData) {
+        let before = self.b.ins().load(I64, flags, at, offset);
         let after = self.b.ins().iadd_imm_s(before, 1);
         self.b.ins().store(flags, after, at, offset);
     }
@@ -665,11 +659,18 @@ impl<'a, 'p> Lower<'a, 'p> {
             self.helper(Helper::CopyBits, &[from, to, width]);
             return;
         }
+        // Neither readonly nor movable: such loads would be moved before the guard, and their values
+        // kept in memory until they are stored.
         let flags = self.flags();
-        for word in 0..words as i32 {
-            let from = flags.with_readonly().with_can_move();
-            let value = self.b.ins().load(I64, from, source, word * 8);
-            self.b.ins().store(flags, value, slot, word * 8);
+        let mut at = 0;
+        while at < words as i32 * 8 {
+            let ty = match words as i32 * 8 - at {
+                8 => I64,
+                _ => I8X16,
+            };
+            let value = self.b.ins().load(ty, flags, source, at);
+            self.b.ins().store(flags, value, slot, at);
+            at += ty.bytes() as i32;
         }
     }
 
@@ -801,19 +802,19 @@ impl<'a, 'p> Lower<'a, 'p> {
         let flags = self.flags();
         let column = self.b.ins().ishl_imm_u(n, 2);
         let source = self.b.ins().load(I32, flags, self.ctx, field::SOURCE);
-        let written = self.b.ins().load(I32, flags, self.ctx, field::WRITTEN);
+        let index = self.b.ins().ireduce(I32, n);
+        let before = self.b.ins().load(I32, flags, self.ctx, field::INDEX_OFFSET);
+        let index = self.b.ins().iadd(index, before);
         let rule = self.b.ins().ireduce(I32, rule);
         for (offset, value) in [
             (field::SOURCES_OF, source),
-            (field::INDICES, written),
+            (field::INDICES, index),
             (field::RULES, rule),
         ] {
             let base = self.load_ctx(offset);
             let at = self.b.ins().iadd(base, column);
             self.b.ins().store(flags, value, at, 0);
         }
-        let written = self.b.ins().iadd_imm_s(written, 1);
-        self.b.ins().store(flags, written, self.ctx, field::WRITTEN);
         let n = self.b.ins().iadd_imm_s(n, 1);
         self.store_ctx(field::LEN, n);
         let slot = self
