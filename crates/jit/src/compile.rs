@@ -24,7 +24,7 @@ use crate::lower::call::{entry_signature, function_signature};
 use crate::lower::item;
 use crate::selectors::Selectors;
 use crate::size::{self, Budget, Extent, Sizes};
-use crate::unit::{Bag, Item, Unit, domain_len};
+use crate::unit::{Bag, Item, Registers, Unit, domain_len};
 
 /// Why there is no native code.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +85,10 @@ pub(crate) struct Facts {
     pub(crate) selectors: Selectors,
     /// Whether some rule does not cost 1.
     pub(crate) has_costs: bool,
+    /// Words of a record beside a successor.
+    pub(crate) record_words: usize,
+    /// The registers, where sources at rest can be expanded without them.
+    pub(crate) at_rest: Option<Registers>,
 }
 
 impl Native {
@@ -187,6 +191,8 @@ impl Native {
             goal_words,
             selectors,
             has_costs: program.rules.iter().any(|rule| rule.cost != 1),
+            record_words: unit.registers.map_or(0, Registers::record_words),
+            at_rest: unit.registers.filter(|_| is_simple_at_rest(&unit)),
         };
         drop(unit);
         let code = Code::new(module);
@@ -278,6 +284,17 @@ impl Model for Native {
     ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
         self.interpreter.reference_step(parent, index, stop)
     }
+}
+
+/// Whether sources at rest can be expanded without registers. What a firing counts can be taken back
+/// if it counts nothing but itself; helpers for multisets expect states in their full length; and
+/// successors are told apart by marks.
+fn is_simple_at_rest(unit: &Unit<'_>) -> bool {
+    let n_marked = unit.marks.iter().flatten().count();
+    unit.assumptions.is_empty()
+        && unit.program.cover_points.is_empty()
+        && unit.bags.is_empty()
+        && 2 * n_marked > unit.marks.len()
 }
 
 /// What locals are given at first.

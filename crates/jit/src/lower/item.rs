@@ -24,9 +24,10 @@ use super::{Exit, Home, Known, Lower};
 use crate::analysis::calls::reaches_cover;
 use crate::analysis::guard::{self, Part, Plan};
 use crate::analysis::locals::LocalFacts;
-use crate::call::{Helper, Status, field};
+use crate::analysis::mark::Mark;
+use crate::call::{ANY_MARK, Helper, STILL_MARK, Status, field};
 use crate::size::Extent;
-use crate::unit::{Bag, Item, Parts, Unit, domain_len};
+use crate::unit::{Bag, Item, Parts, Registers, Unit, domain_len};
 
 /// Fills `function` with the code of an item, as far as `extent` goes; returns the bytes of locals
 /// it needs.
@@ -620,9 +621,19 @@ impl<'a, 'p> Lower<'a, 'p> {
         let writes = &unit.effects.rules[index].writes;
         self.normalise(writes);
         let discarded = self.cold_block();
-        self.note_progress(source, writes);
+        match unit.marks[index] {
+            // It leads away for sure.
+            Some(Mark::Moved(_)) => {
+                let one = self.iconst(1);
+                self.store_ctx(field::PROGRESS, one);
+            }
+            _ => self.note_progress(source, writes),
+        }
         self.check_assumptions(discarded);
 
+        if let Some(registers) = unit.registers {
+            self.write_record(index, &nest, registers);
+        }
         self.deliver(index, n, slot, covers, discarded);
         let flags = self.flags();
         let fired = self.load_ctx(field::FIRED_BY_RULE);
@@ -797,6 +808,61 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.start(on);
     }
 
+    /// Writes the record beside the successor that has been made: its mark and its registers. Where
+    /// the rule does not write these, they are 0, as the source's are where records matter.
+    fn write_record(&mut self, index: usize, nest: &Nest<'p>, registers: Registers) {
+        let mark = match self.unit.marks[index] {
+            None => self.iconst(ANY_MARK),
+            Some(Mark::Still) => self.iconst(STILL_MARK),
+            Some(Mark::Moved(to)) => {
+                let field = (to.first_bit + 1) << 16 | u64::from(to.to);
+                match nest.digits.first() {
+                    Some(&digit) if to.step > 0 => {
+                        let digit = self.b.use_var(digit);
+                        let offset = self.b.ins().imul_imm_s(digit, (to.step << 16) as i64);
+                        self.b.ins().iadd_imm_s(offset, field as i64)
+                    }
+                    _ => self.iconst(field as i64),
+                }
+            }
+        };
+        let mut bits = BitRanges::new();
+        let first = registers.rest_len * 8;
+        bits.insert(first, first + registers.n_bits);
+        let is_written = bits.intersects(&self.unit.effects.rules[index].writes);
+        let (flags, record) = (self.flags(), self.load_ctx(field::RECORD));
+        self.b.ins().store(flags, mark, record, 0);
+        let mut all = self.iconst(0);
+        for (part, (first_bit, width)) in registers.parts().enumerate() {
+            let value = match is_written {
+                false => self.iconst(0),
+                true => {
+                    let addr = super::memory::Addr {
+                        base: Some(self.state),
+                        readonly: false,
+                        bit: first_bit as u64,
+                        dynamic: None,
+                        step: 0,
+                        extent: None,
+                    };
+                    self.load_field(addr, u64::from(width))
+                }
+            };
+            self.b
+                .ins()
+                .store(flags, value, record, part as i32 * 8 + 8);
+            all = self.b.ins().bor(all, value);
+        }
+        if is_written {
+            let before = self.load_ctx(field::TRANSIENT);
+            let after = self.b.ins().bor(before, all);
+            self.store_ctx(field::TRANSIENT, after);
+        }
+        let by = self.load_ctx(field::RECORD_STRIDE);
+        let next = self.b.ins().iadd(record, by);
+        self.store_ctx(field::RECORD, next);
+    }
+
     /// Fills the columns for the successor that has been made.
     fn push(&mut self, n: Value, slot: Value, rule: Value) {
         let flags = self.flags();
@@ -817,10 +883,17 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
         let n = self.b.ins().iadd_imm_s(n, 1);
         self.store_ctx(field::LEN, n);
-        let slot = self
-            .b
-            .ins()
-            .iadd_imm_s(slot, self.unit.layout.state_len as i64);
+        let slot = match self.unit.registers {
+            None => {
+                let len = self.unit.layout.state_len as i64;
+                self.b.ins().iadd_imm_s(slot, len)
+            }
+            // It depends on whether the buffer has room for them.
+            Some(_) => {
+                let len = self.load_ctx(field::STRIDE);
+                self.b.ins().iadd(slot, len)
+            }
+        };
         self.store_ctx(field::SLOT, slot);
     }
 
