@@ -145,6 +145,7 @@ impl ParamDomain {
     }
 
     /// The value at a position, counted from 0.
+    #[inline]
     pub fn value(&self, types: &Types, position: u64) -> i64 {
         match self {
             ParamDomain::Type(ty) => {

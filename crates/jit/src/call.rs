@@ -17,6 +17,7 @@ use cranelift_jit::JITModule;
 use hadal_ir::{Program, bits};
 use hadal_model::{Columns, PAD_BYTES, States};
 
+use crate::selectors;
 use crate::unit::Bag;
 
 /// How a call of native code ended.
@@ -79,12 +80,23 @@ struct Context {
     /// Hits of cover points, and those of the current firing.
     cover_hits: *mut u64,
     cover_pending: *mut u64,
-    /// Facts about the current source.
+    /// The current source.
     source: u32,
-    written: u32,
-    fired: u64,
-    enabled: u32,
+    /// What is added to the position of a successor in the buffer to get its index.
+    index_offset: u32,
+    /// Firings at the source whose successors an assumption discarded, and those that were
+    /// abandoned. The others are successors.
+    discarded: u64,
+    abandoned: u64,
+    /// Whether some firing led away from the source.
     progress: u64,
+    /// Of programs with registers: bytes from a successor to the next one, where the record of the
+    /// next one goes and bytes to the one after it, and whether some successor of the source has a
+    /// register that is set.
+    stride: u64,
+    record: *mut u64,
+    record_stride: u64,
+    transient: u64,
     /// Where an interrupted call continues.
     instance: u64,
     /// Rounds until the stop flag is polled again.
@@ -120,10 +132,14 @@ pub(crate) mod field {
         FIRED_BY_RULE = fired_by_rule;
         COVER_PENDING = cover_pending;
         SOURCE = source;
-        WRITTEN = written;
-        FIRED = fired;
-        ENABLED = enabled;
+        INDEX_OFFSET = index_offset;
+        DISCARDED = discarded;
+        ABANDONED = abandoned;
         PROGRESS = progress;
+        STRIDE = stride;
+        RECORD = record;
+        RECORD_STRIDE = record_stride;
+        TRANSIENT = transient;
         INSTANCE = instance;
         FUEL = fuel;
         STOP = stop;
@@ -133,6 +149,14 @@ pub(crate) mod field {
         GOALS = goals;
     }
 }
+
+/// The mark of a successor that may be equal to any other.
+pub(crate) const ANY_MARK: i64 = -1;
+/// The mark of one in which no marked field has changed.
+pub(crate) const STILL_MARK: i64 = 0;
+
+/// Marks that are compared with each other.
+const MAX_MARKS: u64 = 64;
 
 /// Rounds of loops between two polls of the stop flag.
 pub(crate) const FUEL: i64 = 4096;
@@ -145,6 +169,8 @@ pub(crate) struct Runtime<'p> {
     pub(crate) bags: &'p [Bag],
     pub(crate) state_len: usize,
     pub(crate) n_cover_points: usize,
+    /// Words of a record; 0 where the program has no registers.
+    pub(crate) record_words: usize,
 }
 
 /// What one thread needs to run native code: memory for locals and for pending cover points.
@@ -152,15 +178,26 @@ pub(crate) struct Runtime<'p> {
 pub(crate) struct Scratch {
     frames: Vec<u8>,
     cover_pending: Vec<u64>,
+    /// Records of successors, each a mark and registers.
+    records: Vec<u64>,
 }
 
+/// Records that there is room for.
+const N_RECORDS: usize = 4096;
+
 impl Scratch {
-    /// Room for `frame_bytes` of locals.
-    pub(crate) fn new(frame_bytes: usize, n_cover_points: usize) -> Self {
+    /// Room for `frame_bytes` of locals, and for records of as many words as the program needs.
+    pub(crate) fn new(frame_bytes: usize, n_cover_points: usize, record_words: usize) -> Self {
         Scratch {
             frames: vec![0; frame_bytes + 2 * PAD_BYTES],
             cover_pending: vec![0; n_cover_points],
+            records: vec![0; record_words * N_RECORDS],
         }
+    }
+
+    /// The records of the successors that the last session wrote.
+    pub(crate) fn records(&self) -> &[u64] {
+        &self.records
     }
 
     /// Makes room for deeper calls. The old content is dropped: the instance is run again.
@@ -172,12 +209,16 @@ impl Scratch {
     }
 }
 
-/// Facts about one source that add up over calls.
+/// What happened at one source since a session turned to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
+    /// Successors.
     pub(crate) written: u32,
+    /// Bodies that ran to their end.
     pub(crate) fired: u64,
-    pub(crate) enabled: u32,
+    /// True guards.
+    pub(crate) enabled: u64,
+    /// Whether some firing led away from the source, those before included.
     pub(crate) progress: bool,
 }
 
@@ -188,6 +229,10 @@ pub(crate) struct Session<'a> {
     states: *const u8,
     state_len: usize,
     n_states: usize,
+    /// What is added to the number of a state to get that of the source.
+    first_source: u32,
+    /// Records that there is room for.
+    n_records: usize,
     borrows: PhantomData<&'a mut ()>,
 }
 
@@ -205,6 +250,7 @@ impl<'a> Session<'a> {
     ) -> Self {
         assert_eq!(block.state_len(), runtime.state_len, "states fit the model");
         assert!(scratch.cover_pending.len() >= runtime.n_cover_points);
+        assert!(scratch.records.len() >= runtime.record_words);
         let here = 0u8;
         let stack_bytes = stack_bytes.saturating_sub(STACK_RESERVE) as u64;
         let frames_len = scratch.frames.len() - PAD_BYTES;
@@ -223,10 +269,14 @@ impl<'a> Session<'a> {
             cover_hits: std::ptr::null_mut(),
             cover_pending: scratch.cover_pending.as_mut_ptr(),
             source: 0,
-            written: 0,
-            fired: 0,
-            enabled: 0,
+            index_offset: 0,
+            discarded: 0,
+            abandoned: 0,
             progress: 0,
+            stride: runtime.state_len as u64,
+            record: scratch.records.as_mut_ptr(),
+            record_stride: 0,
+            transient: 0,
             instance: 0,
             fuel: FUEL,
             stop,
@@ -241,20 +291,67 @@ impl<'a> Session<'a> {
             states: block.bytes().as_ptr(),
             state_len: block.state_len(),
             n_states: block.len(),
+            first_source: 0,
+            n_records: match runtime.record_words {
+                0 => 0,
+                words => scratch.records.len() / words,
+            },
             borrows: PhantomData,
         }
     }
 
     /// Lets the session write successors.
-    pub(crate) fn writing(mut self, columns: Columns<'a>, first_cover_point: usize) -> Self {
+    pub(crate) fn writing(self, columns: Columns<'a>, first_cover_point: usize) -> Self {
         let capacity = columns.sources_of.len();
-        assert!(columns.len <= capacity);
-        assert!(columns.states.len() >= capacity * self.state_len + PAD_BYTES);
+        let stride = self.state_len;
+        self.write_to(columns, first_cover_point, stride, capacity)
+    }
+
+    /// Lets the session write successors without their registers, as states of `rest_len` bytes,
+    /// and a record beside each. The sources of the block are those from `first_source` on.
+    pub(crate) fn writing_at_rest(
+        mut self,
+        columns: Columns<'a>,
+        rest_len: usize,
+        first_source: u32,
+    ) -> Self {
+        assert!(0 < rest_len && rest_len < self.state_len);
+        // Registers are written behind a state all the same, where the next one or padding is, and
+        // a field of them may take its word up to 8 bytes further.
+        let room = columns.sources_of.len() * rest_len + PAD_BYTES - 8;
+        let fitting = room.checked_sub(self.state_len);
+        let fitting = fitting.map_or(0, |room| room / rest_len + 1);
+        let capacity = fitting
+            .min(columns.sources_of.len())
+            .min(columns.len + self.n_records);
+        self.first_source = first_source;
+        let runtime_words = self.record_words();
+        self = self.write_to(columns, 0, rest_len, capacity);
+        self.context.record_stride = runtime_words as u64 * 8;
+        self
+    }
+
+    /// Words of a record.
+    fn record_words(&self) -> usize {
+        // SAFETY: the session's runtime outlives it.
+        unsafe { (*self.context.runtime).record_words }
+    }
+
+    fn write_to(
+        mut self,
+        columns: Columns<'a>,
+        first_cover_point: usize,
+        stride: usize,
+        capacity: usize,
+    ) -> Self {
+        assert!(columns.len <= columns.sources_of.len());
+        assert!(capacity <= columns.sources_of.len());
+        assert!(columns.states.len() >= columns.sources_of.len() * stride + PAD_BYTES);
         assert!(columns.indices.len() >= capacity && columns.rules.len() >= capacity);
         let context = &mut self.context;
         columns.states.as_mut_ptr().expose_provenance();
-        let slot = columns.len * self.state_len;
-        context.slot = columns.states[slot..].as_mut_ptr();
+        context.slot = columns.states[columns.len * stride..].as_mut_ptr();
+        context.stride = stride as u64;
         context.len = columns.len as u64;
         context.capacity = capacity as u64;
         context.sources_of = columns.sources_of.as_mut_ptr();
@@ -270,21 +367,27 @@ impl<'a> Session<'a> {
         self.context.len as usize
     }
 
-    /// Turns to a source, a state of the block, to fire rules there.
+    /// Turns to a source, a state of the block, to fire rules there. It has `written` successors
+    /// already.
     #[inline]
-    pub(crate) fn at(&mut self, source: u32, counts: Counts) -> Site<'_, 'a> {
+    pub(crate) fn at(&mut self, source: u32, written: u32, progress: bool) -> Site<'_, 'a> {
         assert!((source as usize) < self.n_states);
         assert!(!self.context.sources_of.is_null(), "there is a buffer");
-        self.context.source = source;
-        self.context.written = counts.written;
-        self.context.fired = counts.fired;
-        self.context.enabled = counts.enabled;
-        self.context.progress = u64::from(counts.progress);
+        let len = self.context.len;
+        self.context.source = self.first_source + source;
+        self.context.transient = 0;
+        self.context.index_offset = written.wrapping_sub(len as u32);
+        self.context.discarded = 0;
+        self.context.abandoned = 0;
+        self.context.progress = u64::from(progress);
         self.context.goals = std::ptr::null_mut();
         let state = self.states.wrapping_add(source as usize * self.state_len);
+        let record = self.context.record;
         Site {
             session: self,
             state,
+            first: len,
+            record,
         }
     }
 
@@ -326,6 +429,10 @@ impl<'a> Session<'a> {
 pub(crate) struct Site<'s, 'a> {
     session: &'s mut Session<'a>,
     state: *const u8,
+    /// Successors that were held before.
+    first: u64,
+    /// The record of the first successor.
+    record: *const u64,
 }
 
 impl Site<'_, '_> {
@@ -335,10 +442,24 @@ impl Site<'_, '_> {
     pub(crate) fn fire(&mut self, code: Entry, first: u64, end: u64) -> Status {
         // Neither an empty range nor a property, which has no values.
         assert!(end.wrapping_sub(1) < code.n_values);
+        self.call(code.function, first, end)
+    }
+
+    /// Fires `n` trials of one rule from an instance of the first one on.
+    #[inline]
+    pub(crate) fn fire_trials(&mut self, trials: &[Trial], n: u32, first: u64) -> Status {
+        // All of one rule, so that the last one ends within the domain of its first parameter.
+        assert!(n.wrapping_sub(1) < trials[0].n_left);
+        let end = trials[n as usize - 1].end;
+        self.call(trials[0].function, first, end)
+    }
+
+    #[inline]
+    fn call(&mut self, function: Function, first: u64, end: u64) -> Status {
         // SAFETY: as in `Session::run`. The state is one of the session's, there is a buffer to
         // write to, and rules and startstates have no goals. The first parameter stays in its
         // domain: native code compares `first` with `end`.
-        let code = unsafe { (code.function)(&mut self.session.context, self.state, first, end) };
+        let code = unsafe { function(&mut self.session.context, self.state, first, end) };
         match code {
             Status::DONE => Status::Done,
             _ => Status::of_other(code),
@@ -347,26 +468,56 @@ impl Site<'_, '_> {
 
     /// Evaluates a property without goals.
     pub(crate) fn evaluate(&mut self, code: Entry) -> Status {
-        let state = self.session.context.source as usize;
-        self.session.run(code, state, 0, None)
+        assert!(!code.writes && code.goal_words == 0);
+        self.call(code.function, 0, code.n_values)
     }
 
-    /// The facts about the source.
+    /// Whether some successor of the source has a register that is set. Known in sessions that
+    /// write successors without registers.
+    #[inline]
+    pub(crate) fn is_transient(&self) -> bool {
+        self.session.context.transient != 0
+    }
+
+    /// Whether the successors of the source are known to differ by their marks. Only sessions that
+    /// write successors without registers know.
+    #[inline]
+    pub(crate) fn marks_differ(&self) -> bool {
+        let context = &self.session.context;
+        let (n, words) = (context.len - self.first, context.record_stride / 8);
+        if n < 2 {
+            return true;
+        }
+        if n > MAX_MARKS {
+            return false;
+        }
+        // SAFETY: native code has written a record of this length for each of these successors,
+        // from here on, into memory that the session has borrowed.
+        let records = unsafe { std::slice::from_raw_parts(self.record, (n * words) as usize) };
+        let words = words as usize;
+        let mut differ = true;
+        for at in (0..records.len()).step_by(words) {
+            let mark = records[at];
+            differ &= mark != ANY_MARK as u64;
+            for other in (0..at).step_by(words) {
+                differ &= mark != records[other];
+            }
+        }
+        differ
+    }
+
+    /// What happened at the source.
     #[inline]
     pub(crate) fn counts(&self) -> Counts {
         let context = &self.session.context;
+        let written = context.len - self.first;
+        let fired = written + context.discarded;
         Counts {
-            written: context.written,
-            fired: context.fired,
-            enabled: context.enabled,
+            written: written as u32,
+            fired,
+            enabled: fired + context.abandoned,
             progress: context.progress != 0,
         }
-    }
-
-    /// Number of guards that were true at the source.
-    #[inline]
-    pub(crate) fn n_enabled(&self) -> u32 {
-        self.session.context.enabled
     }
 
     /// The instance at which the last call ended early.
@@ -389,6 +540,41 @@ pub(crate) struct Entry {
     /// Number of values of the first parameter of a rule or startstate; 1 if there are none. 0 for
     /// properties.
     n_values: u64,
+}
+
+/// A rule, or some of its instances, with its code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trial {
+    function: Function,
+    /// The rule's position in the order of firing.
+    pub(crate) rule: u32,
+    /// Number of trials of the rule from this one on.
+    pub(crate) n_left: u32,
+    /// The first instance.
+    pub(crate) first: u64,
+    /// Where the first parameter ends, as a position in its domain.
+    end: u64,
+}
+
+impl Trial {
+    /// The trials with the code of their rules, which is `rules` in the order of firing.
+    pub(crate) fn all(trials: &[selectors::Trial], rules: &[Entry]) -> Vec<Self> {
+        let all = trials.iter().enumerate().map(|(number, trial)| {
+            let rest = &trials[number..];
+            let own = &rest[..trial.n_left as usize];
+            assert!(own.iter().all(|other| other.rule == trial.rule));
+            let code = rules[trial.rule as usize];
+            assert!(trial.n_left == 0 || trial.end.wrapping_sub(1) < code.n_values);
+            Trial {
+                function: code.function,
+                rule: trial.rule,
+                n_left: trial.n_left,
+                first: trial.first,
+                end: trial.end,
+            }
+        });
+        all.collect()
+    }
 }
 
 impl Entry {

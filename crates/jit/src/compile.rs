@@ -18,13 +18,13 @@ use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::program::{Param, Program, PropertyKind};
 use hadal_model::{Expander, Model, Shape, Step, Stop, Stopped};
 
-use crate::call::{Code, Entry};
+use crate::call::{Code, Entry, Trial};
 use crate::driver::Generator;
 use crate::lower::call::{entry_signature, function_signature};
 use crate::lower::item;
 use crate::selectors::Selectors;
 use crate::size::{self, Budget, Extent, Sizes};
-use crate::unit::{Bag, Item, Unit, domain_len};
+use crate::unit::{Bag, Item, Registers, Unit, domain_len};
 
 /// Why there is no native code.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +64,8 @@ pub struct Native {
 pub(crate) struct Entries {
     /// By priority, then in the order of the text.
     pub(crate) rules: Vec<Entry>,
+    /// Rules, or parts of their instances, in the same order; see [`Selectors`].
+    pub(crate) trials: Vec<Trial>,
     pub(crate) starts: Vec<Entry>,
     pub(crate) invariants: Vec<Entry>,
     pub(crate) goals: Vec<Entry>,
@@ -83,6 +85,10 @@ pub(crate) struct Facts {
     pub(crate) selectors: Selectors,
     /// Whether some rule does not cost 1.
     pub(crate) has_costs: bool,
+    /// Words of a record beside a successor.
+    pub(crate) record_words: usize,
+    /// The registers, where sources at rest can be expanded without them.
+    pub(crate) at_rest: Option<Registers>,
 }
 
 impl Native {
@@ -185,6 +191,8 @@ impl Native {
             goal_words,
             selectors,
             has_costs: program.rules.iter().any(|rule| rule.cost != 1),
+            record_words: unit.registers.map_or(0, Registers::record_words),
+            at_rest: unit.registers.filter(|_| is_simple_at_rest(&unit)),
         };
         drop(unit);
         let code = Code::new(module);
@@ -200,8 +208,10 @@ impl Native {
                 .map(|address| code.property(address, goal_words))
                 .collect()
         };
+        let rules = commands(rules);
         let entries = Entries {
-            rules: commands(rules),
+            trials: Trial::all(facts.selectors.trials(), &rules),
+            rules,
             starts: commands(starts),
             invariants: properties(invariants, 0),
             goals: properties(goals, goal_words),
@@ -274,6 +284,17 @@ impl Model for Native {
     ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
         self.interpreter.reference_step(parent, index, stop)
     }
+}
+
+/// Whether sources at rest can be expanded without registers. What a firing counts can be taken back
+/// if it counts nothing but itself; helpers for multisets expect states in their full length; and
+/// successors are told apart by marks.
+fn is_simple_at_rest(unit: &Unit<'_>) -> bool {
+    let n_marked = unit.marks.iter().flatten().count();
+    unit.assumptions.is_empty()
+        && unit.program.cover_points.is_empty()
+        && unit.bags.is_empty()
+        && 2 * n_marked > unit.marks.len()
 }
 
 /// What locals are given at first.

@@ -5,15 +5,19 @@
 //! left to it: where locals need more memory than there is, they get it, and native code runs the
 //! instance again.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
+use hadal_ir::bits;
 use hadal_model::{
-    Cursor, Expander, Failure, Flow, Model, PAD_BYTES, Source, States, Stop, Successors,
+    Cursor, Expander, Failure, FirstSteps, Flow, Model, PAD_BYTES, Source, States, Stop, Stopped,
+    Successors,
 };
 
 use crate::call::{Counts, Runtime, Scratch, Session, Site, Status};
 use crate::compile::Native;
 use crate::selectors::Selectors;
+use crate::unit::Registers;
 
 /// One thread's access to native code.
 pub(crate) struct Generator<'a> {
@@ -26,6 +30,8 @@ pub(crate) struct Generator<'a> {
     nothing: Vec<u8>,
     /// The trials of the current state, a bit each.
     worth: Vec<u64>,
+    /// Sources at rest with their registers, and padding.
+    extended: Vec<u8>,
 }
 
 impl<'a> Generator<'a> {
@@ -35,16 +41,18 @@ impl<'a> Generator<'a> {
         Generator {
             native,
             stop,
-            scratch: Scratch::new(facts.frame_bytes, facts.n_cover_points),
+            scratch: Scratch::new(facts.frame_bytes, facts.n_cover_points, facts.record_words),
             runtime: Runtime {
                 program: native.program(),
                 bags: &facts.bags,
                 state_len,
                 n_cover_points: facts.n_cover_points,
+                record_words: facts.record_words,
             },
             interpreter: native.interpreter.expander(stop),
             nothing: vec![0; state_len + PAD_BYTES],
             worth: facts.selectors.all().to_vec(),
+            extended: Vec::new(),
         }
     }
 
@@ -73,41 +81,39 @@ enum Fired {
     Stopped,
 }
 
-/// Fires the trials that are worth it on one source, from an instance of a rule on.
+/// Fires the trials that are worth it on one source, from an instance of the first of them on.
+/// `was_enabled` where an interrupted expansion found some rule to be enabled.
 #[inline]
-fn fire_rules(site: &mut Site<'_, '_>, native: &Native, worth: &[u64], from: Cursor) -> Fired {
-    let rules = &native.entries.rules;
-    let selectors = &native.facts.selectors;
-    let trials = selectors.trials();
-    let first_trial = selectors.trial_of(from.rule as usize, from.instance);
-    for words in selectors.priorities() {
-        // A continued expansion starts in the priority where it was interrupted.
-        if words.end <= first_trial / 64 {
-            continue;
-        }
-        for number in words.clone() {
-            let mut left = worth[number];
+fn fire_rules(
+    site: &mut Site<'_, '_>,
+    native: &Native,
+    worth: &[u64],
+    from: Option<u64>,
+    was_enabled: bool,
+) -> Fired {
+    let trials = &native.entries.trials[..];
+    let mut from = from;
+    for words in native.facts.selectors.priorities() {
+        let (mut at, mut is_tried) = (words.start * 64, false);
+        for &word in &worth[words.clone()] {
+            let mut left = word;
+            is_tried |= left != 0;
             while left != 0 {
                 // Trials of one rule that follow each other are one call.
                 let bit = left.trailing_zeros();
-                let at = number * 64 + bit as usize;
-                let trial = &trials[at];
-                let n = (!(left >> bit)).trailing_zeros().min(trial.n_left);
+                let trials = &trials[at + bit as usize..];
+                let n = (!(left >> bit)).trailing_zeros().min(trials[0].n_left);
                 left &= !(u64::MAX >> (64 - n) << bit);
-                let end = trials[at + n as usize - 1].end;
-                let first = match at == first_trial {
-                    true => from.instance,
-                    false => trial.first,
-                };
-                let rule = trial.rule;
-                match site.fire(rules[rule as usize], first, end) {
+                let first = from.take().unwrap_or(trials[0].first);
+                match site.fire_trials(trials, n, first) {
                     Status::Done => {}
-                    other => return interrupted(other, rule, site.instance()),
+                    other => return interrupted(other, trials[0].rule, site.instance()),
                 }
             }
+            at += 64;
         }
         // Only the least priority that has an enabled rule fires.
-        if site.n_enabled() > 0 {
+        if is_tried && (was_enabled || site.counts().enabled > 0) {
             return Fired::All;
         }
     }
@@ -146,19 +152,12 @@ fn may_end(site: &mut Site<'_, '_>, native: &Native) -> Result<bool, Fired> {
     Ok(holds)
 }
 
-fn counts_of(source: &Source) -> Counts {
-    Counts {
-        written: source.written,
-        fired: source.fired,
-        enabled: source.enabled,
-        progress: source.progress,
-    }
-}
-
+/// Adds what happened at a source.
+#[inline]
 fn note(source: &mut Source, counts: Counts) {
-    source.written = counts.written;
-    source.fired = counts.fired;
-    source.enabled = counts.enabled;
+    source.written += counts.written;
+    source.fired += counts.fired;
+    source.enabled += counts.enabled as u32;
     source.progress = counts.progress;
 }
 
@@ -175,16 +174,21 @@ impl Generator<'_> {
         let mut session = self.session(block).writing(columns, first_cover_point);
         let mut ended = (block.len() as u32, Fired::All);
         let mut from = from;
-        for source in from.state..block.len() as u32 {
-            let entry = &mut sources[source as usize];
-            let mut site = session.at(source, counts_of(entry));
-            let state = &block.bytes()[source as usize * block.state_len()..];
-            selectors.select(state, &mut worth);
+        let (mut rest, state_len) = (block.bytes(), block.state_len());
+        rest = &rest[from.state as usize * state_len..];
+        let sources = sources.iter_mut().enumerate().take(block.len());
+        for (number, entry) in sources.skip(from.state as usize) {
+            let source = number as u32;
+            let mut site = session.at(source, entry.written, entry.progress);
+            selectors.select(rest, &mut worth);
+            rest = &rest[state_len..];
+            let mut first = None;
             if (from.rule, from.instance) != (0, 0) {
                 let trial = selectors.trial_of(from.rule as usize, from.instance);
-                Selectors::skip_to(trial, &mut worth);
+                let is_left = Selectors::skip_to(trial, &mut worth);
+                first = is_left.then_some(from.instance);
             }
-            let mut fired = fire_rules(&mut site, native, &worth, from);
+            let mut fired = fire_rules(&mut site, native, &worth, first, entry.enabled > 0);
             note(entry, site.counts());
             if matches!(fired, Fired::All) && entry.enabled == 0 {
                 fired = match may_end(&mut site, native) {
@@ -200,6 +204,107 @@ impl Generator<'_> {
                 break;
             }
             from = Cursor::default();
+        }
+        let len = session.len();
+        self.worth = worth;
+        let before = out.len();
+        out.set_len(len);
+        if native.facts.has_costs {
+            out.set_costs_by_rule(before, &native.shape().rules);
+        }
+        ended
+    }
+}
+
+/// Takes back what was counted for a source and drops its successors.
+fn take_back(out: &mut Successors, source: usize, own: Range<usize>) {
+    let columns = out.columns();
+    for rule in &columns.rules[own.clone()] {
+        columns.fired_by_rule[*rule as usize] -= 1;
+    }
+    columns.sources[source] = Source::default();
+    out.set_len(own.start);
+}
+
+/// Whether no two of some successors are equal.
+fn are_different(out: &Successors, range: Range<usize>) -> bool {
+    let states = || range.clone().map(|at| out.state(at));
+    range.len() <= MAX_COMPARED
+        && (states().enumerate()).all(|(n, state)| states().take(n).all(|other| other != state))
+}
+
+/// Successors of a source that are compared with each other; where there are more, some might be
+/// equal.
+const MAX_COMPARED: usize = 64;
+
+/// The result of the rules of a source at rest.
+enum FiredAtRest {
+    All,
+    /// Some successor is transient.
+    Transient,
+    /// Successors are not known to differ.
+    SameMarks,
+    /// There is no room, or something that native code leaves to others.
+    Other,
+    Stopped,
+}
+
+impl Generator<'_> {
+    /// The sources of a range, with registers, which are 0.
+    fn extend(&mut self, block: States<'_>, range: Range<usize>) -> Vec<u8> {
+        let mut extended = std::mem::take(&mut self.extended);
+        let (len, rest_len) = (self.runtime.state_len, block.state_len());
+        let needed = range.len() * len + PAD_BYTES;
+        if extended.len() < needed {
+            extended.resize(needed, 0);
+        }
+        for (number, position) in range.enumerate() {
+            let to = &mut extended[number * len..][..len];
+            to[..rest_len].copy_from_slice(block.get(position));
+            to[rest_len..].fill(0);
+        }
+        extended
+    }
+
+    /// Expands sources at rest until one is not simple; returns which one, and why. The first of
+    /// them has the position `first` in its block.
+    fn run_at_rest(
+        &mut self,
+        sources: States<'_>,
+        first: usize,
+        registers: Registers,
+        out: &mut Successors,
+    ) -> (usize, FiredAtRest) {
+        let mut columns = out.columns();
+        let entries = &mut std::mem::take(&mut columns.sources)[first..];
+        let native = self.native;
+        let selectors = &native.facts.selectors;
+        let mut worth = std::mem::take(&mut self.worth);
+        let mut session =
+            (self.session(sources)).writing_at_rest(columns, registers.rest_len, first as u32);
+        let mut ended = (first + sources.len(), FiredAtRest::All);
+        let (mut rest, state_len) = (sources.bytes(), sources.state_len());
+        for (number, entry) in entries.iter_mut().enumerate().take(sources.len()) {
+            let mut site = session.at(number as u32, 0, false);
+            selectors.select(rest, &mut worth);
+            rest = &rest[state_len..];
+            let mut fired = fire_rules(&mut site, native, &worth, None, false);
+            note(entry, site.counts());
+            if matches!(fired, Fired::All) && entry.enabled == 0 {
+                match may_end(&mut site, native) {
+                    Ok(may_end) => entry.may_end = may_end,
+                    Err(other) => fired = other,
+                }
+            }
+            let fired = match fired {
+                Fired::All if site.is_transient() => FiredAtRest::Transient,
+                Fired::All if !site.marks_differ() => FiredAtRest::SameMarks,
+                Fired::All => continue,
+                Fired::Stopped => FiredAtRest::Stopped,
+                _ => FiredAtRest::Other,
+            };
+            ended = (first + number, fired);
+            break;
         }
         let len = session.len();
         self.worth = worth;
@@ -264,6 +369,58 @@ impl Expander for Generator<'_> {
                 ..Cursor::default()
             };
         }
+    }
+
+    fn expand_at_rest(
+        &mut self,
+        block: States<'_>,
+        range: Range<usize>,
+        out: &mut Successors,
+        left: &mut FirstSteps,
+    ) -> Option<Result<usize, Stopped>> {
+        let registers = self.native.facts.at_rest?;
+        let extended = self.extend(block, range.clone());
+        let (len, end) = (self.runtime.state_len, range.end);
+        let mut next = range.start;
+        let result = loop {
+            let number = next - range.start;
+            let sources = States::new(&extended[number * len..], len, end - next);
+            let first = out.len();
+            let (source, fired) = self.run_at_rest(sources, next, registers, out);
+            let written = match fired {
+                FiredAtRest::All => break Ok(end),
+                FiredAtRest::Stopped => break Err(Stopped),
+                _ => out.sources()[source].written as usize,
+            };
+            let own = out.len() - written..out.len();
+            let is_its = match fired {
+                FiredAtRest::Other => {
+                    take_back(out, source, own);
+                    break Ok(source);
+                }
+                FiredAtRest::SameMarks => are_different(out, own.clone()),
+                _ => false,
+            };
+            if !is_its {
+                left.begin((source - range.start) as u32);
+                let words = registers.record_words();
+                let records = &self.scratch.records()[(own.start - first) * words..];
+                for (at, record) in own.clone().zip(records.chunks_exact(words)) {
+                    let state = left.push(out.rule(at));
+                    let (rest, others) = state.split_at_mut(registers.rest_len);
+                    rest.copy_from_slice(out.state(at));
+                    others.fill(0);
+                    for ((bit, width), value) in registers.parts().zip(&record[1..]) {
+                        bits::set(state, bit, width, *value);
+                    }
+                }
+                out.set_len(own.start);
+                out.columns().sources[source].written = 0;
+            }
+            next = source + 1;
+        };
+        self.extended = extended;
+        Some(result)
     }
 
     fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
@@ -363,7 +520,7 @@ impl Generator<'_> {
         let native = self.native;
         let first_cover_point = native.facts.first_cover_point;
         let mut session = self.session(block).writing(columns, first_cover_point);
-        let mut site = session.at(0, counts_of(&sources[0]));
+        let mut site = session.at(0, sources[0].written, false);
         let starts = &native.entries.starts;
         for (number, &entry) in starts.iter().enumerate().skip(from.rule as usize) {
             let status = site.fire(entry, instance, entry.n_values());
@@ -378,7 +535,7 @@ impl Generator<'_> {
                 break;
             }
         }
-        note(&mut sources[0], site.counts());
+        sources[0].written += site.counts().written;
         let len = session.len();
         out.set_len(len);
         ended

@@ -32,7 +32,9 @@ pub(crate) struct Selectors {
     /// Those of several.
     selectors: Vec<Selector>,
     fields: Vec<Field>,
-    /// Rows of words.
+    /// Rows of words, for windows: all of one length.
+    rows: Vec<u64>,
+    /// Rows of words, for selectors.
     tables: Vec<u64>,
 }
 
@@ -43,8 +45,8 @@ struct Window {
     mask: u32,
     /// The first word that it restricts: all of them, where there are few, else [`CHUNK`].
     first_word: usize,
-    /// Where the rows begin, one for each value.
-    table: usize,
+    /// Number of its first row; there is one for each value.
+    first_row: usize,
 }
 
 /// A rule, or a part of its instances.
@@ -297,6 +299,7 @@ impl Selectors {
             windows: Vec::new(),
             selectors: Vec::new(),
             fields: Vec::new(),
+            rows: Vec::new(),
             tables: Vec::new(),
         };
         let mut left = vec![1.0; found.trials.len()];
@@ -354,9 +357,9 @@ impl Selectors {
             .iter()
             .map(|group| group.first_bits[0] + group.n_bits as usize);
         let n_bits = ends.max().unwrap_or(first) - first;
-        let (n_words, table) = (words.len(), self.tables.len());
-        self.tables.resize(table + (n_words << n_bits), u64::MAX);
-        let rows = &mut self.tables[table..];
+        let (n_words, begin) = (words.len(), self.rows.len());
+        self.rows.resize(begin + (n_words << n_bits), u64::MAX);
+        let rows = &mut self.rows[begin..];
         let mut is_used = false;
         for group in groups {
             let below = first + n_bits - group.first_bits[0] - group.n_bits as usize;
@@ -375,14 +378,14 @@ impl Selectors {
             }
         }
         if !is_used {
-            self.tables.truncate(table);
+            self.rows.truncate(begin);
             return;
         }
         self.windows.push(Window {
             field: Field::new(first, n_bits as u32),
             mask: (1 << n_bits) - 1,
             first_word: words.start,
-            table,
+            first_row: begin / n_words,
         });
     }
 
@@ -440,7 +443,7 @@ impl Selectors {
     }
 
     /// Sets `worth` to a bit for each trial of which an instance may be enabled or fault at
-    /// `state`, which has padding behind it.
+    /// the state that `state` begins with, which has padding behind it.
     #[inline]
     pub(crate) fn select(&self, state: &[u8], worth: &mut [u64]) {
         match worth.len() {
@@ -450,13 +453,12 @@ impl Selectors {
             FEW_WORDS => self.select_few::<FEW_WORDS>(state, worth),
             _ => {
                 worth.copy_from_slice(&self.all);
+                let rows = self.rows.as_chunks::<CHUNK>().0;
                 for window in &self.windows {
-                    let row = window.table + window.field.raw(window.mask, state) * CHUNK;
-                    let row = &self.tables[row..][..CHUNK];
+                    let row = rows[window.first_row + window.field.raw(window.mask, state)];
                     let worth = &mut worth[window.first_word..][..CHUNK];
-                    for (worth, left) in worth.iter_mut().zip(row) {
-                        *worth &= left;
-                    }
+                    worth[0] &= row[0];
+                    worth[1] &= row[1];
                 }
             }
         }
@@ -465,28 +467,32 @@ impl Selectors {
         }
     }
 
-    /// Sets `worth` to what windows leave.
+    /// Sets `worth` to what windows leave. Positions in place of iterators that are zipped: this
+    /// runs for every state, and they are cheap only where everything is inlined.
     #[inline]
     fn select_few<const W: usize>(&self, state: &[u8], worth: &mut [u64]) {
         let all = self.all.first_chunk::<W>();
         let mut left = *all.expect("there are as many words");
+        let rows = self.rows.as_chunks::<W>().0;
         for window in &self.windows {
-            let row = window.table + window.field.raw(window.mask, state) * W;
-            let row = &self.tables[row..][..W];
-            for (left, row) in left.iter_mut().zip(row) {
-                *left &= row;
+            let row = &rows[window.first_row + window.field.raw(window.mask, state)];
+            for word in 0..W {
+                left[word] &= row[word];
             }
         }
-        worth.copy_from_slice(&left);
+        *worth.first_chunk_mut().expect("there are as many words") = left;
     }
 
-    /// Removes trials before one.
-    pub(crate) fn skip_to(trial: usize, worth: &mut [u64]) {
+    /// Removes trials before one. Whether that one is left.
+    pub(crate) fn skip_to(trial: usize, worth: &mut [u64]) -> bool {
         let (word, bit) = (trial / 64, trial % 64);
-        worth[..word].fill(0);
-        if let Some(worth) = worth.get_mut(word) {
-            *worth = *worth >> bit << bit;
-        }
+        let n_skipped = word.min(worth.len());
+        worth[..n_skipped].fill(0);
+        let Some(worth) = worth.get_mut(word) else {
+            return false;
+        };
+        *worth = *worth >> bit << bit;
+        *worth >> bit & 1 == 1
     }
 
     /// Removes the trials that all of the fields of a selector rule out.

@@ -11,6 +11,8 @@ use hadal_ir::layout::Layout;
 use hadal_ir::program::{ParamDomain, Program, PropertyKind};
 use hadal_ir::types::{SimpleKind, Type};
 
+use crate::analysis::mark::Mark;
+
 /// A program with what its lowering needs.
 #[derive(Debug)]
 pub(crate) struct Unit<'p> {
@@ -38,6 +40,39 @@ pub(crate) struct Unit<'p> {
     pub(crate) recursive: Vec<bool>,
     /// By function, whether a call may reach a `cover` statement.
     pub(crate) covers: Vec<bool>,
+    /// By rule, the field by which its successors are known.
+    pub(crate) marks: Vec<Option<Mark>>,
+    /// The registers of a state, if it has any.
+    pub(crate) registers: Option<Registers>,
+}
+
+/// Where the registers of a state are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Registers {
+    /// Length of a state without them, in bytes.
+    pub(crate) rest_len: usize,
+    /// Bits that are registers, the last ones of a state.
+    pub(crate) n_bits: usize,
+}
+
+impl Registers {
+    /// The registers as fields of at most this number of bits.
+    const PART: usize = 56;
+
+    /// First bit and width of each part of the registers that has a word of its own in a
+    /// [record](Self::record_words).
+    pub(crate) fn parts(self) -> impl Iterator<Item = (usize, u32)> {
+        let parts = (0..self.n_bits).step_by(Self::PART);
+        parts.map(move |at| {
+            let width = Self::PART.min(self.n_bits - at);
+            (self.rest_len * 8 + at, width as u32)
+        })
+    }
+
+    /// Words that native code writes beside a successor: its mark and the registers.
+    pub(crate) fn record_words(self) -> usize {
+        1 + self.n_bits.div_ceil(Self::PART)
+    }
 }
 
 /// A multiset of a state.
@@ -162,7 +197,11 @@ impl<'p> Unit<'p> {
         }
         first_goals.push(next_goal);
         let (recursive, covers) = crate::analysis::calls::functions(program);
-        Unit {
+        let registers = (layout.register_bits > 0).then(|| Registers {
+            rest_len: (layout.state_bits - layout.register_bits) / 8,
+            n_bits: layout.register_bits,
+        });
+        let mut unit = Unit {
             program,
             layout,
             parts,
@@ -177,7 +216,11 @@ impl<'p> Unit<'p> {
             definedness: interpreter.definedness(),
             recursive,
             covers,
-        }
+            marks: Vec::new(),
+            registers,
+        };
+        unit.marks = crate::analysis::mark::marks(&unit);
+        unit
     }
 
     /// Keeps a constant pattern as long as the code, and returns its address.

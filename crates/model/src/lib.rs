@@ -25,8 +25,11 @@
 //! A model written in Rust is a [`Machine`] (`examples/rust_model.rs`), or implements the seam itself
 //! (`examples/counters.rs`).
 
+use std::ops::Range;
+
 mod drain;
 mod fault;
+mod first_steps;
 mod machine;
 mod shape;
 mod states;
@@ -35,11 +38,12 @@ mod successors;
 
 pub use drain::{Stopped, for_each_batch};
 pub use fault::{Fault, FaultKind, Phase};
+pub use first_steps::FirstSteps;
 pub use machine::{Machine, MachineModel, StateBytes};
 pub use shape::{BitRanges, Component, Goal, GoalKind, Property, PropertyKind, Rule, Shape};
 pub use states::{PAD_BYTES, States};
 pub use stop::Stop;
-pub use successors::{Columns, Cursor, Flow, Source, Successors};
+pub use successors::{Columns, Cursor, Flow, Source, Successors, Weight};
 
 /// A finite transition system over states of one fixed length.
 pub trait Model: Sync {
@@ -98,6 +102,27 @@ pub trait Expander: Send {
     /// After [`Flow::Full`] the caller takes what is in `out`, calls [`Successors::drain`] and
     /// continues from the cursor with the same block.
     fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow;
+
+    /// Writes the micro steps of sources at rest, where `block` and `out` hold states without
+    /// [registers](Shape::register_bits), and moves those of a source to `left` unless they are its
+    /// steps: all lead to states at rest, which differ. What happened is counted for both. Sources in
+    /// `left` are counted from the beginning of `range`.
+    ///
+    /// Takes as many sources of `range` as it can, which have not been expanded before, and
+    /// returns where the next one is: one that has no room in `out`, or that only
+    /// [`expand`](Self::expand) can do. Of that one there is no trace.
+    ///
+    /// `None` where this expander does not know how.
+    fn expand_at_rest(
+        &mut self,
+        block: States<'_>,
+        range: Range<usize>,
+        out: &mut Successors,
+        left: &mut FirstSteps,
+    ) -> Option<Result<usize, Stopped>> {
+        let _ = (block, range, out, left);
+        None
+    }
 
     /// Replaces each state of `states` (densely packed) by the representative of its class.
     ///

@@ -68,6 +68,15 @@ pub struct Source {
     pub faults: Vec<Fault>,
 }
 
+/// Cost of a step and number of paths that it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// Cost of the cheapest path.
+    pub cost: u32,
+    /// Number of paths.
+    pub multiplicity: u64,
+}
+
 /// Where an interrupted expansion continues.
 ///
 /// The fields after `state` belong to the expander that made the cursor; a fresh expansion starts
@@ -202,6 +211,61 @@ impl Successors {
         self.rules[self.len] = rule;
         entry.written += 1;
         self.len += 1;
+    }
+
+    /// Makes room for `n` successors at position `at`, by moving those that follow. The buffer must
+    /// have room for them. They are to be written by [`put`](Self::put) or
+    /// [`move_down`](Self::move_down).
+    pub fn open_gap(&mut self, at: usize, n: usize) {
+        let (len, state_len) = (self.len, self.state_len);
+        assert!(at <= len && n <= self.capacity - len, "there is room");
+        self.states
+            .copy_within(at * state_len..len * state_len, (at + n) * state_len);
+        self.sources_of.copy_within(at..len, at + n);
+        self.indices.copy_within(at..len, at + n);
+        self.rules.copy_within(at..len, at + n);
+        if !self.costs.is_empty() {
+            self.costs.copy_within(at..len, at + n);
+        }
+        if !self.multiplicities.is_empty() {
+            self.multiplicities.copy_within(at..len, at + n);
+        }
+        self.len += n;
+    }
+
+    /// Copies the successors at `from` to positions from `to` on, which are before them.
+    pub fn move_down(&mut self, from: std::ops::Range<usize>, to: usize) {
+        assert!(to <= from.start && from.end <= self.len);
+        let len = self.state_len;
+        self.states
+            .copy_within(from.start * len..from.end * len, to * len);
+        self.sources_of.copy_within(from.clone(), to);
+        self.indices.copy_within(from.clone(), to);
+        self.rules.copy_within(from.clone(), to);
+        if !self.costs.is_empty() {
+            self.costs.copy_within(from.clone(), to);
+        }
+        if !self.multiplicities.is_empty() {
+            self.multiplicities.copy_within(from, to);
+        }
+    }
+
+    /// Writes a successor to position `at`, which must be held already, as the next one of its
+    /// source.
+    pub fn put(&mut self, at: usize, source: u32, rule: u32, state: &[u8], weight: Weight) {
+        assert!(at < self.len);
+        self.states[at * self.state_len..][..self.state_len].copy_from_slice(state);
+        let entry = &mut self.sources[source as usize];
+        self.sources_of[at] = source;
+        self.indices[at] = entry.written;
+        self.rules[at] = rule;
+        entry.written += 1;
+        if let Some(cost) = self.costs.get_mut(at) {
+            *cost = weight.cost;
+        }
+        if let Some(multiplicity) = self.multiplicities.get_mut(at) {
+            *multiplicity = weight.multiplicity;
+        }
     }
 
     /// Sets the cost of the step to the successor that was pushed last; 1 unless set. It

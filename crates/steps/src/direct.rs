@@ -5,10 +5,14 @@
 //! steps: in the same order, each with one path and the cost of its rule. Such sources are
 //! delivered from the buffer that the inner expander filled, many at once. The others are left to
 //! the walk, which takes their first micro steps from here.
+//! This is for inner expanders that cannot write such successors in place, and for sources that had
+//! no room there.
 
 use std::ops::Range;
 
-use hadal_model::{Cursor, Expander, Flow, PAD_BYTES, Shape, Source, States, Stopped, Successors};
+use hadal_model::{
+    Cursor, Expander, FirstSteps, Flow, PAD_BYTES, Shape, Source, States, Stopped, Successors,
+};
 
 use crate::digest::Digest;
 
@@ -26,9 +30,7 @@ pub(crate) struct Direct<'a> {
     successors: Successors,
     /// Where the successors of each source begin, and the end.
     firsts: Vec<u32>,
-    /// Sources that are left to the walk, ascending.
-    walked: Vec<u32>,
-    /// By source, its number among those, or [`DIRECT`].
+    /// By source, its number among those left to the walk, or [`DIRECT`].
     numbers: Vec<u32>,
     registers: Registers,
     digest: Digest,
@@ -62,7 +64,6 @@ impl<'a> Direct<'a> {
             has_room: true,
             successors: Successors::new(micro, capacity),
             firsts: Vec::new(),
-            walked: Vec::new(),
             numbers: Vec::new(),
             registers: Registers::new(micro.state_len - rest_len),
             digest: Digest::new(micro.state_len),
@@ -70,7 +71,8 @@ impl<'a> Direct<'a> {
         }
     }
 
-    /// Takes the first micro steps of sources of `block`: of as many of `range` as have room.
+    /// Takes the first micro steps of sources of `block`: of as many of `range` as have room. Those
+    /// of sources that are left to the walk are added to `left`.
     /// Where the first one alone has none, it is the only one and left to the walk, which has to
     /// take its first micro steps too.
     pub(crate) fn take(
@@ -78,6 +80,7 @@ impl<'a> Direct<'a> {
         inner: &mut dyn Expander,
         block: States<'_>,
         range: Range<usize>,
+        left: &mut FirstSteps,
     ) -> Result<(), Stopped> {
         self.copy_sources(block, range.clone());
         self.n_sources = range.len();
@@ -95,7 +98,7 @@ impl<'a> Direct<'a> {
             }
         }
         self.find_firsts();
-        self.select();
+        self.select(left);
         Ok(())
     }
 
@@ -134,14 +137,18 @@ impl<'a> Direct<'a> {
     }
 
     /// Finds the sources that are left to the walk.
-    fn select(&mut self) {
-        self.walked.clear();
+    fn select(&mut self, left: &mut FirstSteps) {
+        left.clear();
         self.numbers.clear();
         self.numbers.resize(self.n_sources, DIRECT);
         for source in 0..self.n_sources {
             if !self.has_room || !self.is_direct(source) {
-                self.numbers[source] = self.walked.len() as u32;
-                self.walked.push(source as u32);
+                self.numbers[source] = left.sources().len() as u32;
+                left.begin(source as u32);
+                for at in self.successors_of(source) {
+                    let state = self.successors.state(at);
+                    left.push(self.successors.rule(at))[..state.len()].copy_from_slice(state);
+                }
             }
         }
     }
@@ -207,11 +214,6 @@ impl<'a> Direct<'a> {
     /// All micro successors, and what happened at the sources.
     pub(crate) fn successors(&self) -> &Successors {
         &self.successors
-    }
-
-    /// Sources that are left to the walk.
-    pub(crate) fn walked(&self) -> &[u32] {
-        &self.walked
     }
 
     /// The number of a source in the walk, if it is left to it.

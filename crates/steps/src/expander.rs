@@ -1,6 +1,9 @@
 //! The expander: takes sources in batches, walks where one micro step is not enough, and delivers.
 
-use hadal_model::{Cursor, Expander, Failure, Flow, PAD_BYTES, Remark, Shape, States, Successors};
+use std::ops::Range;
+
+use hadal_model::{Cursor, Expander, Failure, FirstSteps, Flow, PAD_BYTES, Remark, Shape, Source};
+use hadal_model::{States, Stopped, Successors, Weight};
 
 use crate::direct::{Direct, Rest, add_to};
 use crate::walk::{NOTHING, Target, Unfinished, Walk};
@@ -16,8 +19,10 @@ pub(crate) struct StepsExpander<'a> {
     micro: &'a Shape,
     /// Length of a state at rest.
     rest_len: usize,
-    /// The batch after one micro step.
+    /// The batch after one micro step, unless the inner expander has written it in place.
     direct: Direct<'a>,
+    /// The first micro steps of those of its sources that need more.
+    left: FirstSteps,
     /// Further micro steps of those of its sources that need them; or those of the startstates.
     walk: Walk<'a>,
     /// Whose results are complete.
@@ -26,6 +31,8 @@ pub(crate) struct StepsExpander<'a> {
     out: Successors,
     /// Sources that are taken together.
     batch_len: usize,
+    /// Whether the inner expander can write successors without registers.
+    is_in_place: bool,
     /// States at rest with their registers, and padding.
     extended: Vec<u8>,
 }
@@ -59,10 +66,12 @@ impl<'a> StepsExpander<'a> {
             micro,
             rest_len: shape.state_len,
             direct: Direct::new(micro, shape.state_len, capacity),
+            left: FirstSteps::new(micro.state_len),
             walk: Walk::new(micro, shape.state_len, limit),
             results: Results::None,
             out: Successors::new(micro, capacity),
             batch_len: 64,
+            is_in_place: true,
             extended: Vec::new(),
         }
     }
@@ -79,20 +88,125 @@ impl<'a> StepsExpander<'a> {
             }
         }
         // Some room is left over, since a batch that does not fit is begun twice.
-        let n = self.direct.n_sources();
-        let room = self.direct.successors().capacity() * 3 / 4;
-        let fitting = n * room / self.direct.successors().len().max(n);
-        let walkable = n * WALK_STEPS / self.walk.edges.len().max(n);
-        self.batch_len = fitting.min(walkable).clamp(1, 2 * self.batch_len);
+        let (n, n_steps) = (self.direct.n_sources(), self.direct.successors().len());
+        self.size_batches(n, n_steps, self.walk.edges.len());
         self.results = Results::OfBatch { first };
         Ok(())
     }
 
+    /// Chooses the number of sources of the next batch, where `n` had `n_steps` first micro steps
+    /// and `n_walked` on a walk.
+    fn size_batches(&mut self, n: usize, n_steps: usize, n_walked: usize) {
+        let room = self.direct.successors().capacity() * 3 / 4;
+        let fitting = n * room / n_steps.max(n);
+        let walkable = n * WALK_STEPS / n_walked.max(n);
+        self.batch_len = fitting.min(walkable).clamp(1, 2 * self.batch_len);
+    }
+
+    /// Expands sources of `block` in place, and walks where that is not enough. Returns where the
+    /// first one is that is to be taken otherwise, or the end of the range.
+    fn expand_in_place(
+        &mut self,
+        block: States<'_>,
+        range: Range<usize>,
+        out: &mut Successors,
+    ) -> Result<usize, Stopped> {
+        let (first, before) = (range.start, out.len());
+        self.results = Results::None;
+        self.left.clear();
+        let left = &mut self.left;
+        let Some(end) = self.inner.expand_at_rest(block, range, out, left) else {
+            self.is_in_place = false;
+            return Ok(first);
+        };
+        let end = end?;
+        if end == first {
+            return Ok(first);
+        }
+        let n_steps = out.len() - before + self.left.rules().len();
+        let mut n_walked = 0;
+        if !self.left.sources().is_empty() {
+            let walked = self.walk.run_on(
+                &mut *self.inner,
+                &mut self.out,
+                &self.left,
+                |source| block.get(first + source),
+                &out.sources()[first..],
+            );
+            let fits = match walked {
+                Ok(()) => self.walk.results.len() <= out.capacity() - out.len(),
+                Err(Unfinished::TooMany) => false,
+                Err(Unfinished::Stopped) => return Err(Stopped),
+            };
+            if !fits {
+                self.take_back(out, first..end, before);
+                self.batch_len = (end - first).div_ceil(2);
+                return Ok(first);
+            }
+            n_walked = self.walk.edges.len();
+            self.count_walk(out, first);
+            self.insert_results(out, first, before);
+        }
+        self.size_batches(end - first, n_steps, n_walked);
+        Ok(end)
+    }
+
+    /// Takes back what an expansion in place counted and wrote from position `before` on.
+    fn take_back(&self, out: &mut Successors, sources: Range<usize>, before: usize) {
+        let len = out.len();
+        let columns = out.columns();
+        let written = &columns.rules[before..len];
+        for rule in written.iter().chain(self.left.rules()) {
+            columns.fired_by_rule[*rule as usize] -= 1;
+        }
+        columns.sources[sources].fill(Source::default());
+        out.set_len(before);
+    }
+
+    /// Inserts the results of the walk among the successors of the other sources of the batch,
+    /// which begins at `first` and whose successors begin at position `before`. There is room.
+    fn insert_results(&self, out: &mut Successors, first: usize, before: usize) {
+        let sources = self.left.sources();
+        let position = |number: usize| sources.get(number).map(|it| (first as u32) + it);
+        // Those before the next source of the walk, from a position on.
+        let n_before = |out: &Successors, from: usize, end: Option<u32>| {
+            let others = &out.sources_of()[from..];
+            end.map_or(others.len(), |end| others.partition_point(|it| *it < end))
+        };
+        let mut to = before + n_before(out, before, position(0));
+        let n_results = self.walk.results.len();
+        out.open_gap(to, n_results);
+        let mut from = to + n_results;
+        for (number, source) in sources.iter().enumerate() {
+            let source = first as u32 + source;
+            for &result in self.walk.results_of(number) {
+                let node = self.walk.results[result as usize];
+                let state = self.walk.result_state(result as usize);
+                let weight = Weight {
+                    cost: node.cost,
+                    multiplicity: node.n_paths,
+                };
+                out.put(to, source, node.rule, state, weight);
+                to += 1;
+            }
+            let n = n_before(out, from, position(number + 1));
+            out.move_down(from..from + n, to);
+            (from, to) = (from + n, to + n);
+        }
+    }
+
     fn walk_from(&mut self, block: States<'_>, first: usize, end: usize) -> Result<(), Unfinished> {
         let inner = &mut *self.inner;
-        self.direct.take(inner, block, first..end)?;
-        match self.direct.has_room() {
-            true => self.walk.run_on(inner, &mut self.out, &self.direct),
+        self.direct.take(inner, block, first..end, &mut self.left)?;
+        let direct = &self.direct;
+        match direct.has_room() {
+            true => (self.walk).run_on(
+                inner,
+                &mut self.out,
+                &self.left,
+                |source| direct.source(source),
+                direct.successors().sources(),
+            ),
             false => (self.walk).run(inner, &mut self.out, block, first..first + 1),
         }
     }
@@ -117,7 +231,7 @@ impl<'a> StepsExpander<'a> {
         for (number, facts) in self.walk.facts.iter_mut().enumerate() {
             let position = match is_of_starts {
                 true => first,
-                false => first + self.direct.walked()[number] as usize,
+                false => first + self.left.sources()[number] as usize,
             };
             if !is_of_starts {
                 let source = &mut out.columns().sources[position];
@@ -267,10 +381,33 @@ impl Expander for StepsExpander<'_> {
         let mut counted = from.rule as usize;
         while position < block.len() {
             let is_counted = position < counted;
+            let mut limit = block.len();
+            if !is_counted && self.is_in_place {
+                if out.is_full() {
+                    return Flow::Full(Cursor {
+                        state: position as u32,
+                        rule: counted as u32,
+                        ..Cursor::default()
+                    });
+                }
+                let n = self.batch_len * (out.capacity() - out.len()) / self.out.capacity();
+                let end = limit.min(position + n.clamp(1, self.batch_len));
+                match self.expand_in_place(block, position..end, out) {
+                    Ok(next) => position = next,
+                    Err(Stopped) => return Flow::Stopped,
+                }
+                if position == end {
+                    continue;
+                }
+                if self.is_in_place {
+                    // One is taken otherwise.
+                    limit = position + 1;
+                }
+            }
             let first = match self.batch_of(block, position) {
                 Some(first) if is_counted => first,
                 _ => {
-                    let end = if is_counted { counted } else { block.len() };
+                    let end = if is_counted { counted } else { limit };
                     if let Err(flow) = self.take_batch(block, position, end) {
                         return flow;
                     }

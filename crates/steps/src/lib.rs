@@ -20,7 +20,9 @@
 //!   that enter no state which fewer micro steps lead to.
 //!
 //! The parts:
-//! - `direct`: the first micro steps of many sources at once, and the sources whose steps these are.
+//! - `direct`: the first micro steps of many sources at once, and the sources whose steps these are;
+//!   where the inner expander does not
+//!   [write these in place](hadal_model::Expander::expand_at_rest).
 //! - `walk`: the transient states of the other sources, level by level.
 //! - `digest`: numbers by which equal states are found.
 //! - `table`: finds out whether a source reached a state before.

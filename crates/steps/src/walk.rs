@@ -7,11 +7,11 @@
 
 use std::ops::Range;
 
-use hadal_model::{Cursor, Expander, Fault, FaultKind, Flow, PAD_BYTES, Phase, Shape, States};
-use hadal_model::{Source, Stopped, Successors};
+use hadal_model::{Cursor, Expander, Fault, FaultKind, FirstSteps, Flow, PAD_BYTES, Phase};
+use hadal_model::{Shape, Source, States, Stopped, Successors};
 
 use crate::digest::Digest;
-use crate::direct::{Direct, add_to};
+use crate::direct::add_to;
 use crate::recount::{Recount, sort};
 use crate::table::{Table, hash};
 
@@ -214,25 +214,27 @@ impl<'a> Walk<'a> {
         self.levels(inner, out, 0)
     }
 
-    /// Follows the micro steps of the sources that `direct` leaves to the walk, from the second
-    /// one on. Firings and goals of the first ones are not counted here.
-    pub(crate) fn run_on(
+    /// Follows the micro steps of the sources in `left`, from the second one on, where `state_of`
+    /// has the state of a source and `facts` what happened there. Firings and goals of the first
+    /// ones are not counted here.
+    pub(crate) fn run_on<'s>(
         &mut self,
         inner: &mut dyn Expander,
         out: &mut Successors,
-        direct: &Direct<'_>,
+        left: &FirstSteps,
+        state_of: impl Fn(usize) -> &'s [u8],
+        facts: &[Source],
     ) -> Result<(), Unfinished> {
         self.clear();
-        for (number, &source) in direct.walked().iter().enumerate() {
-            self.add_source(number as u32, direct.source(source as usize));
+        for (number, &source) in left.sources().iter().enumerate() {
+            self.add_source(number as u32, state_of(source as usize));
         }
-        let (successors, end) = (direct.successors(), self.nodes.len());
-        for (number, &source) in direct.walked().iter().enumerate() {
-            for at in direct.successors_of(source as usize) {
-                let (rule, state) = (successors.rule(at), successors.state(at));
+        let end = self.nodes.len();
+        for (number, &source) in left.sources().iter().enumerate() {
+            for (rule, state) in left.steps_of(number) {
                 self.follow(number as u32, rule, state, end);
             }
-            self.note_source(number, &successors.sources()[source as usize]);
+            self.note_source(number, &facts[source as usize]);
         }
         self.check_size()?;
         self.levels(inner, out, end)

@@ -346,6 +346,111 @@ fn run(native: bool, seeds: std::ops::Range<u64>) -> Seen {
     seen
 }
 
+/// A program of some processes, each at a point of its own, with rules that test a point, set
+/// another one and do some more. Native code tells their successors apart by points.
+fn processes(seed: u64) -> Program {
+    let mut state = seed;
+    let mut below = |n: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let n = 1 + below(3);
+    let last = n - 1;
+    let mut text = format!(
+        "(program (file #0 \"processes\") (arithmetic -2147483648 2147483647 wraps) (site @0 #0 0 0)
+         (type t0 (total (range 0 {last}))) (type t1 (total (range 0 4))) (type t2 (total (range 0 3)))
+         (type t3 (record (\"own\" t2) (\"at\" t1))) (type t4 (array t0 t3))
+         (type t5 (total (range 0 {n}))) (type t6 (total (range 0 70000)))
+         (var v0 \"p\" t4) (var v1 \"x\" t2) (var v2 \"control\" t5) (var v3 \"hand\" t6)
+         (registers 2)"
+    );
+    for n in 0..5 {
+        text += &format!("(expr e{n} @0 (int {n}))");
+    }
+    text += &format!(
+        "(expr e5 @0 (read l0)) (expr e6 @0 (add e5 e1)) (expr e7 @0 (read v2))
+         (expr e8 @0 (eq e7 e0)) (expr e9 @0 (eq e7 e6)) (expr e10 @0 (read v1))
+         (expr e11 @0 (int {n})) (expr e12 @0 (rem e6 e11)) (expr e13 @0 (int 70000))
+         (expr e14 @0 (read (at v0 [e5] .1))) (expr e15 @0 (read (at v0 [e0] .1)))
+         (expr e16 @0 (add e10 e1)) (expr e17 @0 (rem e16 e4)) (expr e18 @0 (read v3))
+         (expr e19 @0 (eq e18 e0)) (expr e20 @0 (ne e10 e3)) (expr e21 @0 (true))"
+    );
+    let (mut rules, mut next) = (String::new(), 22);
+    for number in 0..3 + below(8) {
+        let has_param = below(5) > 0;
+        let (own, index) = if has_param {
+            ("e14", "e5")
+        } else {
+            ("e15", "e0")
+        };
+        let control = match below(6) {
+            0 if has_param => "e9",
+            1 => "e21",
+            _ => "e8",
+        };
+        let point = match below(12) {
+            0 => "e21".to_owned(),
+            _ => format!("e{}", next),
+        };
+        let more = ["e21", "e19", "e20"][below(3) as usize];
+        text += &format!("(expr e{next} @0 (eq {own} e{}))", below(3));
+        text += &format!("(expr e{} @0 (and {point} {control} {more}))", next + 1);
+        let mut body = String::new();
+        for _ in 0..below(4) {
+            body += &match below(12) {
+                0 => format!("(assign @0 (at v0 [{index}] .0) e10)"),
+                1 => "(assign @0 v1 e17)".to_owned(),
+                2 => "(assign @0 v1 e2)".to_owned(),
+                3 if has_param => "(assign @0 v2 e6)".to_owned(),
+                4 | 5 => "(assign @0 v2 e0)".to_owned(),
+                6 => "(assign @0 v3 e13)".to_owned(),
+                7 => "(assign @0 v3 e0)".to_owned(),
+                8 | 9 if has_param => format!("(assign @0 (at v0 [e12] .1) e{})", below(3)),
+                10 => "(assert @0 e20 \"x\")".to_owned(),
+                _ => format!("(assign @0 (at v0 [{index}] .0) e{})", below(3)),
+            };
+        }
+        body += &format!("(assign @0 (at v0 [{index}] .1) e{})", below(3));
+        let (params, locals) = match has_param {
+            true => ("(l0 (type t0))", "(l0 \"i\" value t0)"),
+            false => ("", ""),
+        };
+        rules += &format!(
+            "(rule \"{number}\" @0 (priority 0) (cost {}) (params {params}) (locals {locals})
+               (prologue) (condition e{}) (body {body}))",
+            below(3),
+            next + 1
+        );
+        next += 2;
+    }
+    text += &format!("(start \"begin\" @0 (params) (locals) (body)) {rules})");
+    let program = hadal_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error:?}: {text}"));
+    assert_eq!(hadal_ir::verify::verify(&program), Ok(()), "{text}");
+    program
+}
+
+#[test]
+fn steps_of_processes_are_those_of_all_paths() {
+    let mut seen = Seen::default();
+    for seed in 0..200 {
+        let program = processes(seed);
+        let capacity = [1, 2, 5, 64, 4096][seed as usize % 5];
+        let block_len = [3, 17, 64][seed as usize % 3];
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            check(&program, true, capacity, block_len, &mut seen);
+        }));
+        if let Err(panic) = result {
+            println!("seed {seed}:\n{}", hadal_ir::text::print(&program));
+            std::panic::resume_unwind(panic);
+        }
+    }
+    assert!(seen.n_direct > 200 && seen.n_direct_equal > 50, "{seen:?}");
+    assert!(seen.n_multiple > 100 && seen.n_inner > 100, "{seen:?}");
+    assert!(seen.n_faults > 20 && seen.n_mixed > 20, "{seen:?}");
+}
+
 #[test]
 fn steps_over_the_interpreter_are_those_of_all_paths() {
     let seen = run(false, 0..150);

@@ -11,15 +11,31 @@ pub(super) struct Failed {
     pub(super) message: String,
 }
 
+/// Compares two integers or truth values, if the operation is a comparison. That is most of what
+/// guards do, and it cannot fault.
+#[inline]
+pub(super) fn compare(op: BinaryOp, a: i64, b: i64) -> Option<bool> {
+    Some(match op {
+        BinaryOp::Eq | BinaryOp::Same => a == b,
+        BinaryOp::Ne => a != b,
+        BinaryOp::Lt => a < b,
+        BinaryOp::Le => a <= b,
+        BinaryOp::Gt => a > b,
+        BinaryOp::Ge => a >= b,
+        _ => return None,
+    })
+}
+
 /// Applies an operation to two integers or truth values; only `Same` may get an undefined one.
 pub(super) fn binary(arithmetic: Arithmetic, op: BinaryOp, a: i64, b: i64) -> Result<i64, Failed> {
     let exact = match op {
-        BinaryOp::Eq | BinaryOp::Same => return Ok(i64::from(a == b)),
-        BinaryOp::Ne => return Ok(i64::from(a != b)),
-        BinaryOp::Lt => return Ok(i64::from(a < b)),
-        BinaryOp::Le => return Ok(i64::from(a <= b)),
-        BinaryOp::Gt => return Ok(i64::from(a > b)),
-        BinaryOp::Ge => return Ok(i64::from(a >= b)),
+        BinaryOp::Eq
+        | BinaryOp::Same
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge => return Ok(i64::from(compare(op, a, b) == Some(true))),
         BinaryOp::BitAnd => i128::from(a & b),
         BinaryOp::BitOr => i128::from(a | b),
         BinaryOp::BitXor => i128::from(a ^ b),

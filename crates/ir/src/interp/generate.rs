@@ -203,7 +203,10 @@ impl<'p> Generator<'p> {
         guard: &'p Guard,
         subject: Subject<'p>,
     ) -> Result<bool, Ended> {
-        let result = self.machine.run_body(&guard.prologue);
+        let result = match guard.prologue.is_empty() {
+            true => Ok(()),
+            false => self.machine.run_body(&guard.prologue),
+        };
         let result = result.and_then(|()| match guard.condition {
             Some(condition) => self.machine.holds(condition),
             None => Ok(true),

@@ -5,4 +5,5 @@ pub(crate) mod fault;
 pub(crate) mod fixed;
 pub(crate) mod guard;
 pub(crate) mod locals;
+pub(crate) mod mark;
 pub(crate) mod test;

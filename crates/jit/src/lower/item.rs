@@ -7,7 +7,7 @@
 //! leaves no trace, so the interpreter can start again from the same instance.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::types::{I8X16, I32, I64};
 use cranelift_codegen::ir::{Block, Function, InstBuilder, MemFlagsData, Value};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
@@ -24,9 +24,10 @@ use super::{Exit, Home, Known, Lower};
 use crate::analysis::calls::reaches_cover;
 use crate::analysis::guard::{self, Part, Plan};
 use crate::analysis::locals::LocalFacts;
-use crate::call::{Helper, Status, field};
+use crate::analysis::mark::Mark;
+use crate::call::{ANY_MARK, Helper, STILL_MARK, Status, field};
 use crate::size::Extent;
-use crate::unit::{Bag, Item, Parts, Unit, domain_len};
+use crate::unit::{Bag, Item, Parts, Registers, Unit, domain_len};
 
 /// Fills `function` with the code of an item, as far as `extent` goes; returns the bytes of locals
 /// it needs.
@@ -552,6 +553,8 @@ impl<'a, 'p> Lower<'a, 'p> {
         let counted = self.b.create_block();
         self.jump(counted);
         self.start(discarded);
+        let (ctx, flags) = (self.ctx, self.flags());
+        self.bump(ctx, field::DISCARDED, flags);
         self.jump(counted);
         self.start(counted);
         if covers {
@@ -618,20 +621,28 @@ impl<'a, 'p> Lower<'a, 'p> {
         let writes = &unit.effects.rules[index].writes;
         self.normalise(writes);
         let discarded = self.cold_block();
-        self.note_progress(source, writes);
+        match unit.marks[index] {
+            // It leads away for sure.
+            Some(Mark::Moved(_)) => {
+                let one = self.iconst(1);
+                self.store_ctx(field::PROGRESS, one);
+            }
+            _ => self.note_progress(source, writes),
+        }
         self.check_assumptions(discarded);
 
+        if let Some(registers) = unit.registers {
+            self.write_record(index, &nest, registers);
+        }
         self.deliver(index, n, slot, covers, discarded);
         let flags = self.flags();
         let fired = self.load_ctx(field::FIRED_BY_RULE);
-        self.bump(I64, fired, index as i32 * 8, flags);
-        let ctx = self.ctx;
-        self.bump(I64, ctx, field::FIRED, flags);
-        self.bump(I32, ctx, field::ENABLED, flags);
+        self.bump(fired, index as i32 * 8, flags);
         self.jump(next);
 
         self.b.switch_to_block(abandoned);
-        self.bump(I32, ctx, field::ENABLED, flags);
+        let ctx = self.ctx;
+        self.bump(ctx, field::ABANDONED, flags);
         self.jump(next);
 
         self.close_item(&nest, no_room, abandoned);
@@ -639,14 +650,8 @@ impl<'a, 'p> Lower<'a, 'p> {
     }
 
     /// Adds one to a counter in memory.
-    fn bump(
-        &mut self,
-        ty: cranelift_codegen::ir::Type,
-        at: Value,
-        offset: i32,
-        flags: MemFlagsData,
-    ) {
-        let before = self.b.ins().load(ty, flags, at, offset);
+    fn bump(&mut self, at: Value, offset: i32, flags: MemFlagsData) {
+        let before = self.b.ins().load(I64, flags, at, offset);
         let after = self.b.ins().iadd_imm_s(before, 1);
         self.b.ins().store(flags, after, at, offset);
     }
@@ -665,11 +670,18 @@ impl<'a, 'p> Lower<'a, 'p> {
             self.helper(Helper::CopyBits, &[from, to, width]);
             return;
         }
+        // Neither readonly nor movable: such loads would be moved before the guard, and their values
+        // kept in memory until they are stored.
         let flags = self.flags();
-        for word in 0..words as i32 {
-            let from = flags.with_readonly().with_can_move();
-            let value = self.b.ins().load(I64, from, source, word * 8);
-            self.b.ins().store(flags, value, slot, word * 8);
+        let mut at = 0;
+        while at < words as i32 * 8 {
+            let ty = match words as i32 * 8 - at {
+                8 => I64,
+                _ => I8X16,
+            };
+            let value = self.b.ins().load(ty, flags, source, at);
+            self.b.ins().store(flags, value, slot, at);
+            at += ty.bytes() as i32;
         }
     }
 
@@ -796,30 +808,92 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.start(on);
     }
 
+    /// Writes the record beside the successor that has been made: its mark and its registers. Where
+    /// the rule does not write these, they are 0, as the source's are where records matter.
+    fn write_record(&mut self, index: usize, nest: &Nest<'p>, registers: Registers) {
+        let mark = match self.unit.marks[index] {
+            None => self.iconst(ANY_MARK),
+            Some(Mark::Still) => self.iconst(STILL_MARK),
+            Some(Mark::Moved(to)) => {
+                let field = (to.first_bit + 1) << 16 | u64::from(to.to);
+                match nest.digits.first() {
+                    Some(&digit) if to.step > 0 => {
+                        let digit = self.b.use_var(digit);
+                        let offset = self.b.ins().imul_imm_s(digit, (to.step << 16) as i64);
+                        self.b.ins().iadd_imm_s(offset, field as i64)
+                    }
+                    _ => self.iconst(field as i64),
+                }
+            }
+        };
+        let mut bits = BitRanges::new();
+        let first = registers.rest_len * 8;
+        bits.insert(first, first + registers.n_bits);
+        let is_written = bits.intersects(&self.unit.effects.rules[index].writes);
+        let (flags, record) = (self.flags(), self.load_ctx(field::RECORD));
+        self.b.ins().store(flags, mark, record, 0);
+        let mut all = self.iconst(0);
+        for (part, (first_bit, width)) in registers.parts().enumerate() {
+            let value = match is_written {
+                false => self.iconst(0),
+                true => {
+                    let addr = super::memory::Addr {
+                        base: Some(self.state),
+                        readonly: false,
+                        bit: first_bit as u64,
+                        dynamic: None,
+                        step: 0,
+                        extent: None,
+                    };
+                    self.load_field(addr, u64::from(width))
+                }
+            };
+            self.b
+                .ins()
+                .store(flags, value, record, part as i32 * 8 + 8);
+            all = self.b.ins().bor(all, value);
+        }
+        if is_written {
+            let before = self.load_ctx(field::TRANSIENT);
+            let after = self.b.ins().bor(before, all);
+            self.store_ctx(field::TRANSIENT, after);
+        }
+        let by = self.load_ctx(field::RECORD_STRIDE);
+        let next = self.b.ins().iadd(record, by);
+        self.store_ctx(field::RECORD, next);
+    }
+
     /// Fills the columns for the successor that has been made.
     fn push(&mut self, n: Value, slot: Value, rule: Value) {
         let flags = self.flags();
         let column = self.b.ins().ishl_imm_u(n, 2);
         let source = self.b.ins().load(I32, flags, self.ctx, field::SOURCE);
-        let written = self.b.ins().load(I32, flags, self.ctx, field::WRITTEN);
+        let index = self.b.ins().ireduce(I32, n);
+        let before = self.b.ins().load(I32, flags, self.ctx, field::INDEX_OFFSET);
+        let index = self.b.ins().iadd(index, before);
         let rule = self.b.ins().ireduce(I32, rule);
         for (offset, value) in [
             (field::SOURCES_OF, source),
-            (field::INDICES, written),
+            (field::INDICES, index),
             (field::RULES, rule),
         ] {
             let base = self.load_ctx(offset);
             let at = self.b.ins().iadd(base, column);
             self.b.ins().store(flags, value, at, 0);
         }
-        let written = self.b.ins().iadd_imm_s(written, 1);
-        self.b.ins().store(flags, written, self.ctx, field::WRITTEN);
         let n = self.b.ins().iadd_imm_s(n, 1);
         self.store_ctx(field::LEN, n);
-        let slot = self
-            .b
-            .ins()
-            .iadd_imm_s(slot, self.unit.layout.state_len as i64);
+        let slot = match self.unit.registers {
+            None => {
+                let len = self.unit.layout.state_len as i64;
+                self.b.ins().iadd_imm_s(slot, len)
+            }
+            // It depends on whether the buffer has room for them.
+            Some(_) => {
+                let len = self.load_ctx(field::STRIDE);
+                self.b.ins().iadd(slot, len)
+            }
+        };
         self.store_ctx(field::SLOT, slot);
     }
 

@@ -37,6 +37,9 @@ impl<'p> Machine<'p> {
             }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.eval(*a)?, self.eval(*b)?);
+                if let Some(truth) = arithmetic::compare(*op, a, b) {
+                    return Ok(i64::from(truth));
+                }
                 let result = arithmetic::binary(code.program.arithmetic, *op, a, b);
                 result.or_else(|failed| self.arithmetic_fault(failed, id))
             }

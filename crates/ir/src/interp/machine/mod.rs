@@ -199,6 +199,7 @@ impl<'p> Machine<'p> {
         }
     }
 
+    #[inline]
     fn load(&self, at: usize, ty: TypeId) -> i64 {
         let Parts::Simple {
             lo, bits, is_total, ..
@@ -206,12 +207,12 @@ impl<'p> Machine<'p> {
         else {
             return UNDEFINED;
         };
-        match bits::get(&self.memory, at, bits) {
-            0 if is_total => 0,
-            raw if is_total && lo < 0 => (raw << (64 - bits)) as i64 >> (64 - bits),
-            raw if is_total => raw as i64,
-            0 => UNDEFINED,
-            raw => (raw as i64).wrapping_add(lo).wrapping_sub(1),
+        match (bits::get(&self.memory, at, bits), is_total) {
+            (0, false) => UNDEFINED,
+            (raw, false) => (raw as i64).wrapping_add(lo).wrapping_sub(1),
+            (0, true) => 0,
+            (raw, true) if lo < 0 => (raw << (64 - bits)) as i64 >> (64 - bits),
+            (raw, true) => raw as i64,
         }
     }
 
