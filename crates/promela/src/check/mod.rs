@@ -382,12 +382,12 @@ impl Checker<'_> {
                     .iter()
                     .map(|it| (it.text.clone(), None))
                     .collect(),
+                unreachable: Vec::new(),
             };
         }
         let end = TokenSpan::new(body.span.end.saturating_sub(1), body.span.end);
         let Built {
             automaton,
-            unreachable,
             crossings,
             empty_loops,
             double_elses,
@@ -410,8 +410,8 @@ impl Checker<'_> {
             self.warn("this jump leads to itself", span);
         }
         // One of several in a row says it all.
-        if let Some(&span) = unreachable.first() {
-            self.warn("this statement can never be reached", span);
+        if let Some((span, _)) = automaton.unreachable.first() {
+            self.warn("this statement can never be reached", *span);
         }
         automaton
     }

@@ -8,7 +8,7 @@ mod violation;
 
 use std::fmt::Write;
 
-use hadal::describe::{after, described};
+use hadal::describe::after;
 use hadal::order::{self, OrderReport};
 use hadal::trace::quote;
 use hadal::{Checked, Counterexample, LoadedModel, Style, system_limits};
@@ -70,7 +70,7 @@ impl Summary<'_> {
                 None => "every reachable state was visited, and all is well".to_owned(),
             },
             Verdict::Violated => match &self.violations()[..] {
-                [one] => described(one.violation, self.shape()),
+                [one] => one.sentence(),
                 many => format!("{} violations", many.len()),
             },
             Verdict::Rejected => {
