@@ -24,13 +24,12 @@ impl Summary<'_> {
         if all_visited {
             self.never_fired(out, style);
         }
-        if outcome.verdict == Verdict::Verified {
-            if shape.properties.is_empty()
-                && self.checked.search_options().deadlock == Deadlock::Off
-            {
-                let text = "the model has no property: only run-time errors were checked";
-                let _ = writeln!(out, "\n  {}", style.doubtful(text));
-            }
+        if outcome.verdict == Verdict::Verified
+            && shape.properties.is_empty()
+            && self.checked.search_options().deadlock == Deadlock::Off
+        {
+            let text = "the model has no property: only run-time errors were checked";
+            let _ = writeln!(out, "\n  {}", style.doubtful(text));
         }
         for remark in &outcome.remarks {
             if let Remark::ExpensiveCanonicalForm { candidates } = remark {
@@ -105,10 +104,17 @@ impl Summary<'_> {
             }
             return;
         }
+        let is_large = |remark: &Remark| matches!(remark, Remark::LargeStep { .. });
+        let is_for_step = self.outcome().remarks.iter().any(is_large);
         if reason == Some(Reason::Memory) {
             let hint = match self.checked.no_scratch() {
-                Some(why) => format!("{why}; {}", remedy(why)),
-                None => "give it more with --memory, or shrink the model with --const".to_owned(),
+                Some(why) if !is_for_step => format!("{why}; {}", remedy(why)),
+                _ if is_for_step => {
+                    "give it more with --memory, use fewer --threads, or end the atomic sequence \
+                     earlier"
+                        .to_owned()
+                }
+                _ => "give it more with --memory, or shrink the model with --const".to_owned(),
             };
             let _ = writeln!(out, "\n  hint: {hint}");
         }
