@@ -133,10 +133,10 @@ impl<'t> NamedTrace<'t> {
                 let kind = if position == 0 { kind } else { rule };
                 let head = headline(kind, &inner.rule, &inner.parameters, style);
                 let _ = writeln!(out, "{indent}- {head}");
-                render_output(&mut out, &format!("{indent}  "), &inner.output, style);
+                self.render_output(&mut out, &format!("{indent}  "), &inner.output, style);
             }
             if step.inner.is_empty() {
-                render_output(&mut out, &indent, &step.output, style);
+                self.render_output(&mut out, &indent, &step.output, style);
             }
             match how {
                 TraceDetail::Full => render_state(&mut out, &indent, &step.state, style),
@@ -148,15 +148,21 @@ impl<'t> NamedTrace<'t> {
     }
 }
 
-impl fmt::Debug for NamedTrace<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("NamedTrace").field(self.trace).finish()
+impl NamedTrace<'_> {
+    fn render_output(&self, out: &mut String, indent: &str, output: &[String], style: Style) {
+        let word = match self.has_processes {
+            true => "printf",
+            false => "put",
+        };
+        for line in output {
+            let _ = writeln!(out, "{indent}{}", style.faint(&format!("{word}: {line}")));
+        }
     }
 }
 
-fn render_output(out: &mut String, indent: &str, output: &[String], style: Style) {
-    for line in output {
-        let _ = writeln!(out, "{indent}{}", style.faint(&format!("put: {line}")));
+impl fmt::Debug for NamedTrace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NamedTrace").field(self.trace).finish()
     }
 }
 

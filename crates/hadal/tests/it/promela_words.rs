@@ -115,9 +115,9 @@ fn each_statement_that_is_done_with_another_one_counts_for_itself() {
         0,
         expect![[r#"
 
-          never executed  statements that no run executes:
-            P line 2: x == 1  <stdin>:2:8
-    "#]],
+              never executed  statements that no run executes:
+                P line 2: x == 1  <stdin>:2:8
+        "#]],
     );
 }
 
@@ -131,11 +131,11 @@ ltl p { []<> (x == 1) }";
         3,
         expect![[r#"
 
-          never executed  statements that no run executes:
-            P line 1: x > 1  <stdin>:1:50
-            P line 1: x = 0  <stdin>:1:59
-            P line 1: -end-  <stdin>:1:68
-    "#]],
+              never executed  statements that no run executes:
+                P line 1: x > 1  <stdin>:1:50
+                P line 1: x = 0  <stdin>:1:59
+                P line 1: -end-  <stdin>:1:68
+        "#]],
     );
 }
 

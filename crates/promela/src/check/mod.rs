@@ -94,10 +94,13 @@ pub fn check(parsed: Parsed) -> Compiled {
     }
     diagnostics.sort();
     let has_errors = diagnostics.has_errors();
+    let mut diagnostics = diagnostics.into_vec();
+    // An argument of an `inline` may be wrong wherever it is used.
+    diagnostics.dedup();
     Compiled {
         program: (!has_errors).then_some(program),
         text,
-        diagnostics: diagnostics.into_vec(),
+        diagnostics,
     }
 }
 
