@@ -3,12 +3,13 @@
 use std::fmt;
 use std::path::Path;
 
-use hadal_model::{Model, Shape};
-use hadal_search::{Outcome, Strategy, Violation};
+use hadal_model::{FaultKind, Model, Phase, Shape};
+use hadal_search::{Outcome, Strategy, Violation, ViolationKind};
 use hadal_store::disk::Refusal;
 
 use crate::claims::{LoadedClaim, ProductCounts};
 use crate::folder::{NoScratch, RunFolder, has_run, store_error};
+use crate::language::Naming;
 use crate::prepared_check::PreparedCheck;
 use crate::question::SearchOptions;
 use crate::record::Record;
@@ -45,12 +46,55 @@ pub struct Counterexample<'c> {
     /// none (an unreached goal), and where the check was to end before it was replayed.
     pub trace: Option<NamedTrace<'c>>,
     shape: &'c Shape,
+    naming: Option<&'c dyn Naming>,
 }
+
+const CLAIM: ViolationKind = ViolationKind::Fault(FaultKind::Claim);
 
 impl Counterexample<'_> {
     /// What is wrong, in one line.
     pub fn message(&self) -> String {
-        describe::describe(self.violation, self.shape)
+        match self.firing() {
+            // The message names the claim, which is what matters.
+            Some(firing) if self.is_named() && self.violation.kind != CLAIM => {
+                describe::describe_firing(self.violation, &firing)
+            }
+            _ => describe::describe(self.violation, self.shape),
+        }
+    }
+
+    /// What is wrong and after how many steps, in one line.
+    pub fn sentence(&self) -> String {
+        let after = describe::after(self.violation);
+        let after = match self.is_named() {
+            true => after.replace("a startstate", "the initial state"),
+            false => after,
+        };
+        format!("{}{after}", self.message())
+    }
+
+    /// What meets a fault, if it is a rule: its name, or what the language calls it, which then has
+    /// no parameters.
+    pub fn firing(&self) -> Option<String> {
+        let Violation {
+            name, parameters, ..
+        } = self.violation;
+        let is_rule = matches!(self.violation.phase, Some(Phase::Guard | Phase::Body));
+        let ViolationKind::Fault(_) = self.violation.kind else {
+            return None;
+        };
+        is_rule.then(|| match self.naming {
+            Some(naming) => {
+                let state = self.trace.map_or_else(Vec::new, |trace| trace.last_state());
+                naming.firing(name, parameters, &state)
+            }
+            None => name.clone(),
+        })
+    }
+
+    /// Whether it is the language that names what fires.
+    pub fn is_named(&self) -> bool {
+        self.naming.is_some()
     }
 }
 
@@ -59,9 +103,12 @@ impl<'a> Checked<'a> {
     pub fn violations(&self) -> Vec<Counterexample<'_>> {
         let view = |violation| Counterexample {
             violation,
-            trace: (violation.trace.as_ref())
-                .map(|trace| NamedTrace::new(self.model_of(violation), trace)),
+            trace: (violation.trace.as_ref()).map(|trace| {
+                let trace = NamedTrace::new(self.model_of(violation), trace);
+                trace.in_words_of(self.loaded())
+            }),
             shape: self.model().shape(),
+            naming: self.loaded().and_then(|loaded| loaded.naming.as_deref()),
         };
         self.outcome.violations.iter().map(view).collect()
     }

@@ -11,12 +11,24 @@ pub fn described(violation: &Violation, shape: &Shape) -> String {
     format!("{}{}", describe(violation, shape), after(violation))
 }
 
+/// A fault of what a language calls `firing`, `process(pid) line n: statement`: what is wrong in
+/// which process, and in which line.
+pub(crate) fn describe_firing(violation: &Violation, firing: &str) -> String {
+    let process = firing.split_once(" line ").map_or(firing, |it| it.0);
+    let line = violation.at.rsplit_once(':').map_or("", |it| it.0);
+    let at = if line.is_empty() { "" } else { " at " };
+    format!("{}, in {process}{at}{line}", violation.message)
+}
+
 /// What is wrong, in one line.
 pub fn describe(violation: &Violation, shape: &Shape) -> String {
     let name = quote(&violation.name);
     let parameters = parameter_list(&violation.parameters);
     match violation.kind {
         ViolationKind::Invariant => format!("invariant {name}{parameters} is false"),
+        ViolationKind::Deadlock if violation.message.starts_with("invalid end state") => {
+            violation.message.clone()
+        }
         ViolationKind::Deadlock => format!("deadlock: {}", violation.message),
         ViolationKind::Cover => format!("cover {name}{parameters} is never reached"),
         ViolationKind::Liveness => {

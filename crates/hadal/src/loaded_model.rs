@@ -1,6 +1,7 @@
 //! A model that is ready to be searched.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 use hadal_ir::Program;
@@ -14,7 +15,7 @@ use hadal_symmetry::order::Order;
 use hadal_syntax::Diagnostic;
 
 use crate::claims::LoadedClaim;
-use crate::language::Problems;
+use crate::language::{Naming, Problems, Statement};
 use crate::load_limits::Loading;
 use crate::named_model::NamedModel;
 use crate::order::{self, OrderReport};
@@ -43,6 +44,10 @@ pub struct LoadedModel {
     pub claims: Vec<LoadedClaim>,
     /// What it has besides and was not asked for, by name.
     pub not_asked: Vec<String>,
+    /// How states and steps are called, where that is not as in the program.
+    pub(crate) naming: Option<Arc<dyn Naming>>,
+    /// What its texts have that is executed, where that is not a rule for each.
+    statements: Option<Vec<Statement>>,
     /// The source with more room for processes, where their number is a guess.
     wider: Option<ModelSource>,
     /// Seconds to translate the texts.
@@ -71,6 +76,15 @@ impl LoadedModel {
         let claim = self.claims.iter().find(is_its_rule);
         let product = claim.and_then(|claim| claim.product.as_deref());
         product.unwrap_or(&*self.model)
+    }
+
+    /// The statements of its texts that no rule has executed, where rules have fired this often;
+    /// `None` for a language whose rules are its statements.
+    pub fn never_executed(&self, fired_by_rule: &[u64]) -> Option<Vec<&Statement>> {
+        let has_fired = |rule: &u32| fired_by_rule[*rule as usize] > 0;
+        let statements = self.statements.as_ref()?.iter();
+        let never = statements.filter(|statement| !statement.rules.iter().any(has_fired));
+        Some(never.collect())
     }
 
     /// The source to start over with, if a search with this `outcome` met more processes than
@@ -153,7 +167,7 @@ impl LoadedModel {
             });
             properties.push(claim.property);
         }
-        let model = match translation.naming {
+        let model = match translation.naming.clone() {
             Some(naming) => Box::new(NamedModel::new(model, naming, properties)),
             None => model,
         };
@@ -166,6 +180,8 @@ impl LoadedModel {
             source,
             claims,
             not_asked: translation.not_asked,
+            naming: translation.naming,
+            statements: translation.statements,
             wider,
             model,
             warnings: translation.warnings,

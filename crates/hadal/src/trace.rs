@@ -9,13 +9,15 @@ use std::fmt::{self, Write};
 use hadal_model::{Model, Step};
 use hadal_search::{Trace, TraceStep};
 
-use crate::{Style, TraceDetail, chart};
+use crate::{LoadedModel, Style, TraceDetail, chart};
 
 /// A run in the model's own names, as the record has it and as it is printed.
 #[derive(Clone, Copy)]
 pub struct NamedTrace<'t> {
     model: &'t dyn Model,
     trace: &'t Trace,
+    /// Whether what fires is called `process(pid) line n: statement`, which needs no word before it.
+    has_processes: bool,
 }
 
 /// One step: what fired, and what it changed.
@@ -49,7 +51,28 @@ pub struct Change {
 impl<'t> NamedTrace<'t> {
     /// A trace in the names of `model`.
     pub fn new(model: &'t dyn Model, trace: &'t Trace) -> Self {
-        NamedTrace { model, trace }
+        NamedTrace {
+            model,
+            trace,
+            has_processes: false,
+        }
+    }
+
+    /// In the words of the language of a model.
+    pub fn in_words_of(self, loaded: Option<&LoadedModel>) -> Self {
+        let has_processes = |loaded: &LoadedModel| loaded.source.language.has_processes();
+        NamedTrace {
+            has_processes: loaded.is_some_and(has_processes),
+            ..self
+        }
+    }
+
+    /// The words for a startstate and for what fires, in headlines.
+    pub fn kinds(&self) -> (&'static str, &'static str) {
+        match self.has_processes {
+            true => ("", ""),
+            false => ("startstate", "rule"),
+        }
     }
 
     /// Number of steps, the startstate included.
@@ -100,19 +123,20 @@ impl<'t> NamedTrace<'t> {
             TraceDetail::Diff | TraceDetail::Full => {}
         }
         let number_len = self.number_len();
+        let (start, rule) = self.kinds();
         for (number, step) in self.steps().enumerate() {
-            let kind = if number == 0 { "startstate" } else { "rule" };
+            let kind = if number == 0 { start } else { rule };
             let head = headline(kind, &step.rule, &step.parameters, style);
             let _ = writeln!(out, "  {number:>number_len$}  {head}");
             let indent = " ".repeat(number_len + 6);
             for (position, inner) in step.inner.iter().enumerate() {
-                let kind = if position == 0 { kind } else { "rule" };
+                let kind = if position == 0 { kind } else { rule };
                 let head = headline(kind, &inner.rule, &inner.parameters, style);
                 let _ = writeln!(out, "{indent}- {head}");
-                render_output(&mut out, &format!("{indent}  "), &inner.output, style);
+                self.render_output(&mut out, &format!("{indent}  "), &inner.output, style);
             }
             if step.inner.is_empty() {
-                render_output(&mut out, &indent, &step.output, style);
+                self.render_output(&mut out, &indent, &step.output, style);
             }
             match how {
                 TraceDetail::Full => render_state(&mut out, &indent, &step.state, style),
@@ -124,19 +148,26 @@ impl<'t> NamedTrace<'t> {
     }
 }
 
+impl NamedTrace<'_> {
+    fn render_output(&self, out: &mut String, indent: &str, output: &[String], style: Style) {
+        let word = match self.has_processes {
+            true => "printf",
+            false => "put",
+        };
+        for line in output {
+            let _ = writeln!(out, "{indent}{}", style.faint(&format!("{word}: {line}")));
+        }
+    }
+}
+
 impl fmt::Debug for NamedTrace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("NamedTrace").field(self.trace).finish()
     }
 }
 
-fn render_output(out: &mut String, indent: &str, output: &[String], style: Style) {
-    for line in output {
-        let _ = writeln!(out, "{indent}{}", style.faint(&format!("put: {line}")));
-    }
-}
-
-/// What fires, with its parameters: `rule "enter"  p = Proc_1`.
+/// What fires, with its parameters: `rule "enter"  p = Proc_1`. Without a word for it the name says
+/// what it is.
 #[doc(hidden)]
 pub fn headline(kind: &str, name: &str, parameters: &[(String, String)], style: Style) -> String {
     let mut head = match name
@@ -145,6 +176,7 @@ pub fn headline(kind: &str, name: &str, parameters: &[(String, String)], style: 
     {
         // One without a name of its own is called `rule 3` already.
         Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => style.bold(name),
+        _ if kind.is_empty() => style.bold(name),
         _ => format!("{kind} {}", style.bold(&quote(name))),
     };
     for (position, (name, value)) in parameters.iter().enumerate() {

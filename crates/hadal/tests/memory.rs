@@ -456,3 +456,62 @@ impl Case {
         }
     }
 }
+
+/// A step of `n` transient states: two counters that are counted up in any order, or one.
+fn large_step(n_counters: u32, len: u32) -> String {
+    let (mut options, mut at_end) = (String::new(), Vec::new());
+    for counter in 0..n_counters {
+        let _ = writeln!(options, ":: c{counter} < {len} -> c{counter}++");
+        at_end.push(format!("c{counter} == {len}"));
+    }
+    let counters = (0..n_counters).map(|counter| format!("int c{counter}; "));
+    let resets = (0..n_counters).map(|counter| format!("c{counter} = 0; "));
+    format!(
+        "{}byte n;\nactive [2] proctype P() {{ do :: n < 6 -> atomic {{ n++; do {options} \
+         :: {} -> break od; {} }} :: else -> break od }}",
+        counters.collect::<String>(),
+        at_end.join(" && "),
+        resets.collect::<String>(),
+    )
+}
+
+#[test]
+fn large_steps_keep_to_the_budget_or_end_the_search() {
+    let n_mebibytes = |record: &serde_json::Value| {
+        let peak = record["memory"]["peak_bytes"].as_u64().expect("a number");
+        peak.div_ceil(1 << 20)
+    };
+    // A hundred thousand and a million transient states.
+    for (n_counters, len) in [(1, 50_000), (1, 500_000), (2, 250), (2, 700)] {
+        let text = large_step(n_counters, len);
+        for (budget, threads) in [(32, "1"), (32, "8"), (128, "2")] {
+            let memory = format!("{budget}M");
+            let flags = ["--language", "promela", "--memory", &memory];
+            let more = ["--threads", threads, "--json", "-"];
+            let run = check_text(&text, &[&flags[..], &more[..]].concat());
+            let record = run.record();
+            let case = format!("{n_counters} counters to {len}, {memory}, {threads} threads");
+            let peak = n_mebibytes(&record);
+            assert!(peak <= budget + 16, "{case}: {peak} MiB");
+            match run.code {
+                0 => assert_eq!(record["states"], 43, "{case}"),
+                3 => assert_eq!(record["reason"], "memory", "{case}"),
+                code => panic!("{case}: exit code {code}\n{}", run.stderr),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_step_without_memory_is_named() {
+    let text = large_step(1, 500_000);
+    let run = check_text(&text, &["--language", "promela", "--memory", "32M"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let headline = run.stdout.lines().next().unwrap_or_default();
+    let expected = "<stdin>: incomplete: stopped at a step (<stdin>:2:51) that passes through more";
+    assert!(headline.starts_with(expected), "{headline}");
+    assert!(
+        run.stdout
+            .contains("hint: give it more with --memory, use fewer --threads")
+    );
+}

@@ -32,7 +32,7 @@ impl<'a> Evaluator<'a> {
     pub(crate) fn new(run: &'a Run<'a>) -> Self {
         let options = run.options;
         Evaluator {
-            expander: run.model.expander(run.stop()),
+            expander: run.expander(),
             verdicts: Verdicts::new(run.shape),
             findings: Findings::new(run.shape, options.deadlock, options.max_errors),
             totals: Totals::new(run.shape),

@@ -32,7 +32,7 @@ fn most_states(run: &Run<'_>) -> usize {
 /// of, and both again where states are canonicalised and evaluated. Tables follow the budget, and the
 /// process is measured.
 pub(crate) fn least_bytes(shape: &Shape) -> u64 {
-    4 * AT_ONCE_BYTES.max(shape.state_len) as u64
+    4 * AT_ONCE_BYTES.max(shape.state_len) as u64 + shape.expander_bytes
 }
 
 /// Makes successors.
@@ -41,6 +41,7 @@ pub(crate) struct Explorer<'a> {
     expander: Box<dyn Expander + 'a>,
     kernel: Kernel,
     most_candidates: Option<u64>,
+    large_step: Option<Remark>,
     /// What was counted, but for duplicates and goals of states.
     pub(crate) totals: Totals,
     pub(crate) seconds: f64,
@@ -49,9 +50,10 @@ pub(crate) struct Explorer<'a> {
 impl<'a> Explorer<'a> {
     pub(crate) fn new(run: &'a Run<'a>) -> Self {
         Explorer {
-            expander: run.model.expander(run.stop()),
+            expander: run.expander(),
             kernel: Kernel::new(run.shape, buffer_len(run)),
             most_candidates: None,
+            large_step: None,
             totals: Totals::new(run.shape),
             seconds: 0.0,
             run,
@@ -73,6 +75,7 @@ impl<'a> Explorer<'a> {
         let since = Instant::now();
         self.kernel.expand(&mut *self.expander, block);
         if self.kernel.flow == Flow::Stopped {
+            self.take_remarks()?;
             return Err(Halt::Stop(self.run.stop_reason()));
         }
         self.run.check_stop()?;
@@ -98,7 +101,11 @@ impl<'a> Explorer<'a> {
     /// What a person should know.
     pub(crate) fn remarks(&self) -> Vec<Remark> {
         let expensive = |candidates| Remark::ExpensiveCanonicalForm { candidates };
-        self.most_candidates.map(expensive).into_iter().collect()
+        let expensive = self.most_candidates.map(expensive);
+        expensive
+            .into_iter()
+            .chain(self.large_step.clone())
+            .collect()
     }
 
     fn count(&mut self, are_states: bool) {
@@ -121,6 +128,7 @@ impl<'a> Explorer<'a> {
                 Remark::AsymmetricStarts { message } => {
                     return Err(Error::AsymmetricStarts { message });
                 }
+                Remark::LargeStep { .. } => self.large_step = Some(remark),
                 Remark::ExpensiveCanonicalForm { candidates } => {
                     self.most_candidates = self.most_candidates.max(Some(candidates));
                 }

@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
     fn new(run: &'a Run<'a>) -> Self {
         let shape = run.shape;
         Walk {
-            expander: run.model.expander(run.stop()),
+            expander: run.expander(),
             kernel: Kernel::new(shape, buffer_len(run)),
             known: Known::new(shape.state_len),
             tally: Tally::default(),

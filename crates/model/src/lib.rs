@@ -25,8 +25,7 @@
 //! A model written in Rust is a [`Machine`] (`examples/rust_model.rs`), or implements the seam itself
 //! (`examples/counters.rs`).
 
-use std::ops::Range;
-
+mod allowance;
 mod drain;
 mod fault;
 mod first_steps;
@@ -36,6 +35,10 @@ mod states;
 mod stop;
 mod successors;
 
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use allowance::Allowance;
 pub use drain::{Stopped, for_each_batch};
 pub use fault::{Fault, FaultKind, Phase};
 pub use first_steps::FirstSteps;
@@ -184,6 +187,13 @@ pub trait Expander: Send {
         Flow::Done
     }
 
+    /// Sets what this expander may hold: [`Shape::expander_bytes`] of its own, and what it borrows of
+    /// `more`. One that needs more to continue calls [`Stop::raise_for_memory`] and returns
+    /// [`Flow::Stopped`].
+    fn limit_memory(&mut self, more: Arc<Allowance>) {
+        let _ = more;
+    }
+
     /// Takes what this expander noticed besides states (for example a symmetry
     /// break found by a sampled check, or an expensive canonical form).
     fn take_remarks(&mut self) -> Vec<Remark> {
@@ -234,6 +244,15 @@ pub enum Remark {
     AsymmetricStarts {
         /// What was seen, as a sentence.
         message: String,
+    },
+    /// A step passes through more states than the expander has memory for, so that the search stops.
+    LargeStep {
+        /// Where its first rule stands, as `file:line:column`.
+        at: String,
+        /// States that it had passed through by then.
+        n_states: u64,
+        /// The memory that it needed for them.
+        bytes: u64,
     },
     /// A canonical form was found only by a long search.
     ExpensiveCanonicalForm {

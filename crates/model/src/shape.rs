@@ -21,6 +21,9 @@ pub struct Shape {
     /// Whether [`Source::may_end`](crate::Source::may_end) is ever set: the model says where it may
     /// end.
     pub has_ends: bool,
+    /// Memory that an expander takes at least, beside its stack and what it is passed, where that is
+    /// worth counting. A search has one for each thread.
+    pub expander_bytes: u64,
 }
 
 impl Shape {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Default)]
 pub struct Stop {
     raised: AtomicBool,
+    for_memory: AtomicBool,
 }
 
 impl Stop {
@@ -13,12 +14,25 @@ impl Stop {
     pub const fn new() -> Self {
         Stop {
             raised: AtomicBool::new(false),
+            for_memory: AtomicBool::new(false),
         }
     }
 
     /// Requests a stop.
     pub fn raise(&self) {
         self.raised.store(true, Ordering::Relaxed);
+    }
+
+    /// Requests a stop because an expander has not the memory to continue
+    /// ([`Expander::limit_memory`](crate::Expander::limit_memory)).
+    pub fn raise_for_memory(&self) {
+        self.for_memory.store(true, Ordering::Relaxed);
+        self.raise();
+    }
+
+    /// Whether an expander has requested it because it has not the memory to continue.
+    pub fn is_for_memory(&self) -> bool {
+        self.for_memory.load(Ordering::Relaxed)
     }
 
     /// Whether a stop was requested.

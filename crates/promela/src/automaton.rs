@@ -61,6 +61,8 @@ pub struct Automaton {
     /// The labels and their points, for remote references. A label whose point no process can be
     /// at has none.
     pub labels: Vec<(Arc<str>, Option<PointId>)>,
+    /// Statements that are at no point that can be reached, with their texts.
+    pub unreachable: Vec<(TokenSpan, Arc<str>)>,
 }
 
 impl Automaton {

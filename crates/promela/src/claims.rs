@@ -110,7 +110,7 @@ fn problem(claim: &Claim) -> Option<&'static str> {
     }
     let edges = claim.automaton.points.iter().flat_map(|it| &it.edges);
     edges.into_iter().find_map(|edge| match &edge.action {
-        Action::Cond(condition) | Action::Assert(condition) => problem_in(condition),
+        Action::Cond(condition) | Action::Assert(condition, _) => problem_in(condition),
         Action::Else | Action::Goto => None,
         Action::DStep { .. } => Some("it has a `d_step`"),
         _ => Some("it does more than observe"),

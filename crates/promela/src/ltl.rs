@@ -337,6 +337,7 @@ impl<'f> Tableau<'f> {
             start: PointId(1),
             end,
             labels: Vec::new(),
+            unreachable: Vec::new(),
         })
     }
 

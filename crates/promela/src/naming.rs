@@ -140,6 +140,32 @@ impl Naming {
         }
     }
 
+    /// The name of what fires: `rule`, for the instance `slot`, in a state whose values have
+    /// [these names](Self::state); none where the state is not known.
+    pub fn firing(&self, rule: &str, slot: usize, state: &[(String, String)]) -> String {
+        let Some((name, text)) = rule.split_once(' ') else {
+            return rule.to_owned();
+        };
+        let is_pid = |pid: &str| pid.bytes().all(|byte| byte.is_ascii_digit());
+        let is_instance = |leaf: &&(String, String)| {
+            let pid = leaf
+                .0
+                .strip_prefix(name)
+                .and_then(|it| it.strip_prefix('('));
+            pid.and_then(|it| it.strip_suffix(')')).is_some_and(is_pid)
+        };
+        // Instances come in order.
+        if let Some((label, _)) = state.iter().filter(is_instance).nth(slot) {
+            return format!("{label} {text}");
+        }
+        let process = self.processes.iter().find(|it| &*it.name == name);
+        let pids = process.and_then(|process| process.pids.as_ref());
+        match pids.and_then(|pids| pids.get(slot)) {
+            Some(pid) => format!("{name}({pid}) {text}"),
+            None => rule.to_owned(),
+        }
+    }
+
     fn process(&self, leaf: &Leaf<'_>) -> Option<(&ProcessNames, usize)> {
         let process = self.processes.iter().find(|it| &*it.name == leaf.root)?;
         Some((process, leaf.index?))

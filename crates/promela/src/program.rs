@@ -301,8 +301,8 @@ pub enum Action {
     /// Creates a process. Without a target it is executable iff there is room for one more;
     /// with a target it stores the pid, or 0.
     Run(Run, Option<Place>),
-    /// `assert(e)`
-    Assert(Expr),
+    /// `assert(e)`, and the text of `e`.
+    Assert(Expr, Arc<str>),
     /// `printf`, and `printm(e)` as `printf("%e", e)`.
     Print(Arc<str>, Vec<Expr>),
     /// `set_priority(p, e)`

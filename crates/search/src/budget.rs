@@ -1,7 +1,7 @@
 //! Who gets how much memory.
 //!
-//! The search is given a number of bytes for all its data. This file divides them: buffers of the
-//! window first; while all states are in memory, what is left belongs to the set, the logs and the
+//! The search is given a number of bytes for all its data. This file divides them: what expanders
+//! hold (and more, lent while all states are in memory) and buffers of the window first; while all states are in memory, what is left belongs to the set, the logs and the
 //! parents, with a reserve for sorting keys when memory ends; from then on every part has a share
 //! of its own ([`Shares`]). What the partition buffers leave of their share is lent to the block
 //! cache of runs (`Folder::lent_memory`), and taken back before they grow.
@@ -30,6 +30,8 @@ pub(crate) struct Budget {
     pub(crate) survivor_batches: usize,
     /// Memory of such a batch.
     batch_bytes: u64,
+    /// What expanders may always borrow.
+    pub(crate) lent_to_expanders: u64,
 }
 
 /// How much is expanded at once.
@@ -62,6 +64,8 @@ const TASK_BYTES: u64 = 320 << 10;
 const WINDOW_SHARE: u64 = 5;
 /// With less room in a buffer than for this many candidates a window has fewer tasks.
 const FEW_CANDIDATES: usize = 16;
+/// Divisor: the part of the budget that expanders may take together.
+const EXPANDERS_SHARE: u64 = 16;
 /// Divisor: the part of the budget that batches of survivors may take.
 const BATCHES_SHARE: u64 = 8;
 /// What batches of survivors may take in any case: with fewer than four, of the usual size, threads
@@ -97,6 +101,12 @@ impl Budget {
     /// Divides the memory that `options` grant.
     pub(crate) fn new(options: &Options, shape: &Shape, keys: &KeySpace) -> Self {
         let n_threads = options.threads.max(1);
+        let expanders = expanders_bytes(options.memory_bytes, shape, n_threads);
+        let lent_to_expanders = lent_to_expanders(options.memory_bytes, shape, n_threads);
+        let options = &Options {
+            memory_bytes: options.memory_bytes - expanders,
+            ..options.clone()
+        };
         let batch_bytes = SurvivorBatch::bytes_for(shape);
         let batches_bytes = (options.memory_bytes / BATCHES_SHARE).max(BATCHES_BYTES);
         let most_batches = batches_bytes / batch_bytes;
@@ -106,6 +116,7 @@ impl Budget {
             window: WindowLimits::new(options).sizes(shape, keys.widths()),
             survivor_batches: most_batches.clamp(MIN_BATCHES, 4 * n_threads as u64) as usize,
             batch_bytes,
+            lent_to_expanders,
         }
     }
 
@@ -116,7 +127,8 @@ impl Budget {
         let key_bytes = 8 * max_key_words(shape.state_len) as u64;
         let batches = MIN_BATCHES * SurvivorBatch::bytes_for(shape);
         let fixed = Codec::least_bytes(shape.state_len) + batches + LEAST_BYTES;
-        fixed + n_threads * (task + THREAD_KEYS * key_bytes + THREAD_BYTES)
+        let expanders = (n_threads + 1) * shape.expander_bytes;
+        fixed + n_threads * (task + THREAD_KEYS * key_bytes + THREAD_BYTES) + expanders
     }
 
     /// What the dictionaries of keys may take of `memory_bytes`.
@@ -156,6 +168,26 @@ impl Budget {
             ..Shares::of(left - beside)
         }
     }
+}
+
+/// What is kept for the expanders of all threads and one that replays a run, where they hold
+/// anything worth counting.
+fn expanders_bytes(memory_bytes: u64, shape: &Shape, n_threads: usize) -> u64 {
+    if shape.expander_bytes == 0 {
+        return 0;
+    }
+    let least = (n_threads as u64 + 1) * shape.expander_bytes;
+    // With less memory than a search needs at least, the rest gets half of it all the same.
+    (memory_bytes / EXPANDERS_SHARE)
+        .max(least)
+        .min(memory_bytes / 2)
+}
+
+/// What of that expanders may borrow, beside what each has of its own.
+pub(crate) fn lent_to_expanders(memory_bytes: u64, shape: &Shape, n_threads: usize) -> u64 {
+    let n_threads = n_threads.max(1);
+    let all = expanders_bytes(memory_bytes, shape, n_threads);
+    all.saturating_sub(n_threads as u64 * shape.expander_bytes)
 }
 
 impl WindowLimits {
@@ -280,6 +312,8 @@ pub(crate) struct Held {
     pub(crate) parents: u64,
     /// Dictionaries of keys.
     pub(crate) codec: u64,
+    /// What expanders have borrowed beyond what is kept for them.
+    pub(crate) expanders: u64,
     /// Tasks of the window.
     pub(crate) window: u64,
     /// Batches of survivors.
@@ -305,6 +339,7 @@ impl Held {
             logs,
             parents,
             codec,
+            expanders,
             window,
             batches,
             candidates,
@@ -315,7 +350,8 @@ impl Held {
             graph,
         } = *self;
         let states = set + logs + parents + codec + runs + gathered;
-        states + window + batches + candidates + open_ranks + disk_buffers + graph
+        let buffers = expanders + window + batches + disk_buffers;
+        states + buffers + candidates + open_ranks + graph
     }
 }
 

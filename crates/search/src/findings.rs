@@ -181,7 +181,7 @@ impl<'a> Findings<'a> {
                 name: kind.name().to_owned(),
                 message: match self.deadlock {
                     Deadlock::Stuck => "no rule is enabled",
-                    Deadlock::EndStates => "nothing can happen, and this is no valid end",
+                    Deadlock::EndStates => "invalid end state: nothing can happen any more",
                     Deadlock::Stuttering | Deadlock::Off => "no rule leads to another state",
                 }
                 .to_owned(),

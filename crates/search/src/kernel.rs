@@ -58,6 +58,10 @@ impl Kernel {
             None => expander.starts(self.cursor, &mut self.successors),
             Some(block) => expander.expand(block, self.cursor, &mut self.successors),
         };
+        if self.flow == Flow::Stopped {
+            // It may say why.
+            self.remarks.append(&mut expander.take_remarks());
+        }
     }
 
     /// Replaces what is in the buffer, successors of `block`, by the representatives.

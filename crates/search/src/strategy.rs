@@ -11,7 +11,9 @@
 //! [`Auto`] is the strategy of this crate. Those of the literature are in a crate of their own,
 //! written against this module; `tests/it/own_strategy.rs` is a whole one in a hundred and fifty lines.
 
-use hadal_model::{Model, Shape, Stop};
+use std::sync::Arc;
+
+use hadal_model::{Allowance, Expander, Model, Shape, Stop};
 use hadal_store::disk::{Folder, Payload};
 
 pub use crate::ending::{Decided, End, Ended, Explored, Halt, Usage};
@@ -21,6 +23,7 @@ pub use crate::ranked::{Auto, Ranked};
 pub use crate::totals::Totals;
 pub use hadal_store::hashing::Hashing;
 
+use crate::budget::lent_to_expanders;
 use crate::checkpoint::{Content, from_manifest};
 use crate::ending::conclude;
 use crate::watch::{Watched, watched};
@@ -79,6 +82,8 @@ pub struct Run<'r> {
     pub options: &'r Options,
     /// The folder and what its manifest says, if the search may use a disk.
     pub(crate) search_folder: Option<(SearchFolder, Content)>,
+    /// What expanders may hold beside what each has of its own.
+    pub(crate) allowance: Arc<Allowance>,
     pub(crate) watched: Watched<'r>,
 }
 
@@ -88,6 +93,15 @@ impl<'r> Run<'r> {
         self.search_folder
             .as_ref()
             .map(|(search_folder, _)| &search_folder.folder)
+    }
+
+    /// A generator of successors for one thread, with the memory that it may hold.
+    pub fn expander(&self) -> Box<dyn Expander + 'r> {
+        let mut expander = self.model.expander(self.stop());
+        if self.shape.expander_bytes > 0 {
+            expander.limit_memory(self.allowance.clone());
+        }
+        expander
     }
 
     /// The flag for expanders: raised when the search must stop.
@@ -228,6 +242,11 @@ fn run_with<T: Send>(
             shape: model.shape(),
             options,
             search_folder,
+            allowance: Arc::new(Allowance::new(lent_to_expanders(
+                options.memory_bytes,
+                model.shape(),
+                options.threads,
+            ))),
             watched,
         })
     })

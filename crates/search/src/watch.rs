@@ -107,6 +107,7 @@ impl Limits {
     /// Why the flag was raised.
     pub(crate) fn reason(&self) -> Reason {
         match self.cause.load(Ordering::Relaxed) {
+            _ if self.stop.is_for_memory() => Reason::Memory,
             TIME => Reason::Time,
             MEMORY => Reason::Memory,
             _ => Reason::Interrupted,

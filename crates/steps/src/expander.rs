@@ -1,9 +1,12 @@
 //! The expander: takes sources in batches, walks where one micro step is not enough, and delivers.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use hadal_model::{Cursor, Expander, Failure, FirstSteps, Flow, PAD_BYTES, Remark, Shape, Source};
-use hadal_model::{States, Stopped, Successors, Weight};
+use hadal_model::{
+    Allowance, Cursor, Expander, Failure, FirstSteps, Flow, PAD_BYTES, Remark, Shape, Source,
+    States, Stop, Stopped, Successors, Weight,
+};
 
 use crate::direct::{Direct, Rest, add_to};
 use crate::walk::{NOTHING, Target, Unfinished, Walk};
@@ -35,6 +38,8 @@ pub(crate) struct StepsExpander<'a> {
     is_in_place: bool,
     /// States at rest with their registers, and padding.
     extended: Vec<u8>,
+    stop: &'a Stop,
+    remarks: Vec<Remark>,
 }
 
 /// Whose results an expander holds.
@@ -52,6 +57,31 @@ enum Results {
 const BUFFER_BYTES: usize = 256 << 10;
 /// Micro steps that a walk should take: few enough for the nearest caches.
 const WALK_STEPS: usize = 2048;
+/// Memory for a walk at least; in wide states, for some of them.
+const WALK_BYTES: usize = 512 << 10;
+const WALK_STATES: usize = 64;
+
+/// Micro successors that a buffer holds.
+fn capacity(micro: &Shape) -> usize {
+    (BUFFER_BYTES / (micro.state_len + 12)).clamp(64, 1024)
+}
+
+/// What an expander holds beside its walk: two buffers of micro successors, the sources of a batch,
+/// and counts by rule.
+fn buffer_bytes(micro: &Shape) -> usize {
+    let successor = micro.state_len + 12;
+    let source = micro.state_len + size_of::<Source>() + 12;
+    let counts = 4 * size_of::<u64>() * (micro.rules.len() + micro.goals.len());
+    // Sources with registers and first micro steps of those that are walked, by native code.
+    let in_place = micro.state_len + successor;
+    capacity(micro) * (2 * successor + source + in_place) + counts
+}
+
+/// What an expander needs at least.
+pub(crate) fn least_bytes(micro: &Shape) -> u64 {
+    let walk = WALK_BYTES.max(WALK_STATES * micro.state_len);
+    (buffer_bytes(micro) + walk) as u64
+}
 
 impl<'a> StepsExpander<'a> {
     pub(crate) fn new(
@@ -59,8 +89,9 @@ impl<'a> StepsExpander<'a> {
         micro: &'a Shape,
         shape: &'a Shape,
         limit: usize,
+        stop: &'a Stop,
     ) -> Self {
-        let capacity = (BUFFER_BYTES / (micro.state_len + 12)).clamp(64, 1024);
+        let capacity = capacity(micro);
         StepsExpander {
             inner,
             micro,
@@ -73,7 +104,21 @@ impl<'a> StepsExpander<'a> {
             batch_len: 64,
             is_in_place: true,
             extended: Vec::new(),
+            stop,
+            remarks: Vec::new(),
         }
+    }
+
+    /// Stops since a step needs more memory than there is.
+    #[cold]
+    fn run_out(&mut self) -> Flow {
+        self.remarks.push(Remark::LargeStep {
+            at: self.walk.first_place(),
+            n_states: self.walk.nodes.len() as u64,
+            bytes: self.walk.needed_bytes() as u64,
+        });
+        self.stop.raise_for_memory();
+        Flow::Stopped
     }
 
     /// Takes some sources of `block` as a batch, the first of them at `first` and none at `end`.
@@ -84,6 +129,7 @@ impl<'a> StepsExpander<'a> {
             match self.walk_from(block, first, end) {
                 Ok(()) => break,
                 Err(Unfinished::Stopped) => return Err(Flow::Stopped),
+                Err(Unfinished::NoMemory) => return Err(self.run_out()),
                 Err(Unfinished::TooMany) => self.batch_len = (end - first).div_ceil(2),
             }
         }
@@ -137,6 +183,10 @@ impl<'a> StepsExpander<'a> {
                 Ok(()) => self.walk.results.len() <= out.capacity() - out.len(),
                 Err(Unfinished::TooMany) => false,
                 Err(Unfinished::Stopped) => return Err(Stopped),
+                Err(Unfinished::NoMemory) => {
+                    self.run_out();
+                    return Err(Stopped);
+                }
             };
             if !fits {
                 self.take_back(out, first..end, before);
@@ -359,6 +409,7 @@ impl Expander for StepsExpander<'_> {
             self.results = Results::None;
             match self.walk.run_starts(&mut *self.inner, &mut self.out) {
                 Ok(()) => self.results = Results::OfStarts,
+                Err(Unfinished::NoMemory) => return self.run_out(),
                 Err(_) => return Flow::Stopped,
             }
         }
@@ -456,7 +507,15 @@ impl Expander for StepsExpander<'_> {
         self.inner.reach_goals(block, reached, failures)
     }
 
+    fn limit_memory(&mut self, more: Arc<Allowance>) {
+        let own = least_bytes(self.micro) as usize - buffer_bytes(self.micro);
+        self.walk.limit_memory(own, more.clone());
+        self.inner.limit_memory(more);
+    }
+
     fn take_remarks(&mut self) -> Vec<Remark> {
-        self.inner.take_remarks()
+        let mut remarks = self.inner.take_remarks();
+        remarks.append(&mut self.remarks);
+        remarks
     }
 }

@@ -15,6 +15,8 @@
 //! - A [source](hadal_model::Source) has fired as often as there are paths to states at rest, and
 //!   it meets the faults of all micro steps. Firings by rule are those of micro steps, each
 //!   transient state of a source expanded once.
+//! - An expander whose memory is [limited](hadal_model::Expander::limit_memory) stops at a step that
+//!   passes through more transient states than fit.
 //! - A cycle of transient states is a fault of the kind
 //!   [`AtomicCycle`](hadal_model::FaultKind::AtomicCycle). Of paths around it, those are followed
 //!   that enter no state which fewer micro steps lead to.
@@ -40,7 +42,7 @@ use std::ops::Deref;
 
 use hadal_model::{Expander, Model, Shape, Step, Stop};
 
-use expander::StepsExpander;
+use expander::{StepsExpander, least_bytes};
 
 /// Transient states that one step may pass through, unless [`Steps::with_limit`] sets another
 /// limit. A step that passes through more is taken for one that never ends.
@@ -85,6 +87,7 @@ where
         shape.state_bits = end.map_or(8 * state_len, |part| part.first_bit + part.n_bits);
         shape.register_bits = 0;
         shape.state_len = state_len;
+        shape.expander_bytes = micro.expander_bytes + least_bytes(micro);
         // A step that one rule begins may go on with any other.
         for rule in &mut shape.rules {
             rule.reads.insert(0, shape.state_bits);
@@ -130,13 +133,25 @@ where
     fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
         let inner = self.inner.expander(stop);
         let shape = self.inner.shape();
-        Box::new(StepsExpander::new(inner, shape, &self.shape, self.limit))
+        Box::new(StepsExpander::new(
+            inner,
+            shape,
+            &self.shape,
+            self.limit,
+            stop,
+        ))
     }
 
     fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
         let inner = self.inner.reference_expander(stop);
         let shape = self.inner.shape();
-        Box::new(StepsExpander::new(inner, shape, &self.shape, self.limit))
+        Box::new(StepsExpander::new(
+            inner,
+            shape,
+            &self.shape,
+            self.limit,
+            stop,
+        ))
     }
 
     fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
@@ -150,7 +165,7 @@ where
         let stop = Stop::new();
         let inner = self.inner.reference_expander(&stop);
         let shape = self.inner.shape();
-        let mut expander = StepsExpander::new(inner, shape, &self.shape, self.limit);
+        let mut expander = StepsExpander::new(inner, shape, &self.shape, self.limit, &stop);
         let path = expander.cheapest_path(parent, index)?;
         let steps = path.iter().map(|(state, index)| {
             let state = state.as_deref();

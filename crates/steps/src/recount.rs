@@ -47,6 +47,12 @@ impl Recount {
         self.n_open.resize(self.nodes.len(), 0);
     }
 
+    /// What a recount of so many nodes and edges takes, the search for a cycle included, in bytes.
+    pub(crate) fn bytes_for(n_nodes: usize, n_edges: usize) -> usize {
+        let by_node = 6 * size_of::<u32>() + 2 * size_of::<Option<(usize, u32)>>();
+        n_nodes * by_node + 2 * n_edges * size_of::<u32>()
+    }
+
     /// Counts the paths of a source anew, along all edges. Returns the rules of a cycle where there
     /// is one; paths and costs then stay what they are along the edges to the next level.
     pub(crate) fn run(&mut self, walk: &mut Walk<'_>, source: usize) -> Option<Vec<u32>> {

@@ -61,6 +61,16 @@ impl Table {
         None
     }
 
+    /// What it holds while `n` more numbers are inserted at most, in bytes.
+    pub(crate) fn bytes_with(&self, n: usize) -> usize {
+        let n_slots = match (self.n_used + n) * 2 > self.slots.len() {
+            // The old ones are there until the new ones are filled.
+            true => 5 * self.slots.len(),
+            false => self.slots.len(),
+        };
+        n_slots * size_of::<u64>()
+    }
+
     /// Four times the slots. The low half of a hash is a function of the high one, which slots
     /// keep.
     #[cold]

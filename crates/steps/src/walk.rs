@@ -6,9 +6,12 @@
 //! capacity from one set of sources to the next.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use hadal_model::{Cursor, Expander, Fault, FaultKind, FirstSteps, Flow, PAD_BYTES, Phase};
-use hadal_model::{Shape, Source, States, Stopped, Successors};
+use hadal_model::{
+    Allowance, Cursor, Expander, Fault, FaultKind, FirstSteps, Flow, PAD_BYTES, Phase, Shape,
+    Source, States, Stopped, Successors,
+};
 
 use crate::digest::Digest;
 use crate::direct::add_to;
@@ -23,6 +26,13 @@ pub(crate) struct Walk<'a> {
     /// Length of a state at rest.
     rest_len: usize,
     limit: usize,
+    /// The memory that it may hold, what it has borrowed included.
+    most_bytes: usize,
+    /// What it has borrowed of `allowance`.
+    borrowed: usize,
+    allowance: Option<Arc<Allowance>>,
+    /// What it needed last and did not get.
+    needed: usize,
     /// The states of `nodes`, as the inner model has them, and padding.
     node_states: Vec<u8>,
     /// The sources first, then transient states as they are found.
@@ -85,6 +95,11 @@ pub(crate) enum Target {
 /// States of several sources that are held at once, in bytes. A single source may have more.
 const BATCH_BYTES: usize = 16 << 20;
 
+/// Memory is borrowed in multiples of this.
+const LOAN_BYTES: usize = 64 << 10;
+/// What is borrowed beyond this is given back after each walk.
+const KEPT_BYTES: usize = 4 << 20;
+
 /// Stands for no rule.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
@@ -110,6 +125,8 @@ pub(crate) enum Unfinished {
     Stopped,
     /// There are too many states to hold for all of these sources at once.
     TooMany,
+    /// There is no memory for the states of a single source.
+    NoMemory,
 }
 
 impl From<Stopped> for Unfinished {
@@ -125,6 +142,10 @@ impl<'a> Walk<'a> {
             costs: micro.rules.iter().map(|rule| rule.cost).collect(),
             rest_len,
             limit,
+            most_bytes: usize::MAX,
+            borrowed: 0,
+            allowance: None,
+            needed: 0,
             node_states: Vec::new(),
             nodes: Vec::new(),
             result_states: Vec::new(),
@@ -144,9 +165,19 @@ impl<'a> Walk<'a> {
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        if self.node_states.len() + self.result_states.len() > 4 * BATCH_BYTES {
+        let is_large = self.node_states.len() + self.result_states.len() > 4 * BATCH_BYTES;
+        if is_large || self.borrowed > KEPT_BYTES {
             // What a single source needed once is not kept.
-            *self = Walk::new(self.micro, self.rest_len, self.limit);
+            let (own, allowance) = (self.most_bytes - self.borrowed, self.allowance.take());
+            let new = Walk {
+                most_bytes: own,
+                allowance,
+                ..Walk::new(self.micro, self.rest_len, self.limit)
+            };
+            let borrowed = std::mem::replace(self, new).borrowed;
+            if let Some(allowance) = &self.allowance {
+                allowance.give_back(borrowed as u64);
+            }
         }
         self.nodes.clear();
         self.results.clear();
@@ -230,6 +261,7 @@ impl<'a> Walk<'a> {
             self.add_source(number as u32, state_of(source as usize));
         }
         let end = self.nodes.len();
+        self.check_room(left.rules().len())?;
         for (number, &source) in left.sources().iter().enumerate() {
             for (rule, state) in left.steps_of(number) {
                 self.follow(number as u32, rule, state, end);
@@ -324,12 +356,12 @@ impl<'a> Walk<'a> {
             add_to(&mut self.goal_hits, out.goal_hits());
             first = end;
         }
-        self.finish();
-        Ok(())
+        self.finish()
     }
 
     /// Takes the micro successors in `out` of the nodes from `first` to `end`.
     fn take(&mut self, out: &mut Successors, first: usize, end: usize) -> Result<(), Unfinished> {
+        self.check_room(out.len())?;
         let columns = out.columns();
         let states = columns.states.chunks_exact(self.micro.state_len);
         let successors = states.zip(columns.sources_of).zip(columns.rules);
@@ -358,6 +390,64 @@ impl<'a> Walk<'a> {
             false => self.add_node(node, state, next_level),
         };
         self.edges.push(edge);
+    }
+
+    /// Limits the memory that it may hold to `own` bytes and what it borrows.
+    pub(crate) fn limit_memory(&mut self, own: usize, allowance: Arc<Allowance>) {
+        (self.most_bytes, self.allowance) = (own, Some(allowance));
+    }
+
+    /// What it needed last and did not get, in bytes.
+    pub(crate) fn needed_bytes(&self) -> usize {
+        self.needed
+    }
+
+    /// Fails where there is no memory for `n` more micro steps.
+    fn check_room(&mut self, n: usize) -> Result<(), Unfinished> {
+        self.check_bytes(self.bytes_with(n))
+    }
+
+    fn check_bytes(&mut self, bytes: usize) -> Result<(), Unfinished> {
+        if bytes <= self.most_bytes || self.n_sources() == 0 {
+            return Ok(());
+        }
+        let more = (bytes - self.most_bytes).next_multiple_of(LOAN_BYTES);
+        // Several sources can do with less.
+        let is_wanted = self.n_sources() == 1 || self.borrowed + more <= KEPT_BYTES;
+        let lends = |allowance: &Arc<Allowance>| allowance.borrow_bytes(more as u64);
+        if !(is_wanted && self.allowance.as_ref().is_some_and(lends)) {
+            self.needed = bytes;
+            return Err(match self.n_sources() {
+                1 => Unfinished::NoMemory,
+                _ => Unfinished::TooMany,
+            });
+        }
+        self.borrowed += more;
+        self.most_bytes += more;
+        Ok(())
+    }
+
+    /// What it holds after `n` more micro steps at most, in bytes. Each leads to a node or a result,
+    /// and what is at rest for want of a way on is a result too.
+    fn bytes_with(&self, n: usize) -> usize {
+        let (n_nodes, n_results) = (self.nodes.len() + n, self.results.len() + n);
+        let states = grown(
+            &self.node_states,
+            n_nodes * self.micro.state_len + PAD_BYTES,
+        ) + grown(&self.result_states, n_results * self.rest_len);
+        let nodes = grown(&self.nodes, n_nodes) + grown(&self.results, n_results);
+        let edges = grown(&self.edges, self.edges.len() + n);
+        let order = (n_results + self.n_sources()) * size_of::<u32>();
+        let facts = grown(&self.facts, self.facts.len());
+        states + nodes + edges + order + facts + self.table.bytes_with(n)
+    }
+
+    /// Where the first rule of the walk stands.
+    pub(crate) fn first_place(&self) -> String {
+        let mut rules = self.nodes.iter().map(|node| node.rule);
+        let first = rules.find(|rule| *rule != NOTHING && !self.is_of_starts);
+        let rule = first.and_then(|rule| self.micro.rules.get(rule as usize));
+        rule.map_or(String::new(), |rule| rule.at.clone())
     }
 
     /// Fails where several sources have more states than are to be held at once.
@@ -477,12 +567,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Counts what levels do not tell, finds cycles and sorts results by source.
-    fn finish(&mut self) {
+    fn finish(&mut self) -> Result<(), Unfinished> {
         if self
             .facts
             .iter()
             .any(|facts| facts.is_tangled || facts.is_cut)
         {
+            let recount = Recount::bytes_for(self.nodes.len(), self.edges.len());
+            self.check_bytes(self.bytes_with(0) + recount)?;
             self.untangle();
         }
         let sources = self.results.iter().map(|result| result.source);
@@ -499,6 +591,7 @@ impl<'a> Walk<'a> {
             facts.n_paths = facts.n_paths.saturating_add(n_paths);
             facts.progress = progress;
         }
+        Ok(())
     }
 
     #[cold]
@@ -554,4 +647,13 @@ impl<'a> Walk<'a> {
             parameters: Vec::new(),
         }
     }
+}
+
+/// Memory of a vector that has grown to `len` elements, in bytes.
+fn grown<T>(vec: &Vec<T>, len: usize) -> usize {
+    let capacity = match len <= vec.capacity() {
+        true => vec.capacity(),
+        false => len.next_power_of_two(),
+    };
+    capacity * size_of::<T>()
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits, OrderChecker, OrderChecks};
 use hadal_model::{
-    Cursor, Expander, Failure, Fault, FaultKind, Flow, Model, PropertyKind, Remark, Shape, States,
-    Step, Stop, Stopped, Successors,
+    Allowance, Cursor, Expander, Failure, Fault, FaultKind, Flow, Model, PropertyKind, Remark,
+    Shape, States, Step, Stop, Stopped, Successors,
 };
 
 use crate::goals::GoalAction;
@@ -396,6 +396,10 @@ impl Expander for SymmetricExpander<'_> {
         }
         self.goals.spread_covers(reached, block.len());
         flow
+    }
+
+    fn limit_memory(&mut self, more: Arc<Allowance>) {
+        self.inner.limit_memory(more);
     }
 
     fn take_remarks(&mut self) -> Vec<Remark> {

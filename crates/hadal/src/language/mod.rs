@@ -97,9 +97,23 @@ pub struct Translation {
     pub not_asked: Vec<String>,
     /// How states and steps are called, where that is not as in the program.
     pub naming: Option<Arc<dyn Naming>>,
+    /// What the text has that is executed, where that is not a rule for each: after a complete search
+    /// those are listed that no rule has executed.
+    pub statements: Option<Vec<Statement>>,
     /// An option that gives states more room, where the room for processes is a guess. A search that
     /// reports a [process limit](hadal_model::FaultKind::ProcessLimit) starts over with it.
     pub wider: Option<(&'static str, String)>,
+}
+
+/// A statement of the text.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What it is called.
+    pub name: String,
+    /// Where it stands, as `file:line:column`.
+    pub at: String,
+    /// The rules of the program that execute it, by number.
+    pub rules: Vec<u32>,
 }
 
 /// What a model asks about whole runs.
@@ -131,6 +145,15 @@ pub trait Naming: fmt::Debug + Send + Sync {
 
     /// A step in a state whose values are `leaves`, from the rule of the program.
     fn step(&self, step: Step, leaves: &[(String, String)]) -> Step;
+
+    /// What fires: a rule of the program with its parameters, in a state whose values have the names
+    /// that [`state`](Self::state) gives them. There are none where the state is not known.
+    fn firing(
+        &self,
+        rule: &str,
+        parameters: &[(String, String)],
+        state: &[(String, String)],
+    ) -> String;
 }
 
 /// Why there is no program.

@@ -96,6 +96,7 @@ impl Language for Murphi {
                 claims: Vec::new(),
                 not_asked: Vec::new(),
                 naming: None,
+                statements: None,
                 wider: None,
             }),
             None => Err(Problems {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{
     Claim, Language, LanguageOption, LanguageOptions, Naming, OptionValue, Problems, Product,
-    Translation,
+    Statement, Translation,
 };
 
 /// Promela, as SPIN 6.5.2 has it.
@@ -168,6 +168,16 @@ impl<'p> Claims<'p> {
     }
 }
 
+impl From<hadal_promela::lower::Statement> for Statement {
+    fn from(statement: hadal_promela::lower::Statement) -> Self {
+        Statement {
+            name: statement.name,
+            at: statement.at,
+            rules: statement.rules,
+        }
+    }
+}
+
 /// Names of processes with their pids, and channels with their messages.
 #[derive(Debug)]
 struct PromelaNaming {
@@ -192,18 +202,30 @@ impl Naming for PromelaNaming {
                 step.inner.clear();
             }
         }
-        let slot = step
-            .parameters
-            .first()
-            .and_then(|(_, value)| value.parse().ok());
+        let slot = slot(&step.parameters);
         let inner = step.inner.into_iter().map(|inner| self.step(inner, leaves));
         Step {
-            rule: self.names.step(&step.rule, slot.unwrap_or(0), leaves),
+            rule: self.names.step(&step.rule, slot, leaves),
             parameters: Vec::new(),
             output: step.output,
             inner: inner.collect(),
         }
     }
+
+    fn firing(
+        &self,
+        rule: &str,
+        parameters: &[(String, String)],
+        state: &[(String, String)],
+    ) -> String {
+        self.names.firing(rule, slot(parameters), state)
+    }
+}
+
+/// The number of an instance among those of its process type, from the parameters of a rule.
+fn slot(parameters: &[(String, String)]) -> usize {
+    let first = parameters.first();
+    first.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
 }
 
 impl Language for Promela {
@@ -297,6 +319,13 @@ impl Language for Promela {
                 names: lowered.naming,
                 is_product: false,
             })),
+            statements: Some(
+                lowered
+                    .statements
+                    .into_iter()
+                    .map(Statement::from)
+                    .collect(),
+            ),
             wider: lowered.is_guess.then(|| {
                 let n = lowering.instances.max(1).saturating_mul(2);
                 (INSTANCES.name, n.to_string())

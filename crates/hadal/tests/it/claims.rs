@@ -152,8 +152,7 @@ fn a_run_that_violates_a_claim_is_shown_and_replayed() {
     let headline = "violated: formula `low` is violated, after 2 steps";
     assert!(run.stdout.contains(headline), "{}", run.stdout);
     assert!(
-        run.stdout
-            .contains("  2  rule \"P(0) line 1: x = (x + 1) % 4\"\n"),
+        run.stdout.contains("  2  P(0) line 1: x = (x + 1) % 4\n"),
         "{}",
         run.stdout
     );

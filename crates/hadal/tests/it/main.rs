@@ -20,6 +20,7 @@ mod order;
 mod order_random;
 mod promela;
 mod promela_doc;
+mod promela_words;
 mod replay;
 mod schema;
 mod steps;

@@ -59,5 +59,9 @@ fn a_model_with_definitions_is_replayed_with_them() {
     assert_eq!(checked.code, 1, "{}", checked.stderr);
     let run = hadal(&["replay", &record]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stdout.contains("assert(n < 2)"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("assertion violated: n < 2, in P(0)"),
+        "{}",
+        run.stdout
+    );
 }

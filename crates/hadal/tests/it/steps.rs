@@ -45,6 +45,7 @@ impl Language for Ir {
             claims: Vec::new(),
             not_asked: Vec::new(),
             naming: None,
+            statements: None,
             wider: None,
         })
     }

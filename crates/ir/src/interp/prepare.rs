@@ -246,6 +246,7 @@ impl Prepared {
             properties,
             goals,
             has_ends: !self.ends.is_empty(),
+            expander_bytes: 0,
         }
     }
 }

@@ -34,8 +34,6 @@ pub(crate) enum NodeKind {
 /// An automaton, and what may be wrong with it.
 pub(crate) struct Built {
     pub(crate) automaton: Automaton,
-    /// Statements that can never be reached.
-    pub(crate) unreachable: Vec<TokenSpan>,
     /// Jumps into or out of a `d_step`.
     pub(crate) crossings: Vec<TokenSpan>,
     /// Loops of jumps without a statement.
@@ -342,8 +340,8 @@ impl Builder {
                 start,
                 end: end_point,
                 labels,
+                unreachable,
             },
-            unreachable,
             crossings: self.crossings,
             empty_loops: self.empty_loops,
             double_elses,
@@ -449,7 +447,7 @@ impl Builder {
     }
 
     /// Statements that no edge was made of.
-    fn unreachable(&self, numbering: &Numbering) -> Vec<TokenSpan> {
+    fn unreachable(&self, numbering: &Numbering) -> Vec<(TokenSpan, Arc<str>)> {
         let mut used = vec![false; self.elems.len()];
         for &id in &numbering.order {
             let mut seeds = Vec::new();
@@ -458,17 +456,16 @@ impl Builder {
                 used[seed.elem] = true;
             }
         }
-        let is_statement =
-            |elem: &Elem| matches!(elem.kind, ElemKind::Basic(..) | ElemKind::DStep(..));
-        let mut spans: Vec<TokenSpan> = self
-            .elems
-            .iter()
-            .zip(&used)
-            .filter(|(elem, used)| is_statement(elem) && !**used)
-            .map(|(elem, _)| elem.span)
+        let unused = self.elems.iter().zip(&used).filter(|(_, used)| !**used);
+        let mut statements: Vec<(TokenSpan, Arc<str>)> = unused
+            .filter_map(|(elem, _)| match &elem.kind {
+                ElemKind::Basic(_, text) => Some((elem.span, text.clone())),
+                ElemKind::DStep(..) => Some((elem.span, "d_step".into())),
+                _ => None,
+            })
             .collect();
-        spans.sort();
-        spans
+        statements.sort();
+        statements
     }
 }
 

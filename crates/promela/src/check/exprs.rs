@@ -187,19 +187,22 @@ impl Checker<'_> {
 
     /// An expression that names a channel.
     pub(super) fn channel_expr(&mut self, var: &ast::VarRef) -> Expr {
+        let text = || crate::print::var_ref(var);
         match self.resolve(var) {
             Some(Resolved::Place(place, ty)) => {
-                if ty == Scalar::Chan {
-                    self.note_chan(&place, false);
-                } else if !matches!(ty, Scalar::Byte | Scalar::Int | Scalar::Short) {
-                    let text = crate::print::var_ref(var);
-                    self.error(format!("`{text}` is not a channel"), var.span);
+                match ty {
+                    Scalar::Chan => self.note_chan(&place, false),
+                    // It may hold the number of one.
+                    Scalar::Byte | Scalar::Int | Scalar::Short => {
+                        let message = format!("`{}` is not declared as a `chan`", text());
+                        self.warn(message, var.span);
+                    }
+                    _ => self.error(format!("`{}` is not a channel", text()), var.span),
                 }
                 Expr::Read(place)
             }
             Some(_) => {
-                let text = crate::print::var_ref(var);
-                self.error(format!("`{text}` is not a channel"), var.span);
+                self.error(format!("`{}` is not a channel", text()), var.span);
                 Expr::Const(0)
             }
             None => Expr::Const(0),

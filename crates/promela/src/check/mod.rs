@@ -94,10 +94,13 @@ pub fn check(parsed: Parsed) -> Compiled {
     }
     diagnostics.sort();
     let has_errors = diagnostics.has_errors();
+    let mut diagnostics = diagnostics.into_vec();
+    // An argument of an `inline` may be wrong wherever it is used.
+    diagnostics.dedup();
     Compiled {
         program: (!has_errors).then_some(program),
         text,
-        diagnostics: diagnostics.into_vec(),
+        diagnostics,
     }
 }
 
@@ -382,12 +385,12 @@ impl Checker<'_> {
                     .iter()
                     .map(|it| (it.text.clone(), None))
                     .collect(),
+                unreachable: Vec::new(),
             };
         }
         let end = TokenSpan::new(body.span.end.saturating_sub(1), body.span.end);
         let Built {
             automaton,
-            unreachable,
             crossings,
             empty_loops,
             double_elses,
@@ -410,8 +413,8 @@ impl Checker<'_> {
             self.warn("this jump leads to itself", span);
         }
         // One of several in a row says it all.
-        if let Some(&span) = unreachable.first() {
-            self.warn("this statement can never be reached", span);
+        if let Some((span, _)) = automaton.unreachable.first() {
+            self.warn("this statement can never be reached", *span);
         }
         automaton
     }

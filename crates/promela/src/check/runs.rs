@@ -43,7 +43,7 @@ fn is_free(edge: &Edge) -> bool {
         Action::Cond(condition) => matches!(condition, Expr::Const(value) if *value != 0),
         Action::Goto
         | Action::Assign(..)
-        | Action::Assert(_)
+        | Action::Assert(..)
         | Action::Print(..)
         | Action::Declare
         | Action::SetPriority(..)

@@ -259,7 +259,7 @@ impl Checker<'_> {
             StmtKind::Error => return,
             _ => match self.action(stmt) {
                 Some(action) => {
-                    if self.in_claim && !matches!(action, Action::Cond(_) | Action::Assert(_)) {
+                    if self.in_claim && !matches!(action, Action::Cond(_) | Action::Assert(..)) {
                         self.error("a claim consists of conditions and assertions", span);
                     }
                     NodeKind::Basic(action, print::stmt(stmt).into())
@@ -317,7 +317,7 @@ impl Checker<'_> {
             StmtKind::Decrement(var) => self.step(var, BinaryOp::Sub, stmt.span)?,
             StmtKind::Send(send) => Action::Send(self.send(send)),
             StmtKind::Receive(receive) => Action::Receive(self.receive(receive)),
-            StmtKind::Assert(expr) => Action::Assert(self.expr(expr)),
+            StmtKind::Assert(expr) => Action::Assert(self.expr(expr), print::expr(expr).into()),
             StmtKind::Printf(text, args) => {
                 let args = args.iter().map(|it| self.expr(it)).collect();
                 Action::Print(text.clone(), args)

@@ -128,11 +128,11 @@ impl<'p> Lowering<'p> {
         self.builder.set_site(edge.span);
 
         let mut body = Block::new();
-        if let Action::Assert(condition) = &edge.action {
+        if let Action::Assert(condition, text) = &edge.action {
             let condition = self.truth(&mut scope, condition);
             body.push(self.builder.stmt(StmtKind::Assert {
                 condition,
-                message: "assertion violated".to_owned(),
+                message: format!("assertion violated: {text}"),
                 goes_on: true,
             }));
         }

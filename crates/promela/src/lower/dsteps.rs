@@ -182,6 +182,10 @@ pub(super) fn inner_edges(edges: &[Edge]) -> &[Edge] {
 pub(super) fn is_always_executable(action: &Action) -> bool {
     matches!(
         action,
-        Action::Goto | Action::Assign(..) | Action::Assert(_) | Action::Print(..) | Action::Declare
+        Action::Goto
+            | Action::Assign(..)
+            | Action::Assert(..)
+            | Action::Print(..)
+            | Action::Declare
     )
 }

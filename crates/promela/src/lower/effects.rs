@@ -30,12 +30,12 @@ impl Lowering<'_> {
             Action::Receive(receive) => self.receive(scope, receive, block),
             Action::Run(run, target) => self.run(scope, run, target.as_ref(), block),
             // A product leaves them to the program without a claim.
-            Action::Assert(_) if self.observer.is_some() => {}
-            Action::Assert(condition) => {
+            Action::Assert(..) if self.observer.is_some() => {}
+            Action::Assert(condition, text) => {
                 let condition = self.truth(scope, condition);
                 block.push(self.builder.stmt(StmtKind::Assert {
                     condition,
-                    message: "assertion violated".to_owned(),
+                    message: format!("assertion violated: {text}"),
                     goes_on: true,
                 }));
             }

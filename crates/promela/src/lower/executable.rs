@@ -99,7 +99,7 @@ impl Lowering<'_> {
             Action::Goto
             | Action::Assign(..)
             | Action::Run(_, Some(_))
-            | Action::Assert(_)
+            | Action::Assert(..)
             | Action::Print(..)
             | Action::SetPriority(..)
             | Action::Declare => self.builder.truth(true),

@@ -21,10 +21,12 @@
 //! - [`executable`]: whether an edge is executable, as an expression;
 //! - [`steps`], [`effects`], [`dsteps`], [`processes`]: rules and their bodies;
 //! - [`claim`]: the product with a never claim;
+//! - [`coverage`]: which rules execute which statements;
 //! - [`build`]: adds expressions and statements to a program.
 
 mod build;
 mod claim;
+mod coverage;
 mod dsteps;
 mod effects;
 mod executable;
@@ -44,7 +46,10 @@ use crate::program::{Claim, Program};
 use crate::text::{Text, TokenSpan};
 use build::Builder;
 use claim::Observer;
+use coverage::Coverage;
 use layout::Layout;
+
+pub use coverage::Statement;
 
 /// The value of the register `control` between the two halves of a rendezvous. No pid, plus 1, is.
 const HANDSHAKE: i64 = 256;
@@ -78,6 +83,8 @@ pub struct Lowered {
     pub ir: Ir,
     /// How its variables are called in Promela.
     pub naming: Naming,
+    /// The statements of all process types, with the rules that execute them.
+    pub statements: Vec<Statement>,
     /// Whether the number of instances is a guess: a search that needs more reports it.
     pub is_guess: bool,
 }
@@ -129,6 +136,7 @@ fn lower_with(
         builder,
         layout,
         receivable: Vec::new(),
+        coverage: Coverage::default(),
         diagnostics: Vec::new(),
     };
     lowering.start();
@@ -140,7 +148,9 @@ fn lower_with(
     if !lowering.diagnostics.is_empty() {
         return Err(lowering.diagnostics);
     }
+    let statements = lowering.statements();
     Ok(Lowered {
+        statements,
         naming: lowering.layout.naming(program),
         ir: lowering.builder.finish(),
         is_guess: lowering.layout.is_guess,
@@ -158,5 +168,6 @@ struct Lowering<'p> {
     layout: Layout,
     /// Functions that look for a receiver, by the channels that it may receive from.
     receivable: Vec<(origins::Origins, hadal_ir::ids::FunctionId)>,
+    coverage: Coverage,
     diagnostics: Vec<Diagnostic>,
 }

@@ -106,6 +106,7 @@ impl Lowering<'_> {
         self.complete(&mut scope, edge, &fused, &mut block);
         let (text, cost) = (fused_text(edge, &fused), 1 + fused.len() as u32);
         self.add_rule(scope, &text, edge.span, condition, block, cost, timeout);
+        self.cover(source.proctype, edge, &fused);
     }
 
     /// The rules of an edge as the receive half of a rendezvous.
@@ -202,6 +203,7 @@ impl Lowering<'_> {
         // A rendezvous costs 1, and that is the send half's.
         let (text, cost) = (fused_text(edge, &fused), fused.len() as u32);
         self.add_rule(scope, &text, edge.span, condition, block, cost, false);
+        self.cover(source.proctype, edge, &fused);
     }
 
     /// What follows the effect of an edge within its rule: the statements that are executed with

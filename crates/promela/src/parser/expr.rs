@@ -287,6 +287,10 @@ impl Parser {
                     .text
                     .error(format!("expected `)`, found {found}"), parser.place())
                     .label("expected `)`");
+                let error = match parser.habit("`)`") {
+                    Some(help) => error.help(help),
+                    None => error,
+                };
                 parser.text.context(error, opened, "this `(` is not closed")
             });
         }

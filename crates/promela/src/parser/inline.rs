@@ -271,11 +271,18 @@ impl Parser {
                     error.help(format!("to start a process write `run {text}(...)`"))
                 }
                 Some(guess) => error.help(format!("did you mean `{guess}`?")),
+                None if &*text == "while" => {
+                    error.help("write `do :: condition -> ... :: else -> break od`")
+                }
                 None => error.note("an inline must be defined before it is used"),
             }
         });
         self.bump();
         self.skip_group(Symbol::LParen, Symbol::RParen);
+        // What looks like the body of a loop.
+        if self.at(Symbol::LBrace) {
+            self.skip_group(Symbol::LBrace, Symbol::RBrace);
+        }
         self.panicking = false;
         StmtKind::Error
     }

@@ -70,6 +70,7 @@ pub fn parse(root: Source, options: &Options, read: &mut Reader<'_>) -> Parsed {
         end,
         diagnostics,
         panicking: false,
+        open_selections: 0,
         last_error: None,
         given_up: false,
         depth: 0,
@@ -101,6 +102,8 @@ struct Parser {
     diagnostics: Diagnostics,
     /// An error was reported and no place to resume has been found yet.
     panicking: bool,
+    /// Selections and loops around the next token, within the same inline.
+    open_selections: usize,
     /// The token that was last reported.
     last_error: Option<usize>,
     /// The rest of the model is skipped.
@@ -214,6 +217,18 @@ impl Parser {
     }
 }
 
+const QUERY: TokenKind = TokenKind::Symbol(Symbol::Query);
+
+fn is_arithmetic(symbol: Symbol) -> bool {
+    matches!(
+        symbol,
+        Symbol::Plus | Symbol::Minus | Symbol::Star | Symbol::Slash | Symbol::Percent
+    ) || matches!(
+        symbol,
+        Symbol::And | Symbol::Or | Symbol::Caret | Symbol::Shl | Symbol::Shr
+    )
+}
+
 /// Errors, and how to continue after them.
 impl Parser {
     fn report(&mut self, diagnostic: Diagnostic) {
@@ -251,11 +266,49 @@ impl Parser {
                 .text
                 .error(format!("expected {what}, found {found}"), parser.place());
             let error = error.label(format!("expected {what}"));
-            match parser.misspelt() {
-                Some(word) => error.help(format!("did you mean `{word}`?")),
-                None => error,
+            match (parser.habit(what), parser.misspelt()) {
+                (Some(help), _) => error.help(help),
+                (None, Some(word)) => error.help(format!("did you mean `{word}`?")),
+                (None, None) => error,
             }
         });
+    }
+
+    /// What to write, where something stands in the place of `what` that other languages have.
+    fn habit(&self, what: &str) -> Option<String> {
+        let TokenKind::Symbol(next) = self.peek() else {
+            return None;
+        };
+        let before = |n: usize| {
+            let at = self.pos.checked_sub(n);
+            at.map(|at| self.text.tokens[at].kind)
+        };
+        let help = match (next, before(1)) {
+            (Symbol::Assign, Some(TokenKind::Symbol(op))) if is_arithmetic(op) => {
+                let op = op.text();
+                return Some(format!("there is no `{op}=`: write `x = x {op} ...`"));
+            }
+            (Symbol::Greater, Some(TokenKind::Symbol(Symbol::Assign))) => {
+                "`=>` is no operator: `>=` compares, `->` separates statements"
+            }
+            (Symbol::Less, Some(TokenKind::Symbol(Symbol::Assign))) => {
+                "`=<` is no operator: write `<=`"
+            }
+            (Symbol::Assign, _) if what == "`:`" => "write `for (i : 0 .. 9) { ... }`",
+            (Symbol::Assign, _) if what == "`)`" => "`=` assigns; write `==` to compare",
+            (Symbol::PlusPlus | Symbol::MinusMinus, _) if what == "an expression" => {
+                "`x++` is a statement of its own, with the variable in front"
+            }
+            (Symbol::LParen, Some(TokenKind::Word(Word::Init))) => "`init` has no parameters",
+            (Symbol::LParen, _) if what == "`::`" => {
+                "every option begins with `::`: `if :: x == 0 -> ... :: else -> ... fi`"
+            }
+            (op, _) if what == "`;`" && is_arithmetic(op) && before(2) == Some(QUERY) => {
+                "a receive takes variables and constants; to match a value write `eval(...)`"
+            }
+            _ => return None,
+        };
+        Some(help.to_owned())
     }
 
     fn expect(&mut self, symbol: Symbol) -> bool {

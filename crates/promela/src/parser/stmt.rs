@@ -18,7 +18,8 @@ impl Parser {
             if self.eat(Symbol::RBrace) {
                 break;
             }
-            if self.at_stray() {
+            // Inside an option it belongs to the selection around, and the block is not closed.
+            if self.at_stray() && self.open_selections == 0 {
                 self.stray();
                 continue;
             }
@@ -29,7 +30,10 @@ impl Parser {
                     .text
                     .error(format!("expected `}}`, found {found}"), parser.place())
                     .label("expected `}`");
-                let text = format!("the `{{` of this `{what}` is not closed");
+                let text = match what {
+                    "block" => "this `{` is not closed".to_owned(),
+                    what => format!("the `{{` of this `{what}` is not closed"),
+                };
                 parser.text.context(error, opened, text)
             });
             self.panicking = false;
@@ -64,6 +68,7 @@ impl Parser {
 
     /// All statements of the body of an `inline`.
     pub(super) fn stmts_to_end(&mut self) -> Vec<Stmt> {
+        let outer = std::mem::take(&mut self.open_selections);
         let mut stmts = self.stmts();
         while self.peek() != TokenKind::Eof {
             let before = self.pos;
@@ -79,6 +84,7 @@ impl Parser {
                 self.bump();
             }
         }
+        self.open_selections = outer;
         stmts
     }
 
@@ -377,6 +383,15 @@ impl Parser {
             self.expect(Symbol::RParen);
             return StmtKind::ForIn(var, array, self.for_body());
         }
+        if self.at(Symbol::Assign) {
+            self.expected("`:`");
+            let ends = [Symbol::RParen, Symbol::LBrace, Symbol::RBrace];
+            self.skip_until(|parser| ends.iter().any(|it| parser.at(*it)));
+            self.eat(Symbol::RParen);
+            self.panicking = false;
+            self.for_body();
+            return StmtKind::Error;
+        }
         self.expect(Symbol::Colon);
         let lo = self.expr();
         self.expect(Symbol::DotDot);
@@ -405,13 +420,18 @@ impl Parser {
         let mut options = Vec::new();
         if !self.at(Symbol::ColonColon) {
             self.expected("`::`");
+            if self.skip_branches() {
+                return options;
+            }
             self.skip_until(|parser| parser.at_seq_end());
             self.panicking = false;
         }
         while self.at(Symbol::ColonColon) {
             self.bump();
             let from = self.pos;
+            self.open_selections += 1;
             let stmts = self.nest(Self::stmts).unwrap_or_default();
+            self.open_selections -= 1;
             if stmts.is_empty() && !self.given_up {
                 let span = TokenSpan::new(from as u32 - 1, from as u32);
                 let error = self
@@ -446,6 +466,24 @@ impl Parser {
         }
         self.panicking = false;
         options
+    }
+
+    /// Skips what is written as in C, `(x) { ... } else { ... }`, where an option was expected;
+    /// whether it is.
+    fn skip_branches(&mut self) -> bool {
+        if !self.at(Symbol::LParen) {
+            return false;
+        }
+        self.skip_group(Symbol::LParen, Symbol::RParen);
+        let is_branch = self.at(Symbol::LBrace);
+        while self.at(Symbol::LBrace) {
+            self.skip_group(Symbol::LBrace, Symbol::RBrace);
+            self.eat_word(Word::Else);
+        }
+        if is_branch {
+            self.panicking = false;
+        }
+        is_branch
     }
 
     /// Whether a closing word of the other kind was meant for the construct that began at `start`:

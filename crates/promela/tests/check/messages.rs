@@ -24,6 +24,27 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
+fn what_is_wrong_in_each_use_of_an_argument_is_said_once() {
+    check(
+        "byte x[3]; inline f(i) { x[i] = x[i] + 1 } init { f(3) }",
+        expect![[r#"
+            error test.pml:1:53: the index 3 is outside of 0 to 2
+        "#]],
+    );
+}
+
+#[test]
+fn a_number_in_the_place_of_a_channel() {
+    check(
+        "byte x; init { x!3; len(x) > 0 }",
+        expect![[r#"
+        warning test.pml:1:16: `x` is not declared as a `chan`
+        warning test.pml:1:25: `x` is not declared as a `chan`
+    "#]],
+    );
+}
+
+#[test]
 fn names() {
     check(
         "byte count; mtype = { ack }; init { cout = 1; count = akc; goto there; run P(); nobody@L; x.y = 1 }",
@@ -109,6 +130,7 @@ fn channels() {
             error test.pml:2:26: 3 arguments for a message of 2 fields
             warning test.pml:2:35: the channel `lost` is never initialised
               declare it with `= [capacity] of { types }`
+            warning test.pml:2:43: `x` is not declared as a `chan`
             error test.pml:2:48: `b` is not a channel
             error test.pml:2:71: a channel cannot be created after the first statement
               declare it at the start of the process, or globally

@@ -657,7 +657,7 @@ impl<'p> Explorer<'p> {
                     None => return Ok(new != 0),
                 }
             }
-            Action::Assert(expr) => {
+            Action::Assert(expr, _) => {
                 if self.eval(context, expr)? == 0 {
                     self.errors.insert(Error::Assertion);
                 }

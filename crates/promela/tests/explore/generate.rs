@@ -60,6 +60,8 @@ const BY_TEXT: &[(&str, &str)] = &[
 ];
 
 fn generator(rng: &mut Pcg64Mcg) -> Generator<'_> {
+    // Constructs that few programs have otherwise.
+    let thin = std::env::var_os("HADAL_SPIN_THIN").is_some();
     let priorities = rng.random_range(0..6) == 0;
     let features = Features {
         priorities,
@@ -69,12 +71,13 @@ fn generator(rng: &mut Pcg64Mcg) -> Generator<'_> {
         rendezvous: rng.random_range(0..3) > 0 && !priorities,
         unless: rng.random_range(0..3) > 0,
         timeout: rng.random_range(0..3) == 0,
-        remote: rng.random_range(0..6) == 0,
-        jumps: rng.random_range(0..2) == 0,
+        remote: rng.random_range(0..6) == 0 || thin,
+        jumps: rng.random_range(0..2) == 0 || thin,
         inline: rng.random_range(0..4) == 0,
         channels: rng.random_range(0..3) == 0,
-        messages: rng.random_range(0..8) == 0,
+        messages: rng.random_range(0..8) == 0 || thin,
         hidden: rng.random_range(0..8) == 0,
+        thin,
     };
     Generator {
         rng,
@@ -110,6 +113,8 @@ struct Features {
     /// A channel whose messages are structures.
     messages: bool,
     hidden: bool,
+    /// Remote variables and jumps into an `atomic` more often than other statements.
+    thin: bool,
 }
 
 struct Generator<'r> {
@@ -439,7 +444,7 @@ impl Generator<'_> {
                     ..inner
                 };
                 let body = self.seq(inner, 2);
-                if self.features.messages && self.chance(30) {
+                if self.features.messages && self.chance(if self.features.thin { 70 } else { 30 }) {
                     return format!("for (t in mc) {{ {body} }}");
                 }
                 let range = self.pick(&[": 1 .. 2", "in a"]);
@@ -526,6 +531,10 @@ impl Generator<'_> {
     }
 
     fn basic(&mut self, place: Place) -> String {
+        let may_jump = self.n_labels > 0 && !self.in_inline && !place.in_dstep && !place.in_atomic;
+        if self.features.thin && may_jump && self.chance(8) {
+            return "goto INNER".to_owned();
+        }
         match self.rng.random_range(0..100) {
             0..=34 => self.assignment(),
             35..=49 => self.condition(0),
@@ -758,6 +767,10 @@ impl Generator<'_> {
     }
 
     fn condition(&mut self, depth: usize) -> String {
+        let may_be_remote = self.proc > 0 && !self.in_dstep && !self.in_inline && !self.in_claim;
+        if self.features.thin && may_be_remote && self.chance(20) {
+            return "(P0[0]:REMOTE == 1)".to_owned();
+        }
         match self.rng.random_range(0..24) {
             0..=11 => {
                 let op = self.pick(&["==", "!=", "<", ">="]);

@@ -171,7 +171,7 @@ impl Explorer<'_> {
             }
             let is_executable = match &edge.action {
                 Action::Cond(condition) => self.eval(context, condition).map(|value| value != 0),
-                Action::Assert(condition) => self.eval(context, condition).map(|value| {
+                Action::Assert(condition, _) => self.eval(context, condition).map(|value| {
                     if value == 0 {
                         self.errors.insert(Error::Assertion);
                     }

@@ -1,7 +1,8 @@
 //! Random programs against SPIN: `spin` and a C compiler must be installed.
 //!
 //! `HADAL_SPIN_SEED` is the first seed, `HADAL_SPIN_RUNS` the number of programs, and `HADAL_SPIN_CC`
-//! the compiler, `gcc` by default; `tcc` is faster.
+//! the compiler, `gcc` by default; `tcc` is faster. With `HADAL_SPIN_THIN` remote variables, loops over
+//! channels and jumps into an `atomic` are frequent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

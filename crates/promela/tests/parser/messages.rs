@@ -228,3 +228,118 @@ fn errors_in_an_inline() {
     "#]],
     );
 }
+
+#[test]
+fn habits_from_other_languages() {
+    check(
+        "init { x += 1; if :: x => 2 -> ++x fi; (x = 1) }",
+        expect![[r#"
+            error: expected an expression, found `=`
+             --> test.pml:1:11
+              |
+            1 | init { x += 1; if :: x => 2 -> ++x fi; (x = 1) }
+              |           ^ expected an expression
+              |
+              = help: there is no `+=`: write `x = x + ...`
+
+            error: expected an expression, found `>`
+             --> test.pml:1:25
+              |
+            1 | init { x += 1; if :: x => 2 -> ++x fi; (x = 1) }
+              |                         ^ expected an expression
+              |
+              = help: `=>` is no operator: `>=` compares, `->` separates statements
+
+            error: expected an expression, found `++`
+             --> test.pml:1:32
+              |
+            1 | init { x += 1; if :: x => 2 -> ++x fi; (x = 1) }
+              |                                ^^ expected an expression
+              |
+              = help: `x++` is a statement of its own, with the variable in front
+
+            error: expected `)`, found `=`
+             --> test.pml:1:43
+              |
+            1 | init { x += 1; if :: x => 2 -> ++x fi; (x = 1) }
+              |                                        -  ^ expected `)`
+              |                                        |
+              |                                        this `(` is not closed
+              |
+              = help: `=` assigns; write `==` to compare
+
+        "#]],
+    );
+    check(
+        "init() { x = 1 }",
+        expect![[r#"
+        error: expected `{`, found `(`
+         --> test.pml:1:5
+          |
+        1 | init() { x = 1 }
+          |     ^ expected `{`
+          |
+          = help: `init` has no parameters
+
+    "#]],
+    );
+    check(
+        "init { for (i = 0; i < 10; i++) { x = x + i }; q?v+1 }",
+        expect![[r#"
+            error: expected `:`, found `=`
+             --> test.pml:1:15
+              |
+            1 | init { for (i = 0; i < 10; i++) { x = x + i }; q?v+1 }
+              |               ^ expected `:`
+              |
+              = help: write `for (i : 0 .. 9) { ... }`
+
+            error: expected `;`, found `+`
+             --> test.pml:1:51
+              |
+            1 | init { for (i = 0; i < 10; i++) { x = x + i }; q?v+1 }
+              |                                                   ^ expected `;`
+              |
+              = help: a receive takes variables and constants; to match a value write `eval(...)`
+
+        "#]],
+    );
+    check(
+        "init { if (x == 0) { x = 1 } else { x = 2 }; while (x < 3) { x++ } }",
+        expect![[r#"
+            error: expected `::`, found `(`
+             --> test.pml:1:11
+              |
+            1 | init { if (x == 0) { x = 1 } else { x = 2 }; while (x < 3) { x++ } }
+              |           ^ expected `::`
+              |
+              = help: every option begins with `::`: `if :: x == 0 -> ... :: else -> ... fi`
+
+            error: there is no inline `while`
+             --> test.pml:1:46
+              |
+            1 | init { if (x == 0) { x = 1 } else { x = 2 }; while (x < 3) { x++ } }
+              |                                              ^^^^^
+              |
+              = help: write `do :: condition -> ... :: else -> break od`
+
+        "#]],
+    );
+}
+
+#[test]
+fn a_brace_that_is_not_closed_in_an_option() {
+    check(
+        "init {\n  if\n  :: x -> { y = 1\n  :: else\n  fi;\n  z = 1\n}",
+        expect![[r#"
+            error: expected `}`, found `::`
+             --> test.pml:4:3
+              |
+            3 |   :: x -> { y = 1
+              |           - this `{` is not closed
+            4 |   :: else
+              |   ^^ expected `}`
+
+        "#]],
+    );
+}

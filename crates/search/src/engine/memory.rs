@@ -5,7 +5,7 @@ use std::time::Instant;
 use hadal_store::Set;
 use hadal_store::tiers::Tiers;
 
-use super::{Engine, Interrupt};
+use super::{Context, Engine, Interrupt};
 use crate::Error;
 use crate::budget::Held;
 use crate::external::{DiskContext, External, batches_bytes};
@@ -24,6 +24,10 @@ impl<'a> Engine<'a, '_> {
             open_ranks: self.open.memory_bytes(),
             parents: self.states.parents.data_bytes(),
             codec: self.context.keys.codec.data_bytes(),
+            expanders: {
+                let kept = self.context.budget.lent_to_expanders;
+                self.context.allowance.borrowed().saturating_sub(kept)
+            },
             window: self.window.data_bytes(),
             batches: batches_bytes(&self.batches),
             disk_buffers: self.disk_buffer_bytes(),
@@ -71,6 +75,22 @@ impl<'a> Engine<'a, '_> {
                 self.resident_limit(&held).saturating_sub(held.total())
             }
         }
+    }
+
+    /// Lends expanders half of what nobody else holds, as long as all states are in memory.
+    pub(super) fn lend_to_expanders(&self) {
+        let Context {
+            allowance, budget, ..
+        } = self.context;
+        let more = match &self.storage {
+            Storage::External(_) => 0,
+            Storage::Resident(_) => {
+                let held = self.held();
+                let left = self.resident_limit(&held).saturating_sub(held.total());
+                held.expanders + left / 2
+            }
+        };
+        allowance.set(budget.lent_to_expanders + more);
     }
 
     /// What the candidates of a rank may take in memory while they are admitted, if there is a disk.

@@ -16,7 +16,7 @@ mod sending;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use hadal_model::{Remark, Shape, Stop};
+use hadal_model::{Allowance, Remark, Shape, Stop};
 use hadal_store::key_space::KeySpace;
 
 use crate::budget::Budget;
@@ -35,6 +35,7 @@ use crate::{DiskUse, Error, SearchFolder, Seconds};
 pub(crate) struct Context<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) stop: &'a Stop,
+    pub(crate) allowance: &'a Allowance,
     pub(crate) gauge: &'a Gauge,
     pub(crate) monitor: &'a RunMonitor<'a>,
     pub(crate) keys: &'a KeySpace,
@@ -210,6 +211,7 @@ impl<'a, 'm> Engine<'a, 'm> {
             return Err(damaged_log("states").into());
         }
         if self.is_stopped() {
+            self.note_large_step();
             return interrupted(Interrupt::Stop);
         }
         self.collect_remarks()?;
@@ -218,6 +220,9 @@ impl<'a, 'm> Engine<'a, 'm> {
 
     /// Assigns blocks to tasks as far as memory allows.
     fn fill(&mut self, source: &mut BlockSource) -> Result<Filled, Error> {
+        if self.context.shape.expander_bytes > 0 {
+            self.lend_to_expanders();
+        }
         let room = Room {
             bytes: self.headroom(),
             // With a disk one task continues without memory, and the rest follows from that.
@@ -354,6 +359,14 @@ impl<'a, 'm> Engine<'a, 'm> {
         self.context.stop.is_raised() || self.window.is_stopped()
     }
 
+    /// Keeps the step for which an expander had no memory, if there is one.
+    fn note_large_step(&mut self) {
+        let tasks = self.window.active().iter_mut();
+        let mut remarks = tasks.flat_map(|task| std::mem::take(&mut task.kernel.remarks));
+        let step = remarks.find(|remark| matches!(remark, Remark::LargeStep { .. }));
+        self.remarks.large_step = step;
+    }
+
     fn collect_remarks(&mut self) -> Result<(), Error> {
         let tasks = self.window.active().iter_mut();
         let mut remarks = tasks.flat_map(|task| std::mem::take(&mut task.kernel.remarks));
@@ -366,6 +379,7 @@ impl<'a, 'm> Engine<'a, 'm> {
 pub(crate) struct Remarks {
     /// Candidates of the most expensive canonical form.
     most_candidates: Option<u64>,
+    large_step: Option<Remark>,
 }
 
 impl Remarks {
@@ -376,6 +390,10 @@ impl Remarks {
                 Err(Error::BrokenSymmetry { rule, message })
             }
             Remark::AsymmetricStarts { message } => Err(Error::AsymmetricStarts { message }),
+            Remark::LargeStep { .. } => {
+                self.large_step = Some(remark);
+                Ok(())
+            }
             Remark::ExpensiveCanonicalForm { candidates } => {
                 self.most_candidates = self.most_candidates.max(Some(candidates));
                 Ok(())
@@ -386,6 +404,10 @@ impl Remarks {
     /// All of them.
     pub(crate) fn to_vec(&self) -> Vec<Remark> {
         let expensive = |candidates| Remark::ExpensiveCanonicalForm { candidates };
-        self.most_candidates.map(expensive).into_iter().collect()
+        let expensive = self.most_candidates.map(expensive);
+        expensive
+            .into_iter()
+            .chain(self.large_step.clone())
+            .collect()
     }
 }

@@ -130,12 +130,7 @@ fn search(
     order: &dyn RankOrder,
     sink: Option<&mut dyn Sink>,
 ) -> Result<Outcome, Error> {
-    let Run {
-        model,
-        shape,
-        options,
-        ..
-    } = *run;
+    let Run { shape, options, .. } = *run;
     if !order.is_depth() {
         run.refuse_bound(order.name())?;
     }
@@ -160,6 +155,7 @@ fn search(
     let context = Context {
         shape,
         stop: &limits.stop,
+        allowance: &run.allowance,
         gauge,
         monitor: &monitor,
         keys: &keys,
@@ -167,7 +163,7 @@ fn search(
         folder: folder.as_ref(),
         order,
     };
-    let worker = |number| Worker::new(number, model.expander(&limits.stop), &keys.codec);
+    let worker = |number| Worker::new(number, run.expander(), &keys.codec);
     let pool = Pool::new(budget.n_threads, options.stack_bytes, worker)?;
     let search = Search {
         run,

@@ -241,6 +241,7 @@ fn what_is_held_is_the_sum_of_all_accounts() {
         graph: 512,
         open_ranks: 1024,
         batches: 2048,
+        expanders: 4096,
     };
-    assert_eq!(held.total(), 4095);
+    assert_eq!(held.total(), 8191);
 }

@@ -112,7 +112,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Exit> {
                 violation.name
             );
         }
-        let named = NamedTrace::new(model, &trace);
+        let named = NamedTrace::new(model, &trace).in_words_of(Some(&loaded));
         let mut out = String::new();
         show(&mut out, &record, violation, Some(named), args.trace, style);
         let and = match confirmed {

@@ -63,6 +63,7 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
     refuse_chart(job.args.trace, job.source)?;
     let mut source = job.source.clone();
     let mut start = job.start;
+    let mut is_first = true;
     loop {
         // What is started over has a folder of its own, or that of the user again.
         let again = match &start {
@@ -71,12 +72,14 @@ pub(crate) fn run(job: Job<'_>) -> anyhow::Result<Exit> {
             Start::Anew(Disk::Scratch) => Disk::Scratch,
             Start::Anew(Disk::None) => Disk::None,
         };
-        let attempt = attempt(Job {
+        let job = Job {
             source: &source,
             search: job.search.clone(),
             start,
             ..job
-        })?;
+        };
+        let attempt = attempt(job, is_first)?;
+        is_first = false;
         match attempt {
             Attempt::Ended(exit) => return Ok(exit),
             Attempt::TooNarrow(wider) => source = *wider,
@@ -110,7 +113,8 @@ enum Attempt {
     TooNarrow(Box<ModelSource>),
 }
 
-fn attempt(job: Job<'_>) -> anyhow::Result<Attempt> {
+/// Checks a model once; what is suspect in its text is printed if it is the first time.
+fn attempt(job: Job<'_>, is_first: bool) -> anyhow::Result<Attempt> {
     let Job {
         source,
         search,
@@ -137,7 +141,9 @@ fn attempt(job: Job<'_>) -> anyhow::Result<Attempt> {
             return Ok(Attempt::Ended(if_delivered(delivered, Exit::Usage)));
         }
     };
-    print_warnings(&loaded, args)?;
+    if is_first {
+        print_warnings(&loaded, args)?;
+    }
     // The peak so far is that of loading the model.
     Resources::check_budget(resources.budget(), memory::peak_bytes())?;
     let check = Check::new(&loaded)

@@ -18,22 +18,18 @@ impl Summary<'_> {
     pub(super) fn remarks(&self, out: &mut String, style: Style) {
         let outcome = self.outcome();
         let shape = self.shape();
-        if outcome.verdict == Verdict::Verified {
-            let rules = shape.rules.iter().zip(&outcome.fired_by_rule);
-            let never: Vec<_> = rules.filter(|(_, fired)| **fired == 0).collect();
-            if !never.is_empty() {
-                let head = style.doubtful("never fired");
-                let _ = writeln!(out, "\n  {head}  rules that no reachable state enables:");
-                for (rule, _) in never {
-                    let _ = writeln!(out, "    {}  {}", quote(&rule.name), style.faint(&rule.at));
-                }
-            }
-            if shape.properties.is_empty()
-                && self.checked.search_options().deadlock == Deadlock::Off
-            {
-                let text = "the model has no property: only run-time errors were checked";
-                let _ = writeln!(out, "\n  {}", style.doubtful(text));
-            }
+        // What labels and claims ask for beyond that is decided by no state.
+        let all_visited = outcome.verdict == Verdict::Verified
+            || outcome.verdict == Verdict::Incomplete && outcome.reason == Some(Reason::Unchecked);
+        if all_visited {
+            self.never_fired(out, style);
+        }
+        if outcome.verdict == Verdict::Verified
+            && shape.properties.is_empty()
+            && self.checked.search_options().deadlock == Deadlock::Off
+        {
+            let text = "the model has no property: only run-time errors were checked";
+            let _ = writeln!(out, "\n  {}", style.doubtful(text));
         }
         for remark in &outcome.remarks {
             if let Remark::ExpensiveCanonicalForm { candidates } = remark {
@@ -64,6 +60,35 @@ impl Summary<'_> {
         self.hints(out);
     }
 
+    /// What no run executes: usually a mistake in the model.
+    fn never_fired(&self, out: &mut String, style: Style) {
+        let fired_by_rule = &self.outcome().fired_by_rule;
+        if let Some(statements) = self.loaded.never_executed(fired_by_rule) {
+            if !statements.is_empty() {
+                let head = style.doubtful("never executed");
+                let _ = writeln!(out, "\n  {head}  statements that no run executes:");
+            }
+            for statement in statements {
+                let _ = writeln!(
+                    out,
+                    "    {}  {}",
+                    statement.name,
+                    style.faint(&statement.at)
+                );
+            }
+            return;
+        }
+        let rules = self.shape().rules.iter().zip(fired_by_rule);
+        let never: Vec<_> = rules.filter(|(_, fired)| **fired == 0).collect();
+        if !never.is_empty() {
+            let head = style.doubtful("never fired");
+            let _ = writeln!(out, "\n  {head}  rules that no reachable state enables:");
+            for (rule, _) in never {
+                let _ = writeln!(out, "    {}  {}", quote(&rule.name), style.faint(&rule.at));
+            }
+        }
+    }
+
     /// What to do about a search that was stopped.
     fn hints(&self, out: &mut String) {
         let reason = self.outcome().reason;
@@ -79,10 +104,17 @@ impl Summary<'_> {
             }
             return;
         }
+        let is_large = |remark: &Remark| matches!(remark, Remark::LargeStep { .. });
+        let is_for_step = self.outcome().remarks.iter().any(is_large);
         if reason == Some(Reason::Memory) {
             let hint = match self.checked.no_scratch() {
-                Some(why) => format!("{why}; {}", remedy(why)),
-                None => "give it more with --memory, or shrink the model with --const".to_owned(),
+                Some(why) if !is_for_step => format!("{why}; {}", remedy(why)),
+                _ if is_for_step => {
+                    "give it more with --memory, use fewer --threads, or end the atomic sequence \
+                     earlier"
+                        .to_owned()
+                }
+                _ => "give it more with --memory, or shrink the model with --const".to_owned(),
             };
             let _ = writeln!(out, "\n  hint: {hint}");
         }

@@ -8,13 +8,13 @@ mod violation;
 
 use std::fmt::Write;
 
-use hadal::describe::{after, described};
+use hadal::describe::after;
 use hadal::order::{self, OrderReport};
 use hadal::trace::quote;
 use hadal::{Checked, Counterexample, LoadedModel, Style, system_limits};
 use hadal_literature::Configurable;
-use hadal_model::{PropertyKind, Shape};
-use hadal_report::units::{bytes, counted};
+use hadal_model::{PropertyKind, Remark, Shape};
+use hadal_report::units::{bytes, count, counted};
 use hadal_search::{Auto, Outcome, Reason, Strategy, Verdict};
 
 use crate::estimate::Shortage;
@@ -70,7 +70,7 @@ impl Summary<'_> {
                 None => "every reachable state was visited, and all is well".to_owned(),
             },
             Verdict::Violated => match &self.violations()[..] {
-                [one] => described(one.violation, self.shape()),
+                [one] => one.sentence(),
                 many => format!("{} violations", many.len()),
             },
             Verdict::Rejected => {
@@ -129,15 +129,7 @@ impl Summary<'_> {
                 "no violation up to depth {}, states beyond were not visited (--bound)",
                 self.outcome().depth
             ),
-            Some(Reason::Memory) => format!(
-                "stopped at the memory budget of {}; nothing is proved",
-                bytes(
-                    self.checked
-                        .resources()
-                        .data_memory
-                        .unwrap_or(self.checked.budget_bytes())
-                )
-            ),
+            Some(Reason::Memory) => self.out_of_memory(),
             Some(Reason::Disk) => match self.args.disk_limit {
                 Some(limit) => format!(
                     "stopped at the disk limit of {}; nothing is proved",
@@ -178,6 +170,32 @@ impl Summary<'_> {
             ),
             _ => "stopped before the end; nothing is proved".to_owned(),
         }
+    }
+
+    /// What the memory did not suffice for.
+    fn out_of_memory(&self) -> String {
+        for remark in &self.outcome().remarks {
+            if let Remark::LargeStep {
+                at,
+                n_states,
+                bytes: needed,
+            } = remark
+            {
+                let at = if at.is_empty() { "at the start" } else { at };
+                return format!(
+                    "stopped at a step ({at}) that passes through more than {} states: there is no \
+                     memory for them, {} or more; nothing is proved",
+                    count(*n_states),
+                    bytes(*needed)
+                );
+            }
+        }
+        let data_memory = self.checked.resources().data_memory;
+        let budget = data_memory.unwrap_or(self.checked.budget_bytes());
+        format!(
+            "stopped at the memory budget of {}; nothing is proved",
+            bytes(budget)
+        )
     }
 
     /// The system's limit on the size of a file, if that is why there was no more room on disk.

@@ -2,14 +2,12 @@
 
 use std::fmt::Write;
 
-use hadal::describe::described;
 use hadal::order;
 use hadal::syntax::{Diagnostic, Span};
 use hadal::trace::{headline, render_state};
 use hadal::{Counterexample, Style, TraceDetail};
-use hadal_model::Phase;
 use hadal_report::units::counted;
-use hadal_search::{Violation, ViolationKind};
+use hadal_search::Violation;
 
 use super::Summary;
 use super::hints::shell_word;
@@ -19,7 +17,7 @@ impl Summary<'_> {
     pub(super) fn violation(&self, out: &mut String, found: &Counterexample<'_>, style: Style) {
         let violation = found.violation;
         out.push('\n');
-        let what = described(violation, self.shape());
+        let what = found.sentence();
         let is_rejection = violation.kind.is_order_dependence();
         match self.excerpt(violation, &what, style) {
             Some(text) => out.push_str(&text),
@@ -55,27 +53,33 @@ impl Summary<'_> {
             true => "reaches",
             false => "shows",
         };
+        let (the_start, a_start) = match found.is_named() {
+            true => ("initial state", "the initial state"),
+            false => ("startstate", "a startstate"),
+        };
         let _ = match n_steps {
-            0 => writeln!(out, "\nThe startstate that {does} it:\n"),
+            0 => writeln!(out, "\nThe {the_start} that {does} it:\n"),
             _ if strategy::is_trace_shortest(self.outcome()) => writeln!(
                 out,
-                "\nThe shortest run that {does} it, {} from a startstate; {how}:\n",
+                "\nThe shortest run that {does} it, {} from {a_start}; {how}:\n",
                 counted(n_steps, "step")
             ),
             _ => writeln!(
                 out,
-                "\nA run that {does} it, {} from a startstate, which may not be the shortest; \
+                "\nA run that {does} it, {} from {a_start}, which may not be the shortest; \
                  {how}:\n",
                 counted(n_steps, "step")
             ),
         };
         out.push_str(&trace.render(self.args.trace, style));
-        if let (ViolationKind::Fault(_), Some(Phase::Guard | Phase::Body)) =
-            (violation.kind, violation.phase)
-        {
+        if let Some(firing) = found.firing() {
             // The step that met the fault follows those that were taken.
             let number_len = trace.number_len();
-            let head = headline("rule", &violation.name, &violation.parameters, style);
+            let parameters = match found.is_named() {
+                true => &[][..],
+                false => &violation.parameters,
+            };
+            let head = headline(trace.kinds().1, &firing, parameters, style);
             let indent = " ".repeat(number_len + 6);
             let mark = style.bad(&format!("{:>number_len$}", "!"));
             let _ = writeln!(out, "  {mark}  {head}");

@@ -1,0 +1,242 @@
+//! What a user of SPIN reads: processes with their pids, files and lines, statements.
+
+use expect_test::{Expect, expect};
+
+use crate::common::{Run, check_text};
+
+fn check(text: &str, flags: &[&str]) -> Run {
+    let mut all = vec!["--language", "promela"];
+    all.extend(flags);
+    check_text(text, &all)
+}
+
+/// What follows the counts of a run without violations.
+#[track_caller]
+fn remarks(text: &str, flags: &[&str], code: i32, expected: Expect) {
+    let run = check(text, flags);
+    assert_eq!(run.code, code, "{}{}", run.stdout, run.stderr);
+    let lines = run.stdout.lines();
+    let rest = lines.skip_while(|line| !line.starts_with("  memory "));
+    let rest: Vec<String> = rest.skip(1).map(|line| format!("{line}\n")).collect();
+    expected.assert_eq(&rest.concat());
+}
+
+/// The verdict of a run that ends at a violation, and the step that meets it.
+#[track_caller]
+fn violated(text: &str, expected: Expect) {
+    let run = check(text, &["--threads", "1"]);
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let step = lines
+        .iter()
+        .position(|line| line.trim_start().starts_with("!  "));
+    let step = step.map_or(&[][..], |at| &lines[at..at + 2]);
+    let shown = lines[..1].iter().chain(step);
+    let shown: Vec<String> = shown.map(|line| format!("{line}\n")).collect();
+    expected.assert_eq(&shown.concat());
+}
+
+#[test]
+fn statements_that_no_run_executes_are_listed() {
+    remarks(
+        "byte x;
+chan q = [1] of { byte };
+chan r = [0] of { byte };
+
+proctype Forgotten(byte a) { x = a }
+
+active proctype P()
+{
+	if
+	:: x == 5 -> x = 7
+	:: x == 0 -> x = 1
+	:: else -> x = 9
+	fi;
+	atomic { x = 2; x = 3; if :: x == 9 -> x = 4 :: x == 3 -> skip fi; x = 5 };
+	d_step { x = 6; x = 7 };
+	if
+	:: x == 7 -> goto done
+	:: x == 8 -> break_out: goto done
+	:: goto done
+	fi;
+	x = 12;
+done:	r!1
+}
+
+active proctype Q()
+{
+	byte v;
+	r?v;
+end:	do
+	:: q?v -> d_step { x = 1; v = 2 }
+	:: r?v
+	od
+}
+",
+        &[],
+        0,
+        expect![[r#"
+
+              never executed  statements that no run executes:
+                Forgotten is never started  <stdin>:5:1
+                P line 10: x == 5  <stdin>:10:5
+                P line 10: x = 7  <stdin>:10:15
+                P line 12: else  <stdin>:12:5
+                P line 12: x = 9  <stdin>:12:13
+                P line 14: x == 9  <stdin>:14:31
+                P line 14: x = 4  <stdin>:14:41
+                P line 18: x == 8  <stdin>:18:5
+                P line 21: x = 12  <stdin>:21:2
+                Q line 30: q?v  <stdin>:30:5
+                Q line 30: x = 1  <stdin>:30:21
+                Q line 30: v = 2  <stdin>:30:28
+                Q line 31: r?v  <stdin>:31:5
+                Q line 33: -end-  <stdin>:33:1
+        "#]],
+    );
+}
+
+#[test]
+fn nothing_is_listed_where_all_is_executed() {
+    let text = "byte x; active [2] proctype P() { atomic { x++; x++; x++ }; assert(x <= 6) }";
+    remarks(text, &[], 0, expect![[""]]);
+}
+
+#[test]
+fn each_statement_that_is_done_with_another_one_counts_for_itself() {
+    // The second assignment is done with the first, and reached by a jump too.
+    let text = "byte x; active proctype P() {
+	if :: x == 1 -> goto inside :: else fi;
+	atomic { x = 1; inside: x = 2; x = 3 }
+}";
+    remarks(
+        text,
+        &[],
+        0,
+        expect![[r#"
+
+              never executed  statements that no run executes:
+                P line 2: x == 1  <stdin>:2:8
+        "#]],
+    );
+}
+
+#[test]
+fn statements_are_listed_where_only_a_claim_is_left_open() {
+    let text = "byte x; active proctype P() { do :: x = 1 - x :: x > 1 -> x = 0 od }
+ltl p { []<> (x == 1) }";
+    remarks(
+        text,
+        &[],
+        3,
+        expect![[r#"
+
+              never executed  statements that no run executes:
+                P line 1: x > 1  <stdin>:1:50
+                P line 1: x = 0  <stdin>:1:59
+                P line 1: -end-  <stdin>:1:68
+        "#]],
+    );
+}
+
+#[test]
+fn an_assertion_names_its_process() {
+    violated(
+        "byte x;
+proctype P(byte n) { x++; x == 2;
+	assert(x != n) }
+init { atomic { run P(7); run P(2) } }",
+        expect![[r#"
+            <stdin>: violated: assertion violated: x != n, in P(2) at <stdin>:3, after 4 steps
+              !  P(2) line 3: assert(x != n)
+                   assertion violated: x != n
+        "#]],
+    );
+}
+
+#[test]
+fn an_index_names_its_process() {
+    violated(
+        "byte a[3]; active [2] proctype P() { byte i = 1 + 2 * _pid;
+	a[i] = 1 }",
+        expect![[r#"
+            <stdin>: violated: index 3 of `a` is outside 0..2, in P(1) at <stdin>:2, the first step
+              !  P(1) line 2: a[i] = 1
+                   index 3 of `a` is outside 0..2
+        "#]],
+    );
+}
+
+#[test]
+fn a_fault_after_a_rendezvous_names_the_receiver() {
+    violated(
+        "chan c = [0] of { byte };
+active proctype S() { c!0 }
+active proctype R() { byte v, w;
+	atomic { c?v; w = 1 / v } }",
+        expect![[r#"
+            <stdin>: violated: 1 / 0: division by zero, in R(1) at <stdin>:4, the first step
+              !  R(1) line 4: c?v; w = 1 / v
+                   1 / 0: division by zero
+        "#]],
+    );
+}
+
+#[test]
+fn a_fault_of_a_process_that_the_same_step_creates_names_its_type() {
+    violated(
+        "chan c = [0] of { byte };
+active proctype S() { atomic { run R(); c!0 } }
+proctype R() { byte v;
+	atomic { c?v; v = 1 / v } }",
+        expect![[r#"
+            <stdin>: violated: 1 / 0: division by zero, in R at <stdin>:4, the first step
+              !  R line 4: c?v; v = 1 / v
+                   1 / 0: division by zero
+        "#]],
+    );
+}
+
+#[test]
+fn other_errors_name_their_process_too() {
+    violated(
+        "chan q; active proctype P() { q!1 }",
+        expect![[r#"
+        <stdin>: violated: there is no such channel: it was never created, or its process is gone, in P(0) at <stdin>:1, the first step
+          !  P(0) line 1: q!1
+               there is no such channel: it was never created, or its process is gone
+    "#]],
+    );
+    violated(
+        "byte x; active proctype P() { d_step { x = 1; x == 2 } }",
+        expect![[r#"
+            <stdin>: violated: no statement of the `d_step` is executable here, in P(0) at <stdin>:1, the first step
+              !  P(0) line 1: d_step
+                   no statement of the `d_step` is executable here
+        "#]],
+    );
+    violated(
+        "byte x; active proctype P() { atomic { do :: x = 1 - x od } }",
+        expect![[r#"
+            <stdin>: violated: the step never ends: P line 1: x = 1 - x; x = 1 - x, P line 1: x = 1 - x; x = 1 - x, ..., in P(0) at <stdin>:1, the first step
+              !  P(0) line 1: x = 1 - x; x = 1 - x
+                   the step never ends: P line 1: x = 1 - x; x = 1 - x, P line 1: x = 1 - x; x = 1 - x, ...
+        "#]],
+    );
+}
+
+#[test]
+fn an_invalid_end_state_is_called_so() {
+    violated(
+        "chan a = [0] of { byte }; active proctype P() { skip; a!1 }",
+        expect![[r#"
+            <stdin>: violated: invalid end state: nothing can happen any more, after 1 step
+        "#]],
+    );
+    violated(
+        "chan a = [0] of { byte }; active proctype P() { a!1 }",
+        expect![[r#"
+            <stdin>: violated: invalid end state: nothing can happen any more, in the initial state
+        "#]],
+    );
+}
