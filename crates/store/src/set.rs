@@ -61,7 +61,7 @@ impl Growth {
 
 /// Cells of this many bytes lie in buckets, shorter ones sorted: the shorter they are, the less it
 /// takes to move some for a new one, and the more a lookup gains by reading one line only.
-const LONG_CELL: usize = 14;
+const LONG_CELL: usize = 16;
 
 /// Parts in which keys are recoded. New tables have room for the keys of one part more, so each key is
 /// moved half as many times.

@@ -95,21 +95,8 @@ impl Table for Buckets {
     }
 
     #[inline]
-    fn prefetch_home(&self, first_word: u64) {
+    fn prefetch(&self, first_word: u64) {
         prefetch(&self.bytes, self.home(first_word) * self.bucket_len);
-    }
-
-    #[inline]
-    fn prefetch_cell<const N: usize>(&self, cell: [u64; N]) {
-        if self.size.n_homes == 0 {
-            return;
-        }
-        let at = self.home(cell[0]) * self.bucket_len;
-        let matches = self.matches(at, self.placing.tag(cell[0]));
-        if matches != 0 {
-            let slot = matches.trailing_zeros() as usize;
-            prefetch(&self.bytes, at + self.place_in_bucket(slot));
-        }
     }
 
     #[inline]

@@ -23,9 +23,8 @@ pub(super) struct Generations<T> {
 /// Slots of the first table.
 const FIRST_SLOTS: usize = 256;
 /// Keys that are prefetched before they are looked up.
-const LOOKAHEAD: usize = 16;
-/// Tables of fewer bytes are near the processor. They grow in larger steps: what that takes is little
-/// in all.
+const LOOKAHEAD: usize = 32;
+/// Tables of fewer bytes grow in larger steps: what that takes is little in all.
 const SMALL_BYTES: usize = 64 << 10;
 const SMALL_STEPS: usize = 6;
 
@@ -64,20 +63,14 @@ impl<T: Table> Generations<T> {
             let pieces = cells.chunks(LOOKAHEAD).enumerate();
             pieces.map(move |(piece, cells)| (batch, piece * LOOKAHEAD, cells))
         });
-        // Homes are prefetched two pieces ahead, cells one piece ahead.
         let mut next = pieces.next();
-        let mut after = pieces.next();
-        for (_, _, cells) in [next, after].into_iter().flatten() {
-            self.prefetch_homes(cells);
+        if let Some((_, _, cells)) = next {
+            self.prefetch(cells);
         }
-        let is_small = self.young.data_bytes() < SMALL_BYTES as u64;
         while let Some((batch, first, cells)) = next {
-            (next, after) = (after, pieces.next());
-            if let Some((_, _, cells)) = after {
-                self.prefetch_homes(cells);
-            }
-            if let (Some((_, _, cells)), false) = (next, is_small) {
-                self.prefetch_cells(cells);
+            next = pieces.next();
+            if let Some((_, _, cells)) = next {
+                self.prefetch(cells);
             }
             for (position, &cell) in cells.iter().enumerate() {
                 if self.add(cell) {
@@ -87,18 +80,10 @@ impl<T: Table> Generations<T> {
         }
     }
 
-    fn prefetch_homes<const N: usize>(&self, cells: &[[u64; N]]) {
+    fn prefetch<const N: usize>(&self, cells: &[[u64; N]]) {
         for table in std::iter::once(&self.young).chain(&self.old) {
             for cell in cells {
-                table.prefetch_home(cell[0]);
-            }
-        }
-    }
-
-    fn prefetch_cells<const N: usize>(&self, cells: &[[u64; N]]) {
-        for table in std::iter::once(&self.young).chain(&self.old) {
-            for cell in cells {
-                table.prefetch_cell(*cell);
+                table.prefetch(cell[0]);
             }
         }
     }

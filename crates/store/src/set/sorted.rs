@@ -71,15 +71,13 @@ impl Table for Sorted {
     }
 
     #[inline]
-    fn prefetch_home(&self, first_word: u64) {
+    fn prefetch(&self, first_word: u64) {
         let cell_len = self.placing.cell_len();
         let at = self.home(first_word) * cell_len;
         prefetch(&self.bytes, at);
         // The search continues behind the home, often in the next line.
         prefetch(&self.bytes, at + 4 * cell_len);
     }
-
-    fn prefetch_cell<const N: usize>(&self, _: [u64; N]) {}
 
     #[inline]
     fn add_unless<const N: usize>(

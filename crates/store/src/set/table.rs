@@ -28,10 +28,7 @@ pub(super) trait Table {
     fn data_bytes(&self) -> u64;
 
     /// Prefetches what a lookup of a cell with this first word reads first.
-    fn prefetch_home(&self, first_word: u64);
-
-    /// Prefetches what a lookup of this cell reads then.
-    fn prefetch_cell<const N: usize>(&self, cell: [u64; N]);
+    fn prefetch(&self, first_word: u64);
 
     /// Adds a cell that is not here, unless it `is_elsewhere`.
     fn add_unless<const N: usize>(
