@@ -155,6 +155,9 @@ pub(crate) const ANY_MARK: i64 = -1;
 /// The mark of one in which no marked field has changed.
 pub(crate) const STILL_MARK: i64 = 0;
 
+/// An odd number with its bits spread.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Marks that are compared with each other.
 const MAX_MARKS: u64 = 64;
 
@@ -494,16 +497,18 @@ impl Site<'_, '_> {
         // SAFETY: native code has written a record of this length for each of these successors,
         // from here on, into memory that the session has borrowed.
         let records = unsafe { std::slice::from_raw_parts(self.record, (n * words) as usize) };
-        let words = words as usize;
-        let mut differ = true;
-        for at in (0..records.len()).step_by(words) {
-            let mark = records[at];
-            differ &= mark != ANY_MARK as u64;
-            for other in (0..at).step_by(words) {
-                differ &= mark != records[other];
-            }
+        // Mostly all marks have bits of their own in a word; else each is compared with each.
+        let marks = || records.iter().step_by(words as usize);
+        let (mut seen, mut have_own_bits) = (0u64, true);
+        for &mark in marks() {
+            let bit = 1 << (mark.wrapping_mul(MIX) >> 58);
+            have_own_bits &= seen & bit == 0 && mark != ANY_MARK as u64;
+            seen |= bit;
         }
-        differ
+        let is_new = |(number, mark): (usize, &u64)| {
+            *mark != ANY_MARK as u64 && marks().take(number).all(|other| other != mark)
+        };
+        have_own_bits || marks().enumerate().all(is_new)
     }
 
     /// What happened at the source.

@@ -83,7 +83,7 @@ enum Fired {
 
 /// Fires the trials that are worth it on one source, from an instance of the first of them on.
 /// `was_enabled` where an interrupted expansion found some rule to be enabled.
-#[inline]
+#[inline(always)]
 fn fire_rules(
     site: &mut Site<'_, '_>,
     native: &Native,
@@ -258,10 +258,17 @@ impl Generator<'_> {
         if extended.len() < needed {
             extended.resize(needed, 0);
         }
-        for (number, position) in range.enumerate() {
-            let to = &mut extended[number * len..][..len];
-            to[..rest_len].copy_from_slice(block.get(position));
-            to[rest_len..].fill(0);
+        // Whole chunks: what they copy behind a state is overwritten, and padding follows both.
+        let from = &block.bytes()[range.start * rest_len..];
+        for number in 0..range.len() {
+            let to = &mut extended[number * len..];
+            let from = from[number * rest_len..].as_chunks::<PAD_BYTES>().0;
+            let chunks = to.as_chunks_mut::<PAD_BYTES>().0;
+            let n_chunks = rest_len.div_ceil(PAD_BYTES);
+            for (to, from) in chunks[..n_chunks].iter_mut().zip(&from[..n_chunks]) {
+                *to = *from;
+            }
+            to[rest_len..len].fill(0);
         }
         extended
     }

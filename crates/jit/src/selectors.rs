@@ -528,7 +528,7 @@ impl Field {
 }
 
 #[cfg(test)]
-mod random;
+pub(crate) mod random;
 
 #[cfg(test)]
 mod tests {

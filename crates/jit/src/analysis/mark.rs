@@ -354,3 +354,60 @@ fn field(fixed: &Fixed<'_, '_>, place: &Place) -> Option<(u64, u32)> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use hadal_ir::interp::{Interpreter, Limits};
+
+    use super::{Mark, Move};
+    use crate::selectors::random::compile;
+    use crate::unit::Unit;
+
+    /// The marks of the rules of a program with two processes, each of which is at a point.
+    fn marks(rules: &str) -> Vec<Option<Mark>> {
+        let text = format!(
+            "type p: 0..1; var pc: array [p] of record x: 0..2; at: 0..6; end; y: 0..3;
+             startstate clear pc; y := 0; end; {rules}"
+        );
+        let interpreter = Interpreter::new(compile(&text), Limits::default());
+        let images = Mutex::new(Vec::new());
+        Unit::new(&interpreter, &[], &images).marks
+    }
+
+    fn moved(to: u16) -> Option<Mark> {
+        Some(Mark::Moved(Move {
+            first_bit: 2,
+            step: 5,
+            to,
+        }))
+    }
+
+    #[test]
+    fn a_rule_that_sets_the_point_it_tests_has_a_mark() {
+        let found = marks(
+            "ruleset i: p do
+               rule pc[i].at = 0 ==> y := 1; pc[i].x := 2; pc[i].at := 1; end;
+               rule y = 1 & pc[i].at = 1 ==> pc[i].at := 1; end;
+               rule pc[i].at = 1 ==> pc[i].at := 2; y := 0; end; end;",
+        );
+        assert_eq!(found, [moved(1), Some(Mark::Still), moved(2)]);
+    }
+
+    #[test]
+    fn a_rule_that_may_write_other_points_has_none() {
+        let found = marks(
+            "ruleset i: p do
+               rule pc[i].at = 0 ==> pc[i].at := 1; end;
+               rule pc[i].at = 1 ==> pc[1 - i].at := 2; pc[i].at := 2; end;
+               rule pc[i].at = 2 ==> clear pc[1 - i]; pc[i].at := 3; end;
+               rule pc[i].at = 3 ==> alias other: pc[1 - i] do
+                   other.at := 2; pc[i].at := 4; end; end;
+               rule pc[i].at = 4 ==> if y = 0 then return; end; pc[i].at := 5; end;
+               rule pc[i].at = 5 ==> if y = 0 then pc[i].at := 6; end; end; end;",
+        );
+        assert_eq!(found[0], moved(1));
+        assert!(found[1..].iter().all(Option::is_none), "{found:?}");
+    }
+}

@@ -123,7 +123,7 @@ fn alone(program: &Program, rule: usize, trial: Trial, n_instances: u64) -> Prog
     program
 }
 
-pub(super) fn compile(text: &str) -> Program {
+pub(crate) fn compile(text: &str) -> Program {
     let source = Source::new("random.m", text.to_owned()).expect("a short text");
     let compiled = hadal_murphi::compile(&source, &hadal_murphi::Options::default());
     compiled.program.unwrap_or_else(|| {
