@@ -40,6 +40,9 @@ pub fn describe(violation: &Violation, shape: &Shape) -> String {
         ViolationKind::Fault(FaultKind::Claim) => violation.message.clone(),
         ViolationKind::Fault(kind) => {
             let message = match kind {
+                FaultKind::Assertion if violation.message.starts_with("assertion violated") => {
+                    violation.message.clone()
+                }
                 FaultKind::Assertion => format!("assertion {} fails", quote(&violation.message)),
                 FaultKind::Error => format!("error {}", quote(&violation.message)),
                 // A sentence that ends in what happens in which order.

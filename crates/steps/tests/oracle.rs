@@ -3,14 +3,15 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use hadal_ir::Program;
 use hadal_ir::goals::count_instances;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::Native;
 use hadal_model::{
-    Cursor, Expander, FaultKind, Flow, Model, PAD_BYTES, Source, States, Stop, Successors,
-    for_each_batch,
+    Allowance, Cursor, Expander, FaultKind, Flow, Model, PAD_BYTES, Source, States, Stop,
+    Successors, for_each_batch,
 };
 use hadal_steps::Steps;
 use hadal_testkit::random::{Config, program_from_seed};
@@ -247,6 +248,8 @@ fn check(program: &Program, native: bool, capacity: usize, block_len: usize, see
     let mut expander = steps.expander(&stop);
     // Another one, which continues where the first one was interrupted.
     let mut other = steps.expander(&stop);
+    // With the least memory batches are smaller, and nothing else changes.
+    other.limit_memory(Arc::new(Allowance::new(0)));
     let Some(expected) = oracle.steps(None) else {
         return;
     };
