@@ -1,9 +1,10 @@
 //! Who gets how much memory.
 //!
 //! The search is given a number of bytes for all its data. This file divides them: what expanders
-//! hold (and more, lent while all states are in memory) and buffers of the window first; while all states are in memory, what is left belongs to the set, the logs and the
-//! parents, with a reserve for sorting keys when memory ends; from then on every part has a share
-//! of its own ([`Shares`]). What the partition buffers leave of their share is lent to the block
+//! hold (more is lent to them while all states are in memory) and buffers of the window first; while
+//! all states are in memory, what is left belongs to the set, the logs and the parents, with a
+//! reserve for sorting keys when memory ends; from then on every part has a share of its own
+//! ([`Shares`]). What the partition buffers leave of their share is lent to the block
 //! cache of runs (`Folder::lent_memory`), and taken back before they grow.
 //!
 //! Every part reports what it holds to its account in [`Held`]. No size in here changes a result.
