@@ -40,6 +40,11 @@ impl Allowance {
         self.borrowed.fetch_sub(bytes, Ordering::Relaxed);
     }
 
+    /// Whether more is borrowed than would be lent now: those who can do with less give it back.
+    pub fn is_overdrawn(&self) -> bool {
+        self.borrowed() > self.lendable.load(Ordering::Relaxed)
+    }
+
     /// What is borrowed now.
     pub fn borrowed(&self) -> u64 {
         self.borrowed.load(Ordering::Relaxed)
@@ -57,8 +62,9 @@ mod tests {
         assert!(allowance.borrow_bytes(3) && !allowance.borrow_bytes(1));
         allowance.set(5);
         allowance.give_back(3);
-        assert!(!allowance.borrow_bytes(1));
+        assert!(!allowance.borrow_bytes(1) && allowance.is_overdrawn());
         allowance.give_back(7);
+        assert!(!allowance.is_overdrawn());
         assert!(allowance.borrow_bytes(5) && !allowance.borrow_bytes(u64::MAX));
         assert_eq!(allowance.borrowed(), 5);
     }

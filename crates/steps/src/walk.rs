@@ -97,7 +97,7 @@ const BATCH_BYTES: usize = 16 << 20;
 
 /// Memory is borrowed in multiples of this.
 const LOAN_BYTES: usize = 64 << 10;
-/// What is borrowed beyond this is given back after each walk.
+/// What is borrowed beyond this is given back after each walk; the rest when there is less to lend.
 const KEPT_BYTES: usize = 4 << 20;
 
 /// Stands for no rule.
@@ -166,7 +166,9 @@ impl<'a> Walk<'a> {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         let is_large = self.node_states.len() + self.result_states.len() > 4 * BATCH_BYTES;
-        if is_large || self.borrowed > KEPT_BYTES {
+        let is_asked_back = |allowance: &Arc<Allowance>| allowance.is_overdrawn();
+        let is_asked_back = self.borrowed > 0 && self.allowance.as_ref().is_some_and(is_asked_back);
+        if is_large || self.borrowed > KEPT_BYTES || is_asked_back {
             // What a single source needed once is not kept.
             let (own, allowance) = (self.most_bytes - self.borrowed, self.allowance.take());
             let new = Walk {
