@@ -234,7 +234,8 @@ pub(crate) struct Session<'a> {
     n_states: usize,
     /// What is added to the number of a state to get that of the source.
     first_source: u32,
-    /// Records that there is room for.
+    /// Words of a record, and the number of records that there is room for.
+    record_words: usize,
     n_records: usize,
     borrows: PhantomData<&'a mut ()>,
 }
@@ -254,6 +255,7 @@ impl<'a> Session<'a> {
         assert_eq!(block.state_len(), runtime.state_len, "states fit the model");
         assert!(scratch.cover_pending.len() >= runtime.n_cover_points);
         assert!(scratch.records.len() >= runtime.record_words);
+        let n_records = scratch.records.len().checked_div(runtime.record_words);
         let here = 0u8;
         let stack_bytes = stack_bytes.saturating_sub(STACK_RESERVE) as u64;
         let frames_len = scratch.frames.len() - PAD_BYTES;
@@ -295,10 +297,8 @@ impl<'a> Session<'a> {
             state_len: block.state_len(),
             n_states: block.len(),
             first_source: 0,
-            n_records: match runtime.record_words {
-                0 => 0,
-                words => scratch.records.len() / words,
-            },
+            record_words: runtime.record_words,
+            n_records: n_records.unwrap_or(0),
             borrows: PhantomData,
         }
     }
@@ -328,16 +328,8 @@ impl<'a> Session<'a> {
             .min(columns.sources_of.len())
             .min(columns.len + self.n_records);
         self.first_source = first_source;
-        let runtime_words = self.record_words();
-        self = self.write_to(columns, 0, rest_len, capacity);
-        self.context.record_stride = runtime_words as u64 * 8;
-        self
-    }
-
-    /// Words of a record.
-    fn record_words(&self) -> usize {
-        // SAFETY: the session's runtime outlives it.
-        unsafe { (*self.context.runtime).record_words }
+        self.context.record_stride = self.record_words as u64 * 8;
+        self.write_to(columns, 0, rest_len, capacity)
     }
 
     fn write_to(
