@@ -34,31 +34,27 @@ pub fn run<K: Kernel>(kernel: K) -> K::Output {
     kernel.run(Portable)
 }
 
-/// The positions of `byte` among `bytes`, a bit each.
-#[inline]
-pub(crate) fn equal_bytes(bytes: &[u8; 16], byte: u8) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
-        let all = u128::from_le_bytes(*bytes);
-        // SAFETY: every x86-64 processor has SSE2.
-        unsafe {
-            let all = _mm_set_epi64x((all >> 64) as i64, all as i64);
-            _mm_movemask_epi8(_mm_cmpeq_epi8(all, _mm_set1_epi8(byte as i8))) as u32
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let bits = bytes.iter().enumerate();
-        bits.fold(0, |all, (at, it)| all | u32::from(*it == byte) << at)
-    }
-}
-
 /// The positions where `left` and `right` differ, a bit each.
 #[inline]
 pub(crate) fn differing_bytes(left: &[u8; 16], right: &[u8; 16]) -> u32 {
     let differences = u128::from_le_bytes(*left) ^ u128::from_le_bytes(*right);
-    !equal_bytes(&differences.to_le_bytes(), 0) & 0xffff
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{
+            _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_setzero_si128,
+        };
+        // SAFETY: every x86-64 processor has SSE2.
+        let equal = unsafe {
+            let all = _mm_set_epi64x((differences >> 64) as i64, differences as i64);
+            _mm_movemask_epi8(_mm_cmpeq_epi8(all, _mm_setzero_si128()))
+        };
+        !equal as u32 & 0xffff
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let bits = differences.to_le_bytes().into_iter().enumerate();
+        bits.fold(0, |all, (at, it)| all | u32::from(it != 0) << at)
+    }
 }
 
 /// The operations in plain code: a step for each run of ones in the mask.
@@ -148,6 +144,24 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::{Bits, Kernel, Portable, run};
+
+    #[test]
+    fn bytes_that_differ_are_found() {
+        let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(2);
+        for _ in 0..10_000 {
+            let left: [u8; 16] = rng.random();
+            let mut right = left;
+            let mut expected = 0;
+            for _ in 0..rng.random_range(0..4) {
+                let at = rng.random_range(0..16);
+                right[at] = rng.random();
+            }
+            for at in 0..16 {
+                expected |= u32::from(left[at] != right[at]) << at;
+            }
+            assert_eq!(super::differing_bytes(&left, &right), expected);
+        }
+    }
 
     struct Both {
         word: u64,

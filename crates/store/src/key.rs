@@ -3,8 +3,8 @@
 //! The first word of a key is mixed with the others by a bijection; the others stay as they are.
 //! The first byte of the mix chooses the partition and is not stored there. What remains is the
 //! *cell* of the key, `cell_len` bytes, held as words of which the first has the most significant
-//! bits of the mix and the last byte of the key: the first bits of a cell choose its place in a
-//! partition.
+//! bits of the mix and the last byte of the key: the order of cells as lists of words is the order
+//! of their places in a partition.
 //! The cell of a *wide* key, of more than 16 words, is all of the key with its first word mixed.
 //! Partition and cell determine the key, so comparing cells is exact and a set can list its keys.
 
@@ -177,110 +177,6 @@ impl Placing {
         bytes[self.cell_len - WORD_BYTES..self.cell_len].copy_from_slice(&cell[0].to_le_bytes());
     }
 
-    /// The *tag* of a cell with this first word: a byte of the mix that chooses no place. The rest
-    /// of the cell is its *body*.
-    #[inline]
-    pub(crate) fn tag(&self, first_word: u64) -> u8 {
-        (first_word >> self.tag_shift()) as u8
-    }
-
-    #[inline]
-    fn tag_shift(&self) -> u32 {
-        match self.cell_len {
-            // The last byte of the mix.
-            len @ 0..WORD_BYTES => 64 - 8 * len as u32,
-            // Behind the mix lies the last byte of the key.
-            _ => 8,
-        }
-    }
-
-    /// Bytes of a cell but for its tag.
-    #[inline]
-    pub(crate) fn body_len(&self) -> usize {
-        self.cell_len - 1
-    }
-
-    /// The cell with this tag whose body is stored at the beginning of `bytes`, behind which a word
-    /// can be read.
-    #[inline]
-    pub(crate) fn load_body<const N: usize>(&self, bytes: &[u8], tag: u8) -> [u64; N] {
-        let body = self.load_raw(bytes);
-        let mut cell = body;
-        cell[0] = self.first_word(body, tag);
-        if N > 1 {
-            // Behind the last word lies the first one.
-            cell[N - 1] &= u64::MAX >> (64 - 8 * self.last_len(N));
-        }
-        cell
-    }
-
-    /// Writes the body of a cell to the beginning of `bytes`, behind which a word can be read.
-    #[inline]
-    pub(crate) fn store_body<const N: usize>(&self, bytes: &mut [u8], cell: [u64; N]) {
-        let mut body = cell;
-        body[0] = match self.cell_len {
-            0..WORD_BYTES => cell[0] >> self.tag_shift() >> 8,
-            _ => cell[0] >> 16 << 8 | cell[0] & 0xff,
-        };
-        if N > 1 {
-            // The byte before those of the first word is the last one of the last word.
-            let before = cell[N - 1] >> (8 * self.last_len(N) - 8) & 0xff;
-            body[0] = body[0] << 8 | before;
-        }
-        self.store_raw(bytes, body);
-    }
-
-    /// The words of a body as they lie in memory: the first one, without its tag, at the end, and
-    /// the last one reaching into it.
-    #[inline]
-    pub(crate) fn load_raw<const N: usize>(&self, bytes: &[u8]) -> [u64; N] {
-        let mut body = [0; N];
-        if N == 1 {
-            body[0] = load(bytes, 0) & (u64::MAX >> (72 - 8 * self.cell_len));
-            return body;
-        }
-        body[0] = load(bytes, self.body_len() - WORD_BYTES);
-        for (number, word) in body.iter_mut().enumerate().skip(1) {
-            *word = load(bytes, (number - 1) * WORD_BYTES);
-        }
-        body
-    }
-
-    /// Writes what [`load_raw`](Self::load_raw) reads.
-    #[inline]
-    pub(crate) fn store_raw<const N: usize>(&self, bytes: &mut [u8], body: [u64; N]) {
-        let first = match N {
-            // What lies behind a short body stays; a length that the compiler knows is quick.
-            1 => body[0] | load(bytes, 0) & !(u64::MAX >> (72 - 8 * self.cell_len)),
-            _ => body[0],
-        };
-        let mut store = |at: usize, word: u64| {
-            bytes[at..at + WORD_BYTES].copy_from_slice(&word.to_le_bytes());
-        };
-        for (number, &word) in body.iter().enumerate().skip(1) {
-            store((number - 1) * WORD_BYTES, word);
-        }
-        store(self.body_len().saturating_sub(WORD_BYTES), first);
-    }
-
-    /// The first word of the cell with this tag and these words of its body.
-    #[inline]
-    pub(crate) fn first_word<const N: usize>(&self, body: [u64; N], tag: u8) -> u64 {
-        let (tag, shift) = (u64::from(tag), self.tag_shift());
-        match N {
-            1 if self.cell_len < WORD_BYTES => (body[0] << 8 | tag) << shift,
-            1 => body[0] >> 8 << 16 | tag << 8 | body[0] & 0xff,
-            // The lowest byte belongs to the word before.
-            _ => body[0] >> 16 << 16 | tag << 8 | body[0] >> 8 & 0xff,
-        }
-    }
-
-    /// Bytes of the last of `n` words of a cell.
-    #[inline]
-    fn last_len(&self, n: usize) -> usize {
-        self.cell_len - (n - 1) * WORD_BYTES
-    }
-
     /// The mix of fewer bits than a word has, those at its upper end.
     #[inline]
     fn mix_short(&self, word: u64) -> u64 {
@@ -380,10 +276,6 @@ mod tests {
             placing.store(&mut bytes, cell);
             assert_eq!(placing.load::<N>(&bytes), cell);
             assert_eq!(bytes[placing.cell_len()], 0x5a);
-            bytes.fill(0x5a);
-            placing.store_body(&mut bytes, cell);
-            assert_eq!(placing.load_body::<N>(&bytes, placing.tag(cell[0])), cell);
-            assert_eq!(bytes[placing.body_len()], 0x5a);
             let mut found = vec![u64::MAX; placing.key_words()];
             placing.invert(partition, cell, &mut found);
             assert_eq!(found, key);

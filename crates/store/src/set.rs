@@ -1,16 +1,13 @@
 //! The set of keys: exact, with the keys themselves in the table.
 //!
-//! A partition is a table of cells (see [`Placing`]) with few free slots, so a key costs little more
-//! than its bytes. It grows in small steps, each a pass over the table.
+//! A partition is a sorted array of cells (see [`Placing`]) with gaps, so a key costs little more
+//! than its bytes. It grows in small steps, each a pass over the array.
 //! From [`Set::begin_cache`] on a set is a cache of recent keys of fixed size: a partition has a
-//! young table and an old one, and when the young one is full, the old one is emptied and they are
+//! young array and an old one, and when the young one is full, the old one is emptied and they are
 //! swapped. It holds no ordinals; a [`Table`](crate::Table) finds those.
 
-mod buckets;
-mod generations;
+mod cells;
 mod keys;
-mod sorted;
-mod table;
 #[cfg(test)]
 mod tests;
 mod wide;
@@ -18,11 +15,10 @@ mod wide;
 use std::sync::RwLock;
 
 use crate::Placing;
+use crate::key::with_cell_words;
 use crate::lock::{read, write};
 use crate::table::N_PARTITIONS;
-use buckets::Buckets;
-use generations::Generations;
-use sorted::Sorted;
+use cells::{Added, Cells};
 use wide::WidePartition;
 
 pub use keys::Keys;
@@ -34,38 +30,32 @@ pub struct Set {
     partitions: Vec<RwLock<SetPartition>>,
 }
 
-/// How full tables get, and by how much they grow.
+/// How full arrays get, and by how much they grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Growth {
-    /// Slots in a thousand that may be taken.
+    /// Cells in a thousand that may be taken.
+    ///
+    /// A new key moves all cells up to the next gap: 13 where four of five are taken, 23 at 85 in
+    /// a hundred, 50 at 90.
     pub fill: usize,
-    /// A table grows by one in `steps` buckets, so a key is moved about `steps` times in its life,
-    /// sequentially. Small tables grow by more.
+    /// An array grows by one in `steps` cells, so a key is moved about `steps` times in its life,
+    /// sequentially. Small arrays grow by more.
     pub steps: usize,
 }
 
 impl Growth {
-    /// Values that suit the length of cells: the longer they are, the more a free slot costs in
-    /// memory, and the less a pass over them adds to the time for a key. Buckets can be fuller than
-    /// sorted cells.
+    /// Values that suit the length of cells: the longer they are, the more a gap costs in memory,
+    /// and the less a pass over them adds to the time for a key.
     pub fn of(placing: Placing) -> Self {
         let (fill, steps) = match placing.cell_len() {
             0..=8 => (850, 8),
-            9..LONG_CELL => (900, 12),
-            LONG_CELL..=23 => (950, 12),
-            24.. => (950, 16),
+            9..=15 => (900, 12),
+            16..=23 => (935, 20),
+            24.. => (950, 24),
         };
         Growth { fill, steps }
     }
 }
-
-/// Cells of this many bytes lie in buckets, shorter ones sorted: the shorter they are, the less it
-/// takes to move some for a new one, and the more a lookup gains by reading one line only.
-const LONG_CELL: usize = 16;
-
-/// Parts in which keys are recoded. New tables have room for the keys of one part more, so each key is
-/// moved half as many times.
-const RECODING_STAGES: usize = 16;
 
 impl Set {
     /// An empty set.
@@ -110,7 +100,7 @@ impl Set {
     }
 
     /// Memory that `n_candidates[p]` more keys in each partition `p` take at most, in bytes,
-    /// where up to `n_threads` partitions grow at once: a table and its replacement are held
+    /// where up to `n_threads` partitions grow at once: an array and its replacement are held
     /// together.
     pub fn growth_bytes(&self, n_candidates: &[usize; N_PARTITIONS], n_threads: usize) -> u64 {
         let (mut sum, mut largest) = (0, 0);
@@ -126,9 +116,9 @@ impl Set {
     }
 
     /// From now on the set is a cache that takes at most `bytes`. As many of its keys as fit the
-    /// old tables stay, evenly chosen.
+    /// old arrays stay, evenly chosen.
     ///
-    /// Each partition is made smaller on its own; `bytes` has room for the tables of one that are
+    /// Each partition is made smaller on its own; `bytes` has room for the arrays of one that are
     /// held beside their replacements.
     pub fn begin_cache(&self, bytes: u64) {
         let partition_bytes = bytes / (N_PARTITIONS as u64 + 1);
@@ -139,7 +129,7 @@ impl Set {
 
     /// About the most memory that [`recode`](Self::recode) takes for keys of `n_bits` bits, in bytes.
     pub fn recode_bytes(&self, n_bits: usize) -> u64 {
-        // Each old partition has keys for all new ones, so the first tables of these are there long
+        // Each old partition has keys for all new ones, so the first arrays of these are there long
         // before the old ones are freed.
         let placing = Placing::new(n_bits);
         let lens = self
@@ -164,7 +154,7 @@ impl Set {
         (1..=RECODING_STAGES).map(held_bytes).max().unwrap_or(0) + in_work
     }
 
-    /// Memory that a key takes while it is replaced by one of another `placing`, beside the tables.
+    /// Memory that a key takes while it is replaced by one of another `placing`, beside the arrays.
     fn bytes_in_work(&self, placing: Placing) -> usize {
         8 * (self.placing.key_words() + placing.key_words()) + Keys::bytes_for_key(placing)
     }
@@ -191,9 +181,8 @@ impl Set {
         let mut most_bytes = old_bytes + new.data_bytes();
         let mean_len = (self.len() / N_PARTITIONS as u64) as usize;
         for (number, partition) in self.partitions.iter().enumerate() {
-            let n_done = number + 1;
             let stage = number * RECODING_STAGES / N_PARTITIONS + 1;
-            let mean = recoded(mean_len, stage);
+            let (mean, n_done) = (recoded(mean_len, stage), number + 1);
             let partition_bytes = read(partition).data_bytes();
             keys.clear();
             write(partition).take_keys(&mut keys);
@@ -224,6 +213,10 @@ impl Set {
     }
 }
 
+/// Parts in which keys are recoded. A new array that has to grow has room for those of the current
+/// part, so a key is moved about half as many times, whatever the usual steps.
+const RECODING_STAGES: usize = 16;
+
 /// Keys that a new partition has after a stage of recoding, where the old ones have `len` each: keys
 /// are spread at random, so few partitions have more.
 fn recoded(len: usize, stage: usize) -> usize {
@@ -237,48 +230,41 @@ pub struct SetPartition {
     placing: Placing,
     growth: Growth,
     number: usize,
-    form: Form,
+    /// All keys, or those that came last.
+    young: Cells,
+    /// In a cache, those that came before.
+    old: Option<Cells>,
+    cache_bytes: Option<usize>,
+    /// Wide keys, which lie nowhere else.
+    wide: Option<Box<WidePartition>>,
 }
 
-/// How the keys of a partition are kept, by the length of their cells.
-#[derive(Debug)]
-enum Form {
-    Sorted(Generations<Sorted>),
-    Buckets(Generations<Buckets>),
-    Wide(Box<WidePartition>),
-}
-
-/// Calls a method of whatever the keys of a partition are kept in.
-macro_rules! with_form {
-    ($form:expr, $keys:ident => $call:expr) => {
-        match $form {
-            Form::Sorted($keys) => $call,
-            Form::Buckets($keys) => $call,
-            Form::Wide($keys) => $call,
-        }
-    };
-}
+const FIRST_CELLS: usize = 256;
+/// Keys that are prefetched before they are looked up.
+const LOOKAHEAD: usize = 32;
+/// Arrays of fewer bytes grow in larger steps: what that takes is little in all.
+const SMALL_BYTES: usize = 64 << 10;
+const SMALL_STEPS: usize = 6;
 
 impl SetPartition {
     fn new(placing: Placing, growth: Growth, number: usize) -> Self {
-        let form = if placing.is_wide() {
-            Form::Wide(Box::new(WidePartition::new(placing)))
-        } else if placing.cell_len() >= LONG_CELL {
-            Form::Buckets(Generations::new(placing, growth, number))
-        } else {
-            Form::Sorted(Generations::new(placing, growth, number))
-        };
         SetPartition {
             placing,
             growth,
             number,
-            form,
+            young: Cells::new(placing, 0, 0, 0),
+            old: None,
+            cache_bytes: None,
+            wide: (placing.is_wide()).then(|| Box::new(WidePartition::new(placing))),
         }
     }
 
     /// Number of keys.
     pub fn len(&self) -> usize {
-        with_form!(&self.form, keys => keys.len())
+        if let Some(wide) = &self.wide {
+            return wide.len();
+        }
+        self.young.len() + self.old.as_ref().map_or(0, Cells::len)
     }
 
     /// Whether there is no key.
@@ -294,18 +280,114 @@ impl SetPartition {
         batches: impl Iterator<Item = &'a [u64]>,
         is_new: impl FnMut(usize, usize),
     ) {
-        with_form!(&mut self.form, keys => keys.add_all(batches, is_new));
+        if let Some(wide) = &mut self.wide {
+            return wide.add_all(batches, is_new);
+        }
+        with_cell_words!(self.placing.cell_words(), self.add_words(batches, is_new));
     }
 
-    /// Adds cells that are not in the set, given as words. A table that has to grow for them has room
+    fn add_words<'a, const N: usize>(
+        &mut self,
+        batches: impl Iterator<Item = &'a [u64]>,
+        mut is_new: impl FnMut(usize, usize),
+    ) {
+        let mut pieces = batches.enumerate().flat_map(|(batch, words)| {
+            let (cells, _) = words.as_chunks::<N>();
+            let pieces = cells.chunks(LOOKAHEAD).enumerate();
+            pieces.map(move |(piece, cells)| (batch, piece * LOOKAHEAD, cells))
+        });
+        let mut next = pieces.next();
+        if let Some((_, _, cells)) = next {
+            self.prefetch_cells(cells);
+        }
+        while let Some((batch, first, cells)) = next {
+            next = pieces.next();
+            if let Some((_, _, cells)) = next {
+                self.prefetch_cells(cells);
+            }
+            for (position, &cell) in cells.iter().enumerate() {
+                if self.add(cell) {
+                    is_new(batch, first + position);
+                }
+            }
+        }
+    }
+
+    /// Adds cells that are not in the set, given as words. An array that has to grow for them has room
     /// for `expected` keys afterwards.
     fn add_distinct(&mut self, cells: &[u64], expected: usize) {
-        with_form!(&mut self.form, keys => keys.add_distinct(cells, expected));
+        if let Some(wide) = &mut self.wide {
+            return wide.add_distinct(cells, expected);
+        }
+        with_cell_words!(
+            self.placing.cell_words(),
+            self.add_distinct_words(cells, expected)
+        );
+    }
+
+    fn add_distinct_words<const N: usize>(&mut self, cells: &[u64], expected: usize) {
+        let (cells, _) = cells.as_chunks::<N>();
+        let n_taken = self.young.n_taken() + cells.len();
+        if n_taken > self.young.room() && self.old.is_none() {
+            self.grow::<N>(match expected < n_taken {
+                true => self.grown(n_taken),
+                false => expected * 1000 / self.growth.fill + 1,
+            });
+        }
+        for &cell in cells {
+            self.add(cell);
+        }
+    }
+
+    fn prefetch_cells<const N: usize>(&self, cells: &[[u64; N]]) {
+        for cell in cells {
+            self.young.prefetch(cell[0]);
+        }
+        if let Some(old) = &self.old {
+            for cell in cells {
+                old.prefetch(cell[0]);
+            }
+        }
+    }
+
+    /// Adds a cell; returns whether it is new.
+    #[inline]
+    fn add<const N: usize>(&mut self, cell: [u64; N]) -> bool {
+        let added = match &self.old {
+            None => self.young.add(cell),
+            // Recent keys are looked up most.
+            Some(old) => self.young.add_unless(cell, || old.contains(cell)),
+        };
+        match added {
+            Added::New => true,
+            Added::Known => false,
+            Added::Full => self.add_with_room(cell),
+        }
+    }
+
+    /// Adds a cell for which there was no room.
+    #[cold]
+    fn add_with_room<const N: usize>(&mut self, cell: [u64; N]) -> bool {
+        loop {
+            if self.old.is_none() {
+                self.grow::<N>(self.grown(self.young.n_taken() + 1));
+            } else if !self.turn() {
+                return true;
+            }
+            match self.young.add(cell) {
+                Added::New => return true,
+                Added::Known => return false,
+                Added::Full => {}
+            }
+        }
     }
 
     /// Appends all keys to `keys`, those that came last behind the others.
     pub fn keys(&self, keys: &mut Vec<u64>) {
-        with_form!(&self.form, table => table.keys(keys));
+        if let Some(wide) = &self.wide {
+            return wide.keys(keys);
+        }
+        with_cell_words!(self.placing.cell_words(), self.key_words(keys));
     }
 
     /// Appends all keys to `keys` and frees the memory.
@@ -314,26 +396,142 @@ impl SetPartition {
         *self = Self::new(self.placing, self.growth, self.number);
     }
 
+    fn key_words<const N: usize>(&self, keys: &mut Vec<u64>) {
+        let n_words = self.placing.key_words();
+        keys.reserve_exact(self.len() * n_words);
+        let mut push = |cell: [u64; N]| {
+            let begin = keys.len();
+            keys.resize(begin + n_words, 0);
+            self.placing.invert(self.number, cell, &mut keys[begin..]);
+        };
+        for cells in self.old.iter().chain([&self.young]) {
+            if cells.has_zero() {
+                push([0; N]);
+            }
+            cells.for_each(&mut push);
+        }
+    }
+
+    /// Grows to `n_cells`, or more if keys at the end need it.
+    fn grow<const N: usize>(&mut self, mut n_cells: usize) {
+        loop {
+            let mut grown = Cells::new(
+                self.placing,
+                n_cells,
+                n_spare(n_cells),
+                self.room_in(n_cells),
+            );
+            if grown.fill_from::<N>(&self.young, self.young.n_taken()) {
+                self.young = grown;
+                return;
+            }
+            n_cells += self.step(n_cells).max(1);
+        }
+    }
+
+    /// Makes the young array the old one. False where there is none.
+    fn turn(&mut self) -> bool {
+        let Some(old) = &mut self.old else {
+            return false;
+        };
+        if self.young.n_taken() == 0 {
+            return false;
+        }
+        std::mem::swap(&mut self.young, old);
+        self.young.clear();
+        true
+    }
+
     fn cache_bytes(&self) -> Option<usize> {
-        with_form!(&self.form, keys => keys.cache_bytes())
+        (self.wide.as_deref()).map_or(self.cache_bytes, WidePartition::cache_bytes)
     }
 
     /// Drops the older keys of a cache and frees their memory.
     fn drop_old(&mut self) {
-        with_form!(&mut self.form, keys => keys.drop_old());
+        self.old = None;
+        if let Some(wide) = &mut self.wide {
+            wide.drop_old();
+        }
     }
 
     fn begin_cache(&mut self, bytes: usize) {
-        with_form!(&mut self.form, keys => keys.begin_cache(bytes));
+        if let Some(wide) = &mut self.wide {
+            return wide.begin_cache(bytes);
+        }
+        with_cell_words!(self.placing.cell_words(), self.begin_cache_words(bytes));
+    }
+
+    fn begin_cache_words<const N: usize>(&mut self, bytes: usize) {
+        self.cache_bytes = Some(bytes);
+        let placing = self.placing;
+        // Two arrays of homes and a few cells behind them; the last cell is always empty.
+        let total =
+            (bytes / 2).saturating_sub(Cells::bytes_for(placing, 0, 0)) / placing.cell_len();
+        let n_spare = (total / 4).min(64) + 1;
+        let n_cells = total.saturating_sub(n_spare);
+        let room = (n_cells * self.growth.fill / 1000).max(n_cells.min(1));
+        let mut old = Cells::new(placing, n_cells, n_spare, room);
+        if n_cells > 0 {
+            // A cache may lose what does not fit behind the last home.
+            old.fill_from::<N>(&self.young, room.min(self.young.n_taken()));
+        }
+        self.young = Cells::new(placing, n_cells, n_spare, room);
+        self.old = Some(old);
     }
 
     /// Memory held, in bytes.
     pub fn data_bytes(&self) -> u64 {
-        with_form!(&self.form, keys => keys.data_bytes())
+        if let Some(wide) = &self.wide {
+            return wide.data_bytes();
+        }
+        self.young.data_bytes() + self.old.as_ref().map_or(0, Cells::data_bytes)
     }
 
-    /// Memory that `n` more keys take at most, in bytes, the replaced table freed.
+    /// Memory that `n` more keys take at most, in bytes, the replaced array freed.
     pub fn growth_bytes(&self, n: usize) -> u64 {
-        with_form!(&self.form, keys => keys.growth_bytes(n))
+        if let Some(wide) = &self.wide {
+            return wide.growth_bytes(n);
+        }
+        let n_taken = self.young.n_taken() + n;
+        if n == 0 || n_taken <= self.young.room() || self.old.is_some() {
+            return 0;
+        }
+        let n_cells = self.grown(n_taken);
+        let bytes = Cells::bytes_for(self.placing, n_cells, n_spare(n_cells)) as u64;
+        bytes - self.young.data_bytes()
     }
+
+    /// Number of cells that have room for `n_taken`, more than there are.
+    fn grown(&self, n_taken: usize) -> usize {
+        let n_cells = self.young.n_cells();
+        // Partitions fill up alike; differing from the beginning, they do not all grow in the same
+        // round.
+        let first_cells =
+            FIRST_CELLS + FIRST_CELLS / self.growth.steps * self.number / N_PARTITIONS;
+        let mut n_cells = (n_cells + self.step(n_cells)).max(first_cells);
+        while self.room_in(n_cells) < n_taken {
+            n_cells += self.step(n_cells);
+        }
+        n_cells
+    }
+
+    /// By how much `n_cells` grow at once.
+    fn step(&self, n_cells: usize) -> usize {
+        let is_small = n_cells * self.placing.cell_len() < SMALL_BYTES;
+        let steps = match is_small {
+            true => self.growth.steps.min(SMALL_STEPS),
+            false => self.growth.steps,
+        };
+        n_cells / steps
+    }
+
+    /// Keys that an array of `n_cells` cells holds before it grows.
+    fn room_in(&self, n_cells: usize) -> usize {
+        n_cells * self.growth.fill / 1000
+    }
+}
+
+/// Cells behind the last home, for keys that find theirs taken.
+fn n_spare(n_cells: usize) -> usize {
+    64 + n_cells / 1024
 }

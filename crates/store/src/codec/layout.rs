@@ -71,13 +71,15 @@ impl Layout {
         dictionaries: &[Dictionary],
         state_len: usize,
         keep_order: bool,
+        headroom: Headroom,
     ) -> Self {
         let widen = |(position, (field, dictionary)): (usize, (&Field, &Dictionary))| {
-            field.widened(dictionary, position_mask(state_len, position), keep_order)
+            let all = position_mask(state_len, position);
+            field.widened(dictionary, all, keep_order, headroom)
         };
         let fields = self.fields.iter().zip(dictionaries);
         let mut fields: Vec<Field> = fields.enumerate().map(widen).collect();
-        if !keep_order {
+        if headroom == Headroom::Roomy {
             fill_last_byte(&mut fields, dictionaries);
         }
         Self::of(fields)
@@ -162,9 +164,15 @@ impl Field {
         }
     }
 
-    fn widened(&self, dictionary: &Dictionary, all: u64, keep_order: bool) -> Field {
+    fn widened(
+        &self,
+        dictionary: &Dictionary,
+        all: u64,
+        keep_order: bool,
+        headroom: Headroom,
+    ) -> Field {
         if self.form == Form::Ids && !dictionary.is_closed() {
-            return Field::ids(roomy(dictionary.len(), self.id.n_bits, keep_order));
+            return Field::ids(headroom.bits(dictionary.len(), self.id.n_bits));
         }
         let was = self.squeeze.mask;
         let mut varying = was | dictionary.varying();
@@ -274,18 +282,28 @@ fn bits_for(n: usize) -> u32 {
     n.next_power_of_two().ilog2()
 }
 
-/// Bits for `n_entries` ids with headroom; a position that has not varied takes none.
-fn roomy(n_entries: usize, n_bits: u32, keep_order: bool) -> u32 {
-    // In memory a new version costs a pass over all keys, so a field that is more than half full is
-    // widened with the others. On disk keys keep their versions, and every bit is read many times.
-    let is_roomy = match keep_order {
-        true => n_entries * 4 <= 3 << n_bits,
-        false => n_entries * 2 <= 1 << n_bits,
-    };
-    if n_entries <= 1 || is_roomy {
-        n_bits
-    } else {
-        (bits_for(n_entries) + 1).max(n_bits)
+/// How much wider than needed fields of ids become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Headroom {
+    /// Each version costs a pass over all keys in memory, so there should be few.
+    Roomy,
+    /// Memory is short, or keys are on disk, where they keep their versions: every bit counts.
+    Tight,
+}
+
+impl Headroom {
+    /// Bits for `n_entries` ids; a position that has not varied takes none.
+    fn bits(self, n_entries: usize, n_bits: u32) -> u32 {
+        // Fields that are nearly full are widened with the one that has to be.
+        let has_room = match self {
+            Headroom::Roomy => n_entries * 2 <= 1 << n_bits,
+            Headroom::Tight => n_entries * 4 <= 3 << n_bits,
+        };
+        if n_entries <= 1 || has_room {
+            n_bits
+        } else {
+            (bits_for(n_entries) + 1).max(n_bits)
+        }
     }
 }
 

@@ -32,7 +32,7 @@ mod versions;
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use dictionary::Dictionary;
-use layout::{Field, Layout};
+use layout::{Field, Headroom, Layout};
 use versions::Versions;
 
 pub use encoder::{EncodedSources, Encoder};
@@ -50,6 +50,9 @@ const SMALL_ENTRY_BYTES: u64 = 72;
 const LEAST_ENTRIES: u64 = 16;
 /// Words that a position may have before it is held literally.
 pub const MAX_ENTRIES: usize = 1 << 17;
+
+/// With less memory for dictionaries, and so for all else, keys are kept short.
+const ROOMY_BYTES: u64 = 32 << 20;
 
 const WORD_BYTES: usize = 8;
 
@@ -200,7 +203,8 @@ impl Codec {
     pub fn widen(&self, keep_order: bool) -> KeyShape {
         let mut inner = self.inner.write().expect(UNPOISONED);
         let newest = inner.layouts.newest();
-        let layout = newest.widened(&inner.dictionaries, self.state_len, keep_order);
+        let headroom = self.headroom(keep_order);
+        let layout = newest.widened(&inner.dictionaries, self.state_len, keep_order, headroom);
         if layout != **newest {
             inner.layouts.push(layout);
         }
@@ -211,7 +215,8 @@ impl Codec {
     pub fn widened_shape(&self) -> KeyShape {
         let inner = self.read();
         let newest = inner.layouts.newest();
-        let layout = newest.widened(&inner.dictionaries, self.state_len, false);
+        let headroom = self.headroom(false);
+        let layout = newest.widened(&inner.dictionaries, self.state_len, false, headroom);
         layout.shape(inner.layouts.newest_version() + 1)
     }
 
@@ -279,6 +284,13 @@ impl Codec {
         let before = dictionary.data_bytes();
         dictionary.learn(word, has_room, self.small_entries);
         inner.dictionary_bytes += dictionary.data_bytes() - before;
+    }
+
+    fn headroom(&self, keep_order: bool) -> Headroom {
+        match !keep_order && self.max_bytes >= ROOMY_BYTES {
+            true => Headroom::Roomy,
+            false => Headroom::Tight,
+        }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Inner> {

@@ -1,8 +1,4 @@
-use super::buckets::Buckets;
-use super::generations::Generations;
-use super::sorted::Sorted;
-use super::table::Table;
-use super::{Growth, Keys, Set};
+use super::{Growth, Keys, Set, SetPartition};
 use crate::{N_PARTITIONS, Placing};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -163,7 +159,7 @@ fn recoding_takes_little_memory_beside_the_keys() {
     let mut rng = Pcg64Mcg::seed_from_u64(10);
     for (n_bits, wider) in [(72, 80), (91, 104), (130, 140)] {
         let mut set = Set::new(Placing::new(n_bits));
-        // Enough that tables do not grow in the large steps of small ones.
+        // Enough that arrays do not grow in the large steps of small ones.
         let keys = random_keys(&mut rng, n_bits, 2_500_000, u64::MAX);
         add(&set, &[keys]);
         let before = set.data_bytes();
@@ -194,38 +190,25 @@ fn a_recoded_cache_keeps_its_size() {
 /// Keys that all want the last home, or the first, or are next to each other.
 #[test]
 fn crowded_homes_lose_nothing() {
-    crowd::<Sorted>();
-    crowd::<Buckets>();
-}
-
-fn crowd<T: Table>() {
     for base in [0, u64::MAX - 20_000, 1 << 63] {
         let placing = Placing::new(72);
-        let mut keys = Generations::<T>::new(placing, Growth::of(placing), 0);
+        let mut partition = SetPartition::new(placing, Growth::of(placing), 0);
         let mut rng = Pcg64Mcg::seed_from_u64(7);
         let mut plain = HashSet::new();
         for _ in 0..6000 {
             let cell = base + rng.random_range(0..2000);
-            assert_eq!(keys.add([cell]), plain.insert(cell), "{cell}");
+            assert_eq!(partition.add([cell]), plain.insert(cell), "{cell}");
         }
-        assert_eq!(keys.len(), plain.len());
+        assert_eq!(partition.len(), plain.len());
     }
 }
 
 #[test]
-fn free_slots_are_few() {
-    for n_bits in [104, 152] {
-        let placing = Placing::new(n_bits);
-        let set = Set::new(placing);
-        let n_keys = 100_000 * N_PARTITIONS as u64 / 16;
-        let spread = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let keys = (0..n_keys).flat_map(|number| {
-            let mut key = vec![0; placing.key_words()];
-            key[0] = spread(number);
-            key
-        });
-        add(&set, &[keys.collect()]);
-        let bytes = n_keys * placing.cell_len() as u64;
-        assert!(set.data_bytes() < bytes * 5 / 4, "{n_bits} bits");
+fn gaps_are_few() {
+    let placing = Placing::new(104);
+    let mut partition = SetPartition::new(placing, Growth::of(placing), 0);
+    for number in 0..100_000u64 {
+        partition.add([number.wrapping_mul(0x9e37_79b9_7f4a_7c15), 0]);
     }
+    assert!(partition.data_bytes() < 100_000 * 12 * 5 / 4);
 }

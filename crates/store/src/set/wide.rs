@@ -1,7 +1,7 @@
 //! A partition of wide keys: cells in the order of their arrival, and an index of them.
 //!
-//! Where a cell has hundreds of words, free slots of a table would take more memory than the index
-//! does, and moving cells to a larger one more time.
+//! Where a cell has hundreds of words, the gaps of a sorted array would take more memory than the
+//! index does, and moving cells for a new one more time.
 
 use crate::Placing;
 

@@ -2,21 +2,23 @@
 //!
 //! A cell lies at its *home*, the place its first bits point to, or as near behind it as order
 //! allows. So a lookup touches one or two neighbouring cache lines and ends at the first larger
-//! cell, and growing is one pass over the array from front to end. An insertion moves all cells up
-//! to the next gap: 13 where four of five places are taken, 23 at 85 in a hundred, 50 at 90.
+//! cell, and growing is one pass over the array from front to end.
 
-use super::table::{Added, Sampling, Size, Table};
 use crate::Placing;
 use crate::prefetch::prefetch;
 
 /// The cells of one partition, or of one of its generations.
 #[derive(Debug)]
-pub(super) struct Sorted {
+pub(super) struct Cells {
     placing: Placing,
-    /// The places of all homes and those behind them, and [`SLACK_BYTES`] so that whole words can be
+    /// `n_cells` cells, `n_spare` more behind them, and [`SLACK_BYTES`] so that whole words can be
     /// read. A cell of zeros is empty; the last one always is.
     bytes: Vec<u8>,
-    size: Size,
+    /// Cells that may be homes.
+    n_cells: usize,
+    n_spare: usize,
+    /// Cells that may be taken.
+    room: usize,
     n_taken: usize,
     /// Whether the cell of zeros, which looks like an empty one, is among them.
     has_zero: bool,
@@ -24,54 +26,62 @@ pub(super) struct Sorted {
 
 const SLACK_BYTES: usize = 8;
 
-impl Table for Sorted {
-    const SLOTS: usize = 1;
+/// The result of adding a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Added {
+    New,
+    Known,
+    /// It is not there, and there is no room.
+    Full,
+}
 
-    fn new(placing: Placing, size: Size) -> Self {
-        Sorted {
+impl Cells {
+    /// An array of `n_cells` homes, of which `room` may be taken. Its memory is not touched until
+    /// it is used.
+    pub(super) fn new(placing: Placing, n_cells: usize, n_spare: usize, room: usize) -> Self {
+        let n_bytes = match n_cells {
+            0 => 0,
+            _ => Self::bytes_for(placing, n_cells, n_spare),
+        };
+        Cells {
             placing,
-            bytes: vec![0; Self::bytes_for(placing, size)],
-            size,
+            bytes: vec![0; n_bytes],
+            n_cells,
+            n_spare,
+            room,
             n_taken: 0,
             has_zero: false,
         }
     }
 
-    fn bytes_for(placing: Placing, size: Size) -> usize {
-        match size.n_homes {
-            0 => 0,
-            n => (n + size.n_spare) * placing.cell_len() + SLACK_BYTES,
-        }
+    /// Memory that an array takes, in bytes.
+    pub(super) fn bytes_for(placing: Placing, n_cells: usize, n_spare: usize) -> usize {
+        (n_cells + n_spare) * placing.cell_len() + SLACK_BYTES
     }
 
-    fn fitting(placing: Placing, bytes: usize, fill: usize) -> Size {
-        let total = bytes.saturating_sub(SLACK_BYTES) / placing.cell_len();
-        let n_spare = (total / 4).min(64) + 1;
-        match total.saturating_sub(n_spare) {
-            0 => Size::NONE,
-            n_homes => Size {
-                n_homes,
-                n_spare,
-                n_slots: 1,
-                room: (n_homes * fill / 1000).max(1),
-            },
-        }
-    }
-
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.n_taken + usize::from(self.has_zero)
     }
 
-    fn data_bytes(&self) -> u64 {
+    pub(super) fn n_cells(&self) -> usize {
+        self.n_cells
+    }
+
+    pub(super) fn n_taken(&self) -> usize {
+        self.n_taken
+    }
+
+    pub(super) fn room(&self) -> usize {
+        self.room
+    }
+
+    pub(super) fn data_bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
 
+    /// Prefetches what a lookup will read.
     #[inline]
-    fn prefetch(&self, first_word: u64) {
+    pub(super) fn prefetch(&self, first_word: u64) {
         let cell_len = self.placing.cell_len();
         let at = self.home(first_word) * cell_len;
         prefetch(&self.bytes, at);
@@ -79,8 +89,15 @@ impl Table for Sorted {
         prefetch(&self.bytes, at + 4 * cell_len);
     }
 
+    /// Adds a cell.
     #[inline]
-    fn add_unless<const N: usize>(
+    pub(super) fn add<const N: usize>(&mut self, cell: [u64; N]) -> Added {
+        self.add_unless(cell, || false)
+    }
+
+    /// Adds a cell that is not here, unless it `is_elsewhere`.
+    #[inline]
+    pub(super) fn add_unless<const N: usize>(
         &mut self,
         cell: [u64; N],
         is_elsewhere: impl FnOnce() -> bool,
@@ -93,12 +110,12 @@ impl Table for Sorted {
             return Added::New;
         }
         let mut place = None;
-        if self.size.n_homes > 0 {
+        if self.n_cells > 0 {
             let (at, is_there) = self.seek(cell);
             if is_there {
                 return Added::Known;
             }
-            place = (self.n_taken < self.size.room).then_some(at);
+            place = (self.n_taken < self.room).then_some(at);
         }
         if is_elsewhere() {
             return Added::Known;
@@ -109,50 +126,13 @@ impl Table for Sorted {
         }
     }
 
-    fn contains<const N: usize>(&self, cell: [u64; N]) -> bool {
+    pub(super) fn contains<const N: usize>(&self, cell: [u64; N]) -> bool {
         if cell == [0; N] {
             return self.has_zero;
         }
-        self.size.n_homes > 0 && self.seek(cell).1
+        self.n_cells > 0 && self.seek(cell).1
     }
 
-    #[inline]
-    fn add_distinct<const N: usize>(&mut self, cell: [u64; N]) -> bool {
-        self.add_unless(cell, || false) == Added::New
-    }
-
-    fn fill_from<const N: usize>(&mut self, other: &Sorted) -> bool {
-        self.has_zero = other.has_zero;
-        let mut next = 0;
-        other.for_each_other::<N>(|cell| self.put_behind(&mut next, cell));
-        next < self.size.n_homes + self.size.n_spare
-    }
-
-    fn sample<const N: usize>(&mut self, other: &Sorted, n: usize) {
-        self.has_zero = other.has_zero;
-        let (mut next, mut sampling) = (0, Sampling::new(n, other.n_taken));
-        other.for_each_other::<N>(|cell| {
-            if sampling.takes_next() {
-                self.put_behind(&mut next, cell);
-            }
-        });
-    }
-
-    fn for_each<const N: usize>(&self, mut each: impl FnMut([u64; N])) {
-        if self.has_zero {
-            each([0; N]);
-        }
-        self.for_each_other(each);
-    }
-
-    fn clear(&mut self) {
-        self.bytes.fill(0);
-        self.n_taken = 0;
-        self.has_zero = false;
-    }
-}
-
-impl Sorted {
     /// Where a cell is, or would be.
     #[inline]
     fn seek<const N: usize>(&self, wanted: [u64; N]) -> (usize, bool) {
@@ -197,7 +177,7 @@ impl Sorted {
                 gap += 1;
             }
         }
-        if gap + 1 == self.size.n_homes + self.size.n_spare {
+        if gap + 1 == self.n_cells + self.n_spare {
             return false;
         }
         self.bytes
@@ -207,26 +187,25 @@ impl Sorted {
         true
     }
 
-    /// All cells in ascending order but that of zeros.
-    #[inline]
-    fn for_each_other<const N: usize>(&self, mut each: impl FnMut([u64; N])) {
-        if self.size.n_homes == 0 {
-            return;
-        }
-        if let Some(words) = self.words::<N>() {
-            for &word in &words[..self.size.n_homes + self.size.n_spare] {
-                if word != [0; 8] {
-                    each([u64::from_le_bytes(word); N]);
+    /// Copies up to `n` of the cells of `other`, evenly chosen, to this empty array. Returns
+    /// whether there was room behind the last home.
+    pub(super) fn fill_from<const N: usize>(&mut self, other: &Cells, n: usize) -> bool {
+        self.has_zero = other.has_zero;
+        let mut next = 0;
+        if n >= other.n_taken {
+            other.for_each::<N>(|cell| self.put_behind(&mut next, cell));
+        } else {
+            // What is due of one cell chosen, in parts of `other.n_taken`.
+            let mut due = 0;
+            other.for_each::<N>(|cell| {
+                due += n;
+                if due >= other.n_taken {
+                    due -= other.n_taken;
+                    self.put_behind(&mut next, cell);
                 }
-            }
-            return;
+            });
         }
-        for at in 0..self.size.n_homes + self.size.n_spare {
-            let cell = self.cell::<N>(at);
-            if cell != [0; N] {
-                each(cell);
-            }
-        }
+        next < self.n_cells + self.n_spare
     }
 
     /// Stores a cell as near to its home as `next` allows, the first place behind all before it.
@@ -234,16 +213,49 @@ impl Sorted {
     fn put_behind<const N: usize>(&mut self, next: &mut usize, cell: [u64; N]) {
         let to = self.home(cell[0]).max(*next);
         *next = to + 1;
-        if *next < self.size.n_homes + self.size.n_spare {
+        if *next < self.n_cells + self.n_spare {
             self.set_cell(to, cell);
             self.n_taken += 1;
         }
     }
 
+    /// All cells in ascending order but that of zeros.
+    #[inline]
+    pub(super) fn for_each<const N: usize>(&self, mut each: impl FnMut([u64; N])) {
+        if self.n_cells == 0 {
+            return;
+        }
+        if let Some(words) = self.words::<N>() {
+            for &word in &words[..self.n_cells + self.n_spare] {
+                if word != [0; 8] {
+                    each([u64::from_le_bytes(word); N]);
+                }
+            }
+            return;
+        }
+        for at in 0..self.n_cells + self.n_spare {
+            let cell = self.cell::<N>(at);
+            if cell != [0; N] {
+                each(cell);
+            }
+        }
+    }
+
+    pub(super) fn has_zero(&self) -> bool {
+        self.has_zero
+    }
+
+    /// Removes all cells; keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.bytes.fill(0);
+        self.n_taken = 0;
+        self.has_zero = false;
+    }
+
     /// The place where a cell wants to be: its first word, scaled to the number of homes.
     #[inline]
     fn home(&self, first_word: u64) -> usize {
-        ((u128::from(first_word) * self.size.n_homes as u128) >> 64) as usize
+        ((u128::from(first_word) * self.n_cells as u128) >> 64) as usize
     }
 
     /// All cells, where they are single words, as they are for many models: their length is known
