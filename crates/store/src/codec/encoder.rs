@@ -18,6 +18,9 @@ const PAD_BYTES: usize = 8;
 const PAIR_BYTES: usize = 2 * WORD_BYTES;
 /// States that are encoded position by position: few enough for the nearest cache.
 const PIECE_LEN: usize = 128;
+/// States of up to this many positions are encoded position by position, whatever is known of their
+/// sources: a step changes most of them.
+const FEW_POSITIONS: usize = 4;
 /// In a dictionary of up to this size a lookup is cheaper than a mispredicted comparison with the
 /// last word.
 const QUICK_ENTRIES: usize = 1 << 14;
@@ -108,6 +111,9 @@ impl Encoder {
         if codec.is_plain {
             self.copy(states, n_states, keys);
             return Ok(());
+        }
+        if self.last.len() <= FEW_POSITIONS {
+            return self.collapse(codec, states, n_states, keys);
         }
         let mut inner = codec.read();
         self.take_newest(&inner);
