@@ -47,7 +47,8 @@ impl Recount {
         self.n_open.resize(self.nodes.len(), 0);
     }
 
-    /// What a recount of so many nodes and edges takes, the search for a cycle included, in bytes.
+    /// Memory that a recount takes for this number of nodes and edges, the search for a cycle
+    /// included, in bytes.
     pub(crate) fn bytes_for(n_nodes: usize, n_edges: usize) -> usize {
         let by_node = 6 * size_of::<u32>() + 2 * size_of::<Option<(usize, u32)>>();
         n_nodes * by_node + 2 * n_edges * size_of::<u32>()
