@@ -113,6 +113,12 @@ where
         &self.inner
     }
 
+    /// An expander of steps around one of the inner model.
+    fn around<'a>(&'a self, inner: Box<dyn Expander + 'a>, stop: &'a Stop) -> StepsExpander<'a> {
+        let micro = self.inner.shape();
+        StepsExpander::new(inner, micro, &self.shape, self.limit, stop)
+    }
+
     /// The state of the inner model that a state at rest stands for.
     fn extended(&self, state: &[u8]) -> Vec<u8> {
         let mut extended = state.to_vec();
@@ -131,27 +137,11 @@ where
     }
 
     fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
-        let inner = self.inner.expander(stop);
-        let shape = self.inner.shape();
-        Box::new(StepsExpander::new(
-            inner,
-            shape,
-            &self.shape,
-            self.limit,
-            stop,
-        ))
+        Box::new(self.around(self.inner.expander(stop), stop))
     }
 
     fn reference_expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
-        let inner = self.inner.reference_expander(stop);
-        let shape = self.inner.shape();
-        Box::new(StepsExpander::new(
-            inner,
-            shape,
-            &self.shape,
-            self.limit,
-            stop,
-        ))
+        Box::new(self.around(self.inner.reference_expander(stop), stop))
     }
 
     fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
@@ -163,9 +153,7 @@ where
     /// The micro steps of the cheapest path, the first one found of several.
     fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
         let stop = Stop::new();
-        let inner = self.inner.reference_expander(&stop);
-        let shape = self.inner.shape();
-        let mut expander = StepsExpander::new(inner, shape, &self.shape, self.limit, &stop);
+        let mut expander = self.around(self.inner.reference_expander(&stop), &stop);
         let path = expander.cheapest_path(parent, index)?;
         let steps = path.iter().map(|(state, index)| {
             let state = state.as_deref();
