@@ -11,7 +11,7 @@
 
 use hadal_model::Shape;
 use hadal_store::candidates::BATCH_HEAD;
-use hadal_store::codec::{Codec, max_key_words};
+use hadal_store::codec::{Codec, Headroom, max_key_words};
 use hadal_store::disk::STREAM_BYTES;
 use hadal_store::key_space::{KeySpace, KeyWidths};
 use hadal_store::{MAX_PIECE_BYTES, Retention, delta_bytes};
@@ -74,6 +74,10 @@ const BATCHES_SHARE: u64 = 8;
 const BATCHES_BYTES: u64 = 1280 << 10;
 /// Divisor: the part of the budget that the dictionaries of keys may take.
 const DICTIONARY_SHARE: u64 = 8;
+/// With less memory than this keys are as short as possible.
+const ROOMY_BYTES: u64 = 256 << 20;
+/// Divisor: the part of the budget up to which a set of keys may be larger than it has to be.
+const AMPLE_SHARE: u64 = 64;
 /// Divisor: the part of the budget that stays free while all states are in memory. Keys are sorted
 /// there when memory ends.
 const SORT_SHARE: u64 = 8;
@@ -135,6 +139,26 @@ impl Budget {
     /// What the dictionaries of keys may take of `memory_bytes`.
     pub(crate) fn dictionary_bytes(memory_bytes: u64) -> u64 {
         memory_bytes / DICTIONARY_SHARE
+    }
+
+    /// How much room keys of a new layout get while all of them are in memory, in a set of
+    /// `set_bytes`.
+    pub(crate) fn key_headroom(&self, set_bytes: u64) -> Headroom {
+        if self.total_bytes < ROOMY_BYTES {
+            Headroom::Tight
+        } else if set_bytes <= self.ample_bytes() {
+            Headroom::Ample
+        } else {
+            Headroom::Roomy
+        }
+    }
+
+    /// Up to this size a set of keys may take more memory than it has to, for speed.
+    pub(crate) fn ample_bytes(&self) -> u64 {
+        match self.total_bytes < ROOMY_BYTES {
+            true => 0,
+            false => self.total_bytes / AMPLE_SHARE,
+        }
     }
 
     /// What is reserved for sorting keys while all states are in memory.

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use hadal_store::codec::{Codec, Encoder};
+use hadal_store::codec::{Codec, Encoder, Headroom};
 use hadal_store::{Growth, Keys, N_PARTITIONS, Placing, Set};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -37,7 +37,11 @@ fn main() {
     let n_states = states.len() / state_len;
     let numbers: Vec<usize> = rest.iter().filter_map(|arg| arg.parse().ok()).collect();
     let growth = match numbers[..] {
-        [fill, steps] => Some(Growth { fill, steps }),
+        [fill, steps] => Some(Growth {
+            fill,
+            steps,
+            loose_bytes: 0,
+        }),
         _ => None,
     };
     let codec = match rest.first().map(String::as_str) {
@@ -136,10 +140,10 @@ impl Bench {
 
     fn widen(&mut self) {
         let since = cpu_time();
-        let shape = self.codec.widen(false);
+        let shape = self.codec.widen(Headroom::Roomy);
         let recoder = self.codec.recoder(self.version, shape.version);
         if shape.n_bits != 0 {
-            self.set.recode(shape.n_bits, |key, made| {
+            self.set.recode(shape.n_bits, u64::MAX, 1, |key, made| {
                 assert!(recoder.recode(key, made), "newer layouts have room");
             });
         }

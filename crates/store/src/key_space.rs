@@ -7,7 +7,7 @@
 //! With a hash store the set and the runs hold signatures in place of keys; the log of states still
 //! holds keys, so what is expanded and replayed are states.
 
-use crate::codec::{Codec, KeyShape, Recoder, max_key_words};
+use crate::codec::{Codec, Headroom, KeyShape, Recoder, max_key_words};
 use crate::hashing::{Hashing, StoreKind};
 use crate::tiers::Layouts;
 use crate::{Slice, read_records};
@@ -49,9 +49,9 @@ impl KeySpace {
         self.widths_of(self.codec.newest())
     }
 
-    /// How wide keys are after [`widen`](Self::widen) without `keep_order`.
-    pub fn widened_widths(&self) -> KeyWidths {
-        self.widths_of(self.codec.widened_shape())
+    /// How wide keys are after [`widen`](Self::widen).
+    pub fn widened_widths(&self, headroom: Headroom) -> KeyWidths {
+        self.widths_of(self.codec.widened_shape(headroom))
     }
 
     /// How wide keys are where `codec` is the layout of those of the codec.
@@ -93,11 +93,11 @@ impl KeySpace {
         (self.hashing.as_deref()).map_or_else(Default::default, Hashing::store)
     }
 
-    /// Gives keys more room after one did not fit. Returns how keys of set and runs are recoded, if
-    /// their layout changed: signatures keep theirs. With `keep_order` the order of keys stays.
-    pub fn widen(&self, keep_order: bool) -> Option<Recoder<'_>> {
+    /// Gives keys more room after one did not fit, or takes back room that was ample. Returns how keys
+    /// of set and runs are recoded, if their layout changed: signatures keep theirs.
+    pub fn widen(&self, headroom: Headroom) -> Option<Recoder<'_>> {
         let before = self.codec.newest();
-        let after = self.codec.widen(keep_order);
+        let after = self.codec.widen(headroom);
         let is_other = after != before && self.hashing.is_none();
         is_other.then(|| self.codec.recoder(before.version, after.version))
     }

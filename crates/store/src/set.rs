@@ -8,6 +8,7 @@
 
 mod cells;
 mod keys;
+mod recoding;
 #[cfg(test)]
 mod tests;
 mod wide;
@@ -27,6 +28,8 @@ pub use keys::Keys;
 #[derive(Debug)]
 pub struct Set {
     placing: Placing,
+    /// Of each partition, see [`Growth`].
+    loose_bytes: usize,
     partitions: Vec<RwLock<SetPartition>>,
 }
 
@@ -41,7 +44,14 @@ pub struct Growth {
     /// An array grows by one in `steps` cells, so a key is moved about `steps` times in its life,
     /// sequentially. Small arrays grow by more.
     pub steps: usize,
+    /// Arrays of fewer bytes are looser: there is memory for them, and most lookups end at the first
+    /// cell.
+    pub loose_bytes: usize,
 }
+
+/// How full loose arrays get, in a thousand, and by how much they grow.
+const LOOSE_FILL: usize = 700;
+const LOOSE_STEPS: usize = 3;
 
 impl Growth {
     /// Values that suit the length of cells: the longer they are, the more a gap costs in memory,
@@ -53,14 +63,27 @@ impl Growth {
             16..=23 => (935, 20),
             24.. => (950, 24),
         };
-        Growth { fill, steps }
+        Growth {
+            fill,
+            steps,
+            loose_bytes: 0,
+        }
     }
 }
 
 impl Set {
     /// An empty set.
     pub fn new(placing: Placing) -> Self {
-        Self::with_growth(placing, Growth::of(placing))
+        Self::loose(placing, 0)
+    }
+
+    /// An empty set that is loose as long as it takes less than about `bytes`.
+    pub fn loose(placing: Placing, bytes: u64) -> Self {
+        let growth = Growth {
+            loose_bytes: (bytes / N_PARTITIONS as u64) as usize,
+            ..Growth::of(placing)
+        };
+        Self::with_growth(placing, growth)
     }
 
     /// An empty set with another growth.
@@ -68,6 +91,7 @@ impl Set {
         let partition = |number| RwLock::new(SetPartition::new(placing, growth, number));
         Set {
             placing,
+            loose_bytes: growth.loose_bytes,
             partitions: (0..N_PARTITIONS).map(partition).collect(),
         }
     }
@@ -126,102 +150,6 @@ impl Set {
             write(partition).begin_cache(partition_bytes as usize);
         }
     }
-
-    /// About the most memory that [`recode`](Self::recode) takes for keys of `n_bits` bits, in bytes.
-    pub fn recode_bytes(&self, n_bits: usize) -> u64 {
-        // Each old partition has keys for all new ones, so the first arrays of these are there long
-        // before the old ones are freed.
-        let placing = Placing::new(n_bits);
-        let lens = self
-            .partitions
-            .iter()
-            .map(|partition| read(partition).len());
-        let lens: Vec<usize> = lens.collect();
-        let new_bytes = |step: usize| -> u64 {
-            let bytes_of = |(number, len): (usize, &usize)| {
-                let fresh = SetPartition::new(placing, Growth::of(placing), number);
-                fresh.growth_bytes(recoded(*len, step))
-            };
-            lens.iter().enumerate().map(bytes_of).sum()
-        };
-        let old_bytes = self.data_bytes();
-        let held_bytes = |step: usize| {
-            let n_left = RECODING_STAGES - step.saturating_sub(1);
-            old_bytes * n_left as u64 / RECODING_STAGES as u64 + new_bytes(step)
-        };
-        let largest = lens.iter().max().copied().unwrap_or(0);
-        let in_work = (largest * self.bytes_in_work(placing)) as u64;
-        (1..=RECODING_STAGES).map(held_bytes).max().unwrap_or(0) + in_work
-    }
-
-    /// Memory that a key takes while it is replaced by one of another `placing`, beside the arrays.
-    fn bytes_in_work(&self, placing: Placing) -> usize {
-        8 * (self.placing.key_words() + placing.key_words()) + Keys::bytes_for_key(placing)
-    }
-
-    /// Replaces all keys by others, of which the first `n_bits` bits are used. `recode` writes the
-    /// new key for its first argument to its second. Returns the peak of memory held, in bytes.
-    ///
-    /// One partition of the old keys after the other is freed as the new ones grow. A cache keeps
-    /// its size and, to save memory, only its young keys.
-    pub fn recode(&mut self, n_bits: usize, mut recode: impl FnMut(&[u64], &mut [u64])) -> u64 {
-        let new = Set::new(Placing::new(n_bits));
-        let placing = new.placing;
-        let cache_bytes: Option<usize> = read(&self.partitions[0]).cache_bytes();
-        if let Some(bytes) = cache_bytes {
-            for (old, new) in self.partitions.iter().zip(&new.partitions) {
-                write(old).drop_old();
-                write(new).begin_cache(bytes);
-            }
-        }
-        let (mut keys, mut made) = (Vec::new(), Vec::new());
-        let mut by_partition = Keys::default();
-        let n_words = self.placing.key_words();
-        let mut old_bytes = self.data_bytes();
-        let mut most_bytes = old_bytes + new.data_bytes();
-        let mean_len = (self.len() / N_PARTITIONS as u64) as usize;
-        for (number, partition) in self.partitions.iter().enumerate() {
-            let stage = number * RECODING_STAGES / N_PARTITIONS + 1;
-            let (mean, n_done) = (recoded(mean_len, stage), number + 1);
-            let partition_bytes = read(partition).data_bytes();
-            keys.clear();
-            write(partition).take_keys(&mut keys);
-            made.clear();
-            made.resize(keys.len() / n_words * placing.key_words(), 0);
-            let made_keys = made.chunks_exact_mut(placing.key_words());
-            for (key, made) in keys.chunks_exact(n_words).zip(made_keys) {
-                recode(key, made);
-            }
-            by_partition.fill(placing, &made);
-            for number in 0..N_PARTITIONS {
-                let (cells, mut new) = (by_partition.cells(number), write(&new.partitions[number]));
-                let len = new.len() + by_partition.positions(number).len();
-                // Keys of an old partition may all come to lie in one, so not all have the mean.
-                let in_proportion = len * stage * N_PARTITIONS / RECODING_STAGES / n_done;
-                new.add_distinct(cells, mean.min(in_proportion));
-            }
-            // Adding up what all partitions hold takes as long as recoding a small one.
-            if number % 16 == 15 {
-                let in_work = keys.len() / n_words * self.bytes_in_work(placing);
-                let held_bytes = old_bytes + new.data_bytes() + in_work as u64;
-                most_bytes = most_bytes.max(held_bytes);
-            }
-            old_bytes -= partition_bytes;
-        }
-        *self = new;
-        most_bytes
-    }
-}
-
-/// Parts in which keys are recoded. A new array that has to grow has room for those of the current
-/// part, so a key is moved about half as many times, whatever the usual steps.
-const RECODING_STAGES: usize = 16;
-
-/// Keys that a new partition has after a stage of recoding, where the old ones have `len` each: keys
-/// are spread at random, so few partitions have more.
-fn recoded(len: usize, stage: usize) -> usize {
-    let mean = len * stage / RECODING_STAGES;
-    mean + 2 * mean.isqrt()
 }
 
 /// One partition of a [`Set`].
@@ -313,29 +241,39 @@ impl SetPartition {
         }
     }
 
-    /// Adds cells that are not in the set, given as words. An array that has to grow for them has room
-    /// for `expected` keys afterwards.
-    fn add_distinct(&mut self, cells: &[u64], expected: usize) {
+    /// Adds cells that are not in the set, given as words of several batches; then it has up to `len`
+    /// keys. An array that has to grow for them has room for `expected` keys afterwards.
+    fn add_distinct<'a>(
+        &mut self,
+        batches: impl Iterator<Item = &'a [u64]>,
+        len: usize,
+        expected: usize,
+    ) {
         if let Some(wide) = &mut self.wide {
-            return wide.add_distinct(cells, expected);
+            return batches.for_each(|cells| wide.add_distinct(cells, expected));
         }
         with_cell_words!(
             self.placing.cell_words(),
-            self.add_distinct_words(cells, expected)
+            self.add_distinct_words(batches, len, expected)
         );
     }
 
-    fn add_distinct_words<const N: usize>(&mut self, cells: &[u64], expected: usize) {
-        let (cells, _) = cells.as_chunks::<N>();
-        let n_taken = self.young.n_taken() + cells.len();
-        if n_taken > self.young.room() && self.old.is_none() {
-            self.grow::<N>(match expected < n_taken {
-                true => self.grown(n_taken),
-                false => expected * 1000 / self.growth.fill + 1,
+    fn add_distinct_words<'a, const N: usize>(
+        &mut self,
+        batches: impl Iterator<Item = &'a [u64]>,
+        len: usize,
+        expected: usize,
+    ) {
+        if len > self.young.room() && self.old.is_none() {
+            self.grow::<N>(match expected < len {
+                true => self.grown(len),
+                false => expected * 1000 / self.fill(expected) + 1,
             });
         }
-        for &cell in cells {
-            self.add(cell);
+        for cells in batches {
+            for &cell in cells.as_chunks::<N>().0 {
+                self.add(cell);
+            }
         }
     }
 
@@ -517,17 +455,26 @@ impl SetPartition {
 
     /// By how much `n_cells` grow at once.
     fn step(&self, n_cells: usize) -> usize {
-        let is_small = n_cells * self.placing.cell_len() < SMALL_BYTES;
-        let steps = match is_small {
-            true => self.growth.steps.min(SMALL_STEPS),
-            false => self.growth.steps,
+        let n_bytes = n_cells * self.placing.cell_len();
+        let steps = match self.growth.steps {
+            _ if n_bytes < self.growth.loose_bytes => LOOSE_STEPS,
+            steps if n_bytes < SMALL_BYTES => steps.min(SMALL_STEPS),
+            steps => steps,
         };
         n_cells / steps
     }
 
     /// Keys that an array of `n_cells` cells holds before it grows.
     fn room_in(&self, n_cells: usize) -> usize {
-        n_cells * self.growth.fill / 1000
+        n_cells * self.fill(n_cells) / 1000
+    }
+
+    /// How full an array of `n_cells` gets, in a thousand.
+    fn fill(&self, n_cells: usize) -> usize {
+        match n_cells * self.placing.cell_len() < self.growth.loose_bytes {
+            true => self.growth.fill.min(LOOSE_FILL),
+            false => self.growth.fill,
+        }
     }
 }
 

@@ -81,7 +81,8 @@ impl<'a> Engine<'a, '_> {
         disk.folder.sweep(stored.files())?;
         let read = keys.codec.read_log(&stored.codec.0);
         read.map_err(|error| damaged_manifest(&error.to_string()))?;
-        self.storage = Storage::resident(self.context.shape, keys, false);
+        let ample_bytes = self.context.budget.ample_bytes();
+        self.storage = Storage::resident(self.context.shape, keys, false, ample_bytes);
         self.states.parents = ParentLog::reopen(disk.folder, &stored.parents.0)?;
         // The dictionaries take their part of the budget now.
         let disk = self.disk_context().unwrap_or(disk);

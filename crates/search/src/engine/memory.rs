@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use hadal_store::Set;
+use hadal_store::codec::Headroom;
 use hadal_store::tiers::Tiers;
 
 use super::{Context, Engine, Interrupt};
@@ -178,7 +179,7 @@ impl<'a> Engine<'a, '_> {
             return true;
         };
         let keys = self.context.keys;
-        let (held, widths) = (self.held(), keys.widened_widths());
+        let (held, widths) = (self.held(), keys.widened_widths(self.key_headroom()));
         let set = match keys.hashing {
             Some(_) => held.set,
             None => resident.widening_bytes(widths.stored_bits),
@@ -189,9 +190,24 @@ impl<'a> Engine<'a, '_> {
         held.total() - held.set - held.window + widened <= limit
     }
 
-    /// Gives keys more room where some did not fit, and makes those of the window again.
+    /// How much room keys of a new layout get.
+    fn key_headroom(&self) -> Headroom {
+        match &self.storage {
+            Storage::External(_) => Headroom::Ordered,
+            Storage::Resident(resident) => self.context.budget.key_headroom(resident.set_bytes()),
+        }
+    }
+
+    /// Whether keys have ample room, and there are too many of them for that.
+    fn are_keys_too_wide(&self) -> bool {
+        let headroom = self.key_headroom();
+        self.context.keys.codec.is_ample() && matches!(headroom, Headroom::Roomy | Headroom::Tight)
+    }
+
+    /// Gives keys more room where some did not fit, or less where it has become too much, and makes
+    /// those of the window again.
     pub(super) fn widen_keys(&mut self) -> Result<Option<Interrupt>, Error> {
-        while self.window.has_outgrown() {
+        while self.window.has_outgrown() || self.are_keys_too_wide() {
             let keys = self.context.keys;
             if !self.fits_widened() && !self.go_external()? {
                 return Ok(Some(Interrupt::Memory));
@@ -200,12 +216,19 @@ impl<'a> Engine<'a, '_> {
                 .context
                 .folder
                 .map(|search_folder| &search_folder.folder);
-            let is_external = matches!(self.storage, Storage::External(_));
-            let recoder = keys.widen(is_external);
+            let recoder = keys.widen(self.key_headroom());
+            // What the set may take while it is recoded.
+            let set_bytes = match &self.storage {
+                Storage::Resident(resident) => resident.set_bytes() + self.headroom(),
+                Storage::External(_) => 0,
+            };
+            let n_threads = self.pool.n_threads();
             self.window.fit();
             let disk = self.disk_context();
             let set_bytes = match &mut self.storage {
-                Storage::Resident(resident) => resident.widen(recoder, keys, folder)?,
+                Storage::Resident(resident) => {
+                    resident.widen(recoder, keys, folder, set_bytes, n_threads)?
+                }
                 Storage::External(external) => {
                     let set_bytes = external.widen(recoder)?;
                     if let Some(disk) = disk {

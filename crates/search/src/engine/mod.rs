@@ -101,6 +101,7 @@ impl<'a, 'm> Engine<'a, 'm> {
         let Context { shape, keys, .. } = context;
         let window = Window::new(shape, keys, context.budget.window, with_costs);
         let n_batches = context.budget.survivor_batches;
+        let ample_bytes = context.budget.ample_bytes();
         // Of states whose hashes collide only one is stored, and has an ordinal.
         let with_ordinals = sink.wants_edges() == EdgesWanted::WithOrdinals
             && context.order.is_depth()
@@ -108,7 +109,7 @@ impl<'a, 'm> Engine<'a, 'm> {
         Engine {
             window,
             pool,
-            storage: Storage::resident(shape, keys, with_ordinals),
+            storage: Storage::resident(shape, keys, with_ordinals, ample_bytes),
             states: StateLog::default(),
             open: OpenRanks::default(),
             batches: (0..n_batches).map(|_| SurvivorBatch::new(shape)).collect(),

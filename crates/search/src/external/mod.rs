@@ -203,9 +203,8 @@ impl<'a> External<'a> {
         let mut most_bytes = self.cache_bytes;
         if let Some(recoder) = recoder {
             let n_bits = self.disk.keys.shape().n_bits;
-            most_bytes = self
-                .cache
-                .recode(n_bits, |key, recoded| recode(&recoder, key, recoded));
+            let recode = |key: &[u64], recoded: &mut [u64]| recode(&recoder, key, recoded);
+            most_bytes = self.cache.recode(n_bits, 0, 1, recode);
         }
         self.cache_bytes = self.cache.data_bytes();
         self.candidates.set_shape(&self.disk)?;

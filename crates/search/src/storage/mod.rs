@@ -30,10 +30,16 @@ pub(crate) enum Storage<'a> {
 }
 
 impl Storage<'_> {
-    /// Empty storage in memory, with an index of ordinals on request.
-    pub(crate) fn resident(shape: &Shape, keys: &KeySpace, with_ordinals: bool) -> Self {
+    /// Empty storage in memory, with an index of ordinals on request. Its set may be loose up to
+    /// `ample_bytes`.
+    pub(crate) fn resident(
+        shape: &Shape,
+        keys: &KeySpace,
+        with_ordinals: bool,
+        ample_bytes: u64,
+    ) -> Self {
         let ordinals = with_ordinals.then(|| OrdinalIndex::new(shape.state_len));
-        Storage::Resident(Resident::new(keys, ordinals))
+        Storage::Resident(Resident::new(keys, ordinals, ample_bytes))
     }
 }
 

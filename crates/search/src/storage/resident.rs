@@ -7,7 +7,7 @@ use hadal_store::codec::Recoder;
 use hadal_store::disk::Folder;
 use hadal_store::key_space::{KeySpace, recode};
 use hadal_store::tiers::{EarlyFlush, Tiers, flush};
-use hadal_store::{Error as StoreError, N_PARTITIONS, Set};
+use hadal_store::{Error as StoreError, N_PARTITIONS, Placing, Set};
 
 use super::{OrdinalIndex, fresh_set};
 use crate::Error;
@@ -34,8 +34,8 @@ enum Flushing {
 }
 
 impl Resident {
-    pub(crate) fn new(keys: &KeySpace, ordinals: Option<OrdinalIndex>) -> Self {
-        let set = fresh_set(keys);
+    pub(crate) fn new(keys: &KeySpace, ordinals: Option<OrdinalIndex>, ample_bytes: u64) -> Self {
+        let set = Set::loose(Placing::new(keys.shape().n_bits), ample_bytes);
         Resident {
             set_bytes: set.data_bytes(),
             set,
@@ -70,18 +70,26 @@ impl Resident {
         self.set.recode_bytes(n_bits)
     }
 
-    /// Recodes the set. Returns the most memory that it took meanwhile, in bytes.
+    /// Memory of the set, in bytes.
+    pub(crate) fn set_bytes(&self) -> u64 {
+        self.set_bytes
+    }
+
+    /// Recodes the set on up to `n_threads` threads, within `most_bytes` where they suffice. Returns
+    /// the most memory that it took meanwhile, in bytes.
     pub(crate) fn widen(
         &mut self,
         recoder: Option<Recoder<'_>>,
         keys: &KeySpace,
         folder: Option<&Folder>,
+        most_bytes: u64,
+        n_threads: usize,
     ) -> Result<u64, Error> {
         let Some(recoder) = recoder else {
             return Ok(self.set_bytes);
         };
         let recode = |key: &[u64], recoded: &mut [u64]| recode(&recoder, key, recoded);
-        let most_bytes = self.set.recode(keys.shape().n_bits, recode);
+        let most_bytes = (self.set).recode(keys.shape().n_bits, most_bytes, n_threads, recode);
         self.update_set_bytes();
         // Keys are in other partitions now.
         self.discard_flushed(Flushing::NotStarted, folder)?;

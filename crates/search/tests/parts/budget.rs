@@ -245,3 +245,17 @@ fn what_is_held_is_the_sum_of_all_accounts() {
     };
     assert_eq!(held.total(), 8191);
 }
+
+/// Keys have ample room while they take a small part of the memory, and are short where there is
+/// little.
+#[test]
+fn headroom_of_keys_follows_the_memory() {
+    let budget = |memory_bytes| Case::new(memory_bytes, 2, 40, StoreKind::Exact).budget();
+    let large = budget(8 << 30);
+    assert_eq!(large.key_headroom(0), Headroom::Ample);
+    assert_eq!(large.key_headroom(64 << 20), Headroom::Ample);
+    assert_eq!(large.key_headroom(256 << 20), Headroom::Roomy);
+    let small = budget(128 << 20);
+    assert_eq!(small.key_headroom(0), Headroom::Tight);
+    assert_eq!(small.ample_bytes(), 0);
+}

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use hadal_model::{Model, Stop};
 use hadal_store::Parent;
+use hadal_store::codec::Headroom;
 use hadal_store::run::{Batch, KeyRange, Sorted, Union};
 use hadal_store::tiers::Views;
 use hadal_testkit::disk::CrashDisk;
@@ -69,7 +70,7 @@ impl Search<'_, '_> {
             self.window.expand(self.pool);
             assert!(self.window.is_intact(), "the log has the frontier");
             while self.window.has_outgrown() {
-                let recoder = disk.keys.widen(true);
+                let recoder = disk.keys.widen(Headroom::Ordered);
                 self.external.widen(recoder).expect("the disk works");
                 self.window.encode_again(self.pool);
             }

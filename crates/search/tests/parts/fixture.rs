@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use hadal_model::{Expander, Model, PAD_BYTES, Source, States, Stop, Successors, for_each_batch};
 use hadal_store::Parent;
+use hadal_store::codec::Headroom;
 use hadal_store::disk::{Disk, Folder, FolderOptions};
 use hadal_store::key_space::KeySpace;
 use hadal_testkit::disk::CrashDisk;
@@ -49,7 +50,7 @@ pub(crate) fn encode(keys: &KeySpace, states: &[Vec<u8>]) -> Vec<u64> {
     bytes.resize(bytes.len() + PAD_BYTES, 0);
     let (mut encoder, mut words) = (keys.codec.encoder(), Vec::new());
     while (encoder.encode(&keys.codec, &bytes, states.len(), &mut words)).is_err() {
-        keys.widen(true);
+        keys.widen(Headroom::Ordered);
     }
     words
 }

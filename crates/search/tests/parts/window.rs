@@ -7,6 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use hadal_model::{Model, Source, Stop};
+use hadal_store::codec::Headroom;
 use hadal_store::{Parent, write_records};
 use hadal_testkit::graph::{Edge, Graph, Interrupt, Trap, random_graph};
 use rand::{RngExt, SeedableRng};
@@ -116,7 +117,7 @@ impl Window<'_> {
         self.expand(pool);
         assert!(self.is_intact() && !self.is_stopped());
         while self.has_outgrown() {
-            self.keys.widen(false);
+            self.keys.widen(Headroom::Tight);
             self.encode_again(pool);
         }
         let keys = self.keys;

@@ -4,7 +4,7 @@
 //! the widths.
 
 use super::dictionary::Dictionary;
-use super::{KeyShape, n_positions, position_mask};
+use super::{KeyShape, MAX_ENTRIES, n_positions, position_mask};
 
 /// One version of how keys are laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,19 +70,25 @@ impl Layout {
         &self,
         dictionaries: &[Dictionary],
         state_len: usize,
-        keep_order: bool,
         headroom: Headroom,
     ) -> Self {
         let widen = |(position, (field, dictionary)): (usize, (&Field, &Dictionary))| {
             let all = position_mask(state_len, position);
-            field.widened(dictionary, all, keep_order, headroom)
+            field.widened(dictionary, all, headroom)
         };
         let fields = self.fields.iter().zip(dictionaries);
         let mut fields: Vec<Field> = fields.enumerate().map(widen).collect();
-        if headroom == Headroom::Roomy {
-            fill_last_byte(&mut fields, dictionaries);
-        }
+        fill_up(&mut fields, dictionaries, headroom.unit_bits());
         Self::of(fields)
+    }
+
+    /// The layout with as few bits for ids as `headroom` allows.
+    pub(super) fn narrowed(&self, dictionaries: &[Dictionary], headroom: Headroom) -> Self {
+        let narrow = |(field, dictionary): (&Field, &Dictionary)| match field.form {
+            Form::Ids => Field::ids(headroom.least_bits(dictionary.len())),
+            Form::Literal | Form::Escaped => *field,
+        };
+        Self::of(self.fields.iter().zip(dictionaries).map(narrow).collect())
     }
 
     pub(super) fn fields(&self) -> &[Field] {
@@ -164,13 +170,7 @@ impl Field {
         }
     }
 
-    fn widened(
-        &self,
-        dictionary: &Dictionary,
-        all: u64,
-        keep_order: bool,
-        headroom: Headroom,
-    ) -> Field {
+    fn widened(&self, dictionary: &Dictionary, all: u64, headroom: Headroom) -> Field {
         if self.form == Form::Ids && !dictionary.is_closed() {
             return Field::ids(headroom.bits(dictionary.len(), self.id.n_bits));
         }
@@ -183,7 +183,7 @@ impl Field {
         }
         let mut field = Field::literal(dictionary.base(), varying);
         field.n_surprises = n_surprises;
-        if self.form == Form::Escaped || (self.form == Form::Ids && keep_order) {
+        if self.form == Form::Escaped || (self.form == Form::Ids && headroom.keeps_order()) {
             field.form = Form::Escaped;
             // One id more than there are, for words without one.
             field.id = Bits::new(bits_for(dictionary.len() + 1).max(self.id.n_bits));
@@ -283,42 +283,83 @@ fn bits_for(n: usize) -> u32 {
 }
 
 /// How much wider than needed fields of ids become.
+///
+/// Each version costs a pass over all keys in memory, so there should be few; but every bit counts
+/// where there are many keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Headroom {
-    /// Each version costs a pass over all keys in memory, so there should be few.
+pub enum Headroom {
+    /// The keys take a small part of the memory there is. Words that occur late, at positions that
+    /// did not vary before, find room, too.
+    Ample,
+    /// There is memory for keys of another version beside those there are.
     Roomy,
-    /// Memory is short, or keys are on disk, where they keep their versions: every bit counts.
+    /// Memory is short.
     Tight,
+    /// As `Tight`, and recoded keys are in the same order as they were, for there are some on disk,
+    /// where they keep their versions. A position with too many words keeps its ids.
+    Ordered,
 }
 
+/// With more positions, those that have not varied get no bits in advance.
+const FEW_POSITIONS: usize = 64;
+
 impl Headroom {
-    /// Bits for `n_entries` ids; a position that has not varied takes none.
+    /// Whether recoded keys are in the same order as before.
+    pub(super) fn keeps_order(self) -> bool {
+        self == Headroom::Ordered
+    }
+
+    /// Bits for `n_entries` ids, where a field has `n_bits` now; a position that has not varied
+    /// takes none.
     fn bits(self, n_entries: usize, n_bits: u32) -> u32 {
         // Fields that are nearly full are widened with the one that has to be.
-        let has_room = match self {
-            Headroom::Roomy => n_entries * 2 <= 1 << n_bits,
-            Headroom::Tight => n_entries * 4 <= 3 << n_bits,
+        if n_bits >= self.least_bits(n_entries) {
+            return n_bits;
+        }
+        let spare_bits = if self == Headroom::Ample { 2 } else { 1 };
+        (bits_for(n_entries) + spare_bits).clamp(n_bits, MAX_ID_BITS)
+    }
+
+    /// Bits with which a field of `n_entries` ids is not nearly full.
+    fn least_bits(self, n_entries: usize) -> u32 {
+        let n_bits = match self {
+            _ if n_entries <= 1 => 0,
+            Headroom::Ample | Headroom::Roomy => bits_for(2 * n_entries),
+            Headroom::Tight | Headroom::Ordered => bits_for((4 * n_entries).div_ceil(3)),
         };
-        if n_entries <= 1 || has_room {
-            n_bits
-        } else {
-            (bits_for(n_entries) + 1).max(n_bits)
+        n_bits.min(MAX_ID_BITS)
+    }
+
+    /// Keys are filled up to a multiple of this many bits.
+    fn unit_bits(self) -> usize {
+        match self {
+            Headroom::Ample => 32,
+            // They take whole bytes anyway.
+            Headroom::Roomy => 8,
+            Headroom::Tight | Headroom::Ordered => 1,
         }
     }
 }
 
-/// Gives the bits that fill up the last byte of keys, which they take anyway, to those fields of ids
-/// that have least room.
-fn fill_last_byte(fields: &mut [Field], dictionaries: &[Dictionary]) {
+/// Gives the bits that fill up the last unit of keys to those fields of ids that have least room.
+fn fill_up(fields: &mut [Field], dictionaries: &[Dictionary], unit_bits: usize) {
     let n_bits = |field: &Field| (field.id.n_bits + field.literal.n_bits) as usize;
     let n_used: usize = fields.iter().map(n_bits).sum();
-    for _ in n_used..n_used.next_multiple_of(8) {
+    // In a large unit there are bits for positions that have not varied yet.
+    let least = match unit_bits > 8 && fields.len() <= FEW_POSITIONS {
+        true => 1,
+        false => 2,
+    };
+    for _ in n_used..n_used.next_multiple_of(unit_bits) {
         let fullness = |(field, dictionary): &(&mut Field, &Dictionary)| {
             (dictionary.len() << 20) >> field.id.n_bits
         };
         let fields = fields.iter_mut().zip(dictionaries);
         let growing = fields.filter(|(field, it)| {
-            field.form == Form::Ids && !it.is_closed() && it.len() > 1 && field.id.n_bits < 20
+            field.form == Form::Ids
+                && !it.is_closed()
+                && it.len() >= least
+                && field.id.n_bits < MAX_ID_BITS
         });
         let Some((field, _)) = growing.max_by_key(fullness) else {
             return;
@@ -326,6 +367,9 @@ fn fill_last_byte(fields: &mut [Field], dictionaries: &[Dictionary]) {
         field.id.n_bits += 1;
     }
 }
+
+/// Bits for as many ids as there may be, and one that no word has.
+pub(super) const MAX_ID_BITS: u32 = MAX_ENTRIES.ilog2() + 1;
 
 /// Consecutive bits of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 //! surprises (a byte each), the bits that do not vary and those that do (eight each).
 //! Forgotten: nothing more; a version without a layout, for no key has it.
 
-use super::layout::{Bits, Field, Form, Layout};
-use super::{Codec, MAX_ENTRIES, UNPOISONED};
+use super::layout::{Bits, Field, Form, Layout, MAX_ID_BITS};
+use super::{Codec, UNPOISONED};
 
 const WORDS: u8 = 1;
 const LAYOUT: u8 = 2;
@@ -124,7 +124,7 @@ fn read_layout(log: &mut Log<'_>, n_fields: usize) -> Result<Layout, Damaged> {
     for _ in 0..n_fields {
         let [form, id_bits, n_surprises] = log.take()?;
         let (base, varying) = (log.word()?, log.word()?);
-        if u32::from(id_bits) > MAX_ENTRIES.ilog2() + 1 || base & varying != 0 {
+        if u32::from(id_bits) > MAX_ID_BITS || base & varying != 0 {
             return Err(log.damaged("no field is like this"));
         }
         let mut field = Field::literal(base, varying);

@@ -32,10 +32,11 @@ mod versions;
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use dictionary::Dictionary;
-use layout::{Field, Headroom, Layout};
+use layout::{Field, Layout};
 use versions::Versions;
 
 pub use encoder::{EncodedSources, Encoder};
+pub use layout::Headroom;
 pub use log::{Damaged, Mark};
 pub use recoder::Recoder;
 
@@ -50,9 +51,6 @@ const SMALL_ENTRY_BYTES: u64 = 72;
 const LEAST_ENTRIES: u64 = 16;
 /// Words that a position may have before it is held literally.
 pub const MAX_ENTRIES: usize = 1 << 17;
-
-/// With less memory for dictionaries, and so for all else, keys are kept short.
-const ROOMY_BYTES: u64 = 32 << 20;
 
 const WORD_BYTES: usize = 8;
 
@@ -113,9 +111,22 @@ struct Inner {
     /// Memory that they hold: wide states have thousands, and every new word asks for it.
     dictionary_bytes: u64,
     layouts: Versions,
+    /// Whether the newest layout has ample headroom.
+    is_ample: bool,
 }
 
 impl Inner {
+    /// A layout that has room for all words known.
+    fn widened(&self, state_len: usize, headroom: Headroom) -> Layout {
+        let (newest, dictionaries) = (self.layouts.newest(), &self.dictionaries);
+        // What was ample is given back.
+        match self.is_ample && matches!(headroom, Headroom::Roomy | Headroom::Tight) {
+            true => newest.narrowed(dictionaries, headroom),
+            false => Layout::clone(newest),
+        }
+        .widened(dictionaries, state_len, headroom)
+    }
+
     /// Adds up again what dictionaries hold, after many of them changed.
     fn update_dictionary_bytes(&mut self) {
         self.dictionary_bytes = self.dictionaries.iter().map(Dictionary::data_bytes).sum();
@@ -159,6 +170,7 @@ impl Codec {
             dictionaries: (0..n_dictionaries).map(|_| Dictionary::default()).collect(),
             dictionary_bytes: n_dictionaries as u64 * size_of::<Dictionary>() as u64,
             layouts: Versions::new(layout, FEW_POSITIONS),
+            is_ample: false,
         };
         let small_entries = match n_dictionaries {
             0..=FEW_POSITIONS => SMALL_ENTRIES,
@@ -198,26 +210,27 @@ impl Codec {
     /// Makes a layout that has room for all words known, and some more. Returns the newest layout,
     /// which is the one before if that has room.
     ///
-    /// With `keep_order` recoded keys are in the same order as they were. Without, a position with
-    /// too many words is held in fewer bits.
-    pub fn widen(&self, keep_order: bool) -> KeyShape {
+    /// Unless order is kept, a position with too many words is held in fewer bits.
+    pub fn widen(&self, headroom: Headroom) -> KeyShape {
         let mut inner = self.inner.write().expect(UNPOISONED);
-        let newest = inner.layouts.newest();
-        let headroom = self.headroom(keep_order);
-        let layout = newest.widened(&inner.dictionaries, self.state_len, keep_order, headroom);
-        if layout != **newest {
+        let layout = inner.widened(self.state_len, headroom);
+        if layout != **inner.layouts.newest() {
             inner.layouts.push(layout);
         }
+        inner.is_ample = headroom == Headroom::Ample;
         inner.layouts.shape(inner.layouts.newest_version())
     }
 
-    /// The shape of keys after [`widen`](Self::widen) without `keep_order`.
-    pub fn widened_shape(&self) -> KeyShape {
+    /// The shape of keys after [`widen`](Self::widen).
+    pub fn widened_shape(&self, headroom: Headroom) -> KeyShape {
         let inner = self.read();
-        let newest = inner.layouts.newest();
-        let headroom = self.headroom(false);
-        let layout = newest.widened(&inner.dictionaries, self.state_len, false, headroom);
+        let layout = inner.widened(self.state_len, headroom);
         layout.shape(inner.layouts.newest_version() + 1)
+    }
+
+    /// Whether the newest layout was made with [`Headroom::Ample`].
+    pub fn is_ample(&self) -> bool {
+        self.read().is_ample
     }
 
     /// Forgets all layouts but the newest, and dictionaries that it does not need. There must be
@@ -284,13 +297,6 @@ impl Codec {
         let before = dictionary.data_bytes();
         dictionary.learn(word, has_room, self.small_entries);
         inner.dictionary_bytes += dictionary.data_bytes() - before;
-    }
-
-    fn headroom(&self, keep_order: bool) -> Headroom {
-        match !keep_order && self.max_bytes >= ROOMY_BYTES {
-            true => Headroom::Roomy,
-            false => Headroom::Tight,
-        }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Inner> {

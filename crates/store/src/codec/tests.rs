@@ -1,7 +1,9 @@
 use super::dictionary::Dictionary;
 use super::layout::{Bits, Field, Form, Layout};
 use super::versions::{pack, unpack};
-use super::{Codec, EncodedSources, KeyShape, MAX_ENTRIES, Mark, Outgrown, max_key_words};
+use super::{
+    Codec, EncodedSources, Headroom, KeyShape, MAX_ENTRIES, Mark, Outgrown, max_key_words,
+};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -29,11 +31,18 @@ fn random_states(rng: &mut Pcg64Mcg, len: usize, n_states: usize, values: u8) ->
     states
 }
 
+const HEADROOMS: [Headroom; 4] = [
+    Headroom::Ample,
+    Headroom::Roomy,
+    Headroom::Tight,
+    Headroom::Ordered,
+];
+
 /// Encodes a block in the newest layout, which grows as needed.
-fn encode(codec: &Codec, states: &[u8], n: usize, keep_order: bool) -> (KeyShape, Vec<u64>) {
+fn encode(codec: &Codec, states: &[u8], n: usize, headroom: Headroom) -> (KeyShape, Vec<u64>) {
     let (mut encoder, mut keys) = (codec.encoder(), Vec::new());
     while encoder.encode(codec, &padded(states), n, &mut keys) == Err(Outgrown) {
-        codec.widen(keep_order);
+        codec.widen(headroom);
     }
     (encoder.shape(), keys)
 }
@@ -57,7 +66,8 @@ fn states_are_found_again_from_keys_of_any_version() {
             let (mut blocks, mut mark) = (Vec::new(), Mark::default());
             for values in 1..=20 {
                 let states = random_states(&mut rng, len, 100, values);
-                let (shape, keys) = encode(&codec, &states, 100, true);
+                let headroom = HEADROOMS[usize::from(values) % 4];
+                let (shape, keys) = encode(&codec, &states, 100, headroom);
                 assert_eq!(keys.len(), 100 * shape.n_words);
                 blocks.push((states, shape.version, keys));
                 let mut log = Vec::new();
@@ -109,10 +119,11 @@ fn successors_have_the_keys_of_their_states() {
                     }
                 }
             }
+            let headroom = HEADROOMS[usize::from(round) % 8 / 2];
             let mut encoder = codec.encoder();
             let mut keys = Vec::new();
             loop {
-                let (_, source_keys) = encode(&codec, &sources, 30, round % 8 > 5);
+                let (_, source_keys) = encode(&codec, &sources, 30, headroom);
                 let sources = EncodedSources {
                     states: &padded(&sources),
                     keys: &source_keys,
@@ -120,11 +131,11 @@ fn successors_have_the_keys_of_their_states() {
                 };
                 match encoder.encode_successors(&codec, &padded(&states), &sources, &mut keys) {
                     Ok(()) => break,
-                    Err(Outgrown) => codec.widen(round % 8 > 5),
+                    Err(Outgrown) => codec.widen(headroom),
                 };
             }
             let n_entries = codec.n_entries();
-            let (shape, expected) = encode(&codec, &states, 200, true);
+            let (shape, expected) = encode(&codec, &states, 200, Headroom::Ordered);
             assert_eq!(
                 (shape, &keys),
                 (encoder.shape(), &expected),
@@ -136,13 +147,44 @@ fn successors_have_the_keys_of_their_states() {
     }
 }
 
+/// Where keys have ample room, few new layouts are needed; it can be taken back.
+#[test]
+fn ample_room_saves_layouts_and_is_taken_back() {
+    let versions = |headroom| {
+        let mut rng = Pcg64Mcg::seed_from_u64(6);
+        let codec = Codec::collapsed(40, 1 << 20);
+        for values in 1..=60 {
+            encode(
+                &codec,
+                &random_states(&mut rng, 40, 50, values),
+                50,
+                headroom,
+            );
+        }
+        codec
+    };
+    let (ample, tight) = (versions(Headroom::Ample), versions(Headroom::Tight));
+    assert!(2 * ample.newest().version < tight.newest().version);
+    assert!(ample.newest().n_bits > tight.newest().n_bits);
+    assert!(ample.is_ample());
+    let before = ample.newest();
+    ample.widen(Headroom::Tight);
+    let after = ample.newest();
+    assert!(!ample.is_ample());
+    assert!(after.n_bits <= tight.newest().n_bits, "{after:?}");
+    let states = random_states(&mut Pcg64Mcg::seed_from_u64(7), 40, 50, 60);
+    let (shape, keys) = encode(&ample, &states, 50, Headroom::Tight);
+    assert_eq!(decode(&ample, shape.version, &keys), states);
+    assert!(before.version < shape.version);
+}
+
 /// A key that an older layout has no room for is refused, not cut.
 #[test]
 fn what_does_not_fit_an_older_version_is_refused() {
     let codec = Codec::collapsed(20, 1 << 20);
-    let (old, _) = encode(&codec, &[[1; 20], [2; 20]].concat(), 2, true);
+    let (old, _) = encode(&codec, &[[1; 20], [2; 20]].concat(), 2, Headroom::Ordered);
     let many: Vec<u8> = (0..100u8).flat_map(|value| [value; 20]).collect();
-    let (new, keys) = encode(&codec, &many, 100, true);
+    let (new, keys) = encode(&codec, &many, 100, Headroom::Ordered);
     let recoder = codec.recoder(new.version, old.version);
     let mut made = vec![0; old.n_words];
     let mut n_fit = 0;
@@ -172,7 +214,7 @@ fn recoding_keeps_the_order() {
                 words.map(u64::to_be_bytes).concat()
             })
             .collect();
-        let (shape, keys) = encode(&codec, &states, 400, true);
+        let (shape, keys) = encode(&codec, &states, 400, Headroom::Ordered);
         let mut keys: Vec<Vec<u64>> = keys.chunks(shape.n_words).map(<[u64]>::to_vec).collect();
         keys.sort();
         blocks.push((shape, keys));
@@ -207,7 +249,7 @@ fn a_position_with_many_words_becomes_literal() {
     };
     let n = MAX_ENTRIES + 1000;
     let states: Vec<u8> = (0..n as u64).flat_map(state).collect();
-    let (shape, keys) = encode(&codec, &states, n, false);
+    let (shape, keys) = encode(&codec, &states, n, Headroom::Tight);
     assert!(shape.n_bits <= 24, "{shape:?}");
     assert_eq!(decode(&codec, shape.version, &keys), states);
     assert!(!codec.recoder(0, shape.version).keeps_order());
@@ -218,7 +260,7 @@ fn a_position_with_many_words_becomes_literal() {
     assert_eq!(decode(&codec, shape.version, &keys), states);
     // New bits are a surprise only at first.
     let far: Vec<u8> = (0..8).flat_map(|bit| [1 << bit; 17]).collect();
-    let (shape, keys) = encode(&codec, &far, 8, false);
+    let (shape, keys) = encode(&codec, &far, 8, Headroom::Tight);
     assert_eq!(decode(&codec, shape.version, &keys), far);
     let (mut mark, mut log) = (Mark::default(), Vec::new());
     codec.write_since(&mut mark, &mut log);
@@ -239,7 +281,7 @@ fn threads_agree_on_ids() {
             .encode(&codec, &padded(&states), 3000, &mut keys)
             .is_err()
         {
-            codec.widen(true);
+            codec.widen(Headroom::Ordered);
         }
         (encoder.shape().version, keys)
     };
@@ -260,7 +302,7 @@ fn threads_agree_on_ids() {
 fn wide_states_of_random_fields_have_keys() {
     let mut rng = Pcg64Mcg::seed_from_u64(4);
     for (state_len, n) in [(1000, 3000), (4096, 1500), (16 << 10, 400)] {
-        for keep_order in [false, true] {
+        for headroom in HEADROOMS {
             let (codec, twin) = (
                 Codec::new(state_len, 1 << 18),
                 Codec::new(state_len, 1 << 18),
@@ -269,7 +311,7 @@ fn wide_states_of_random_fields_have_keys() {
             rng.fill(&mut states[..]);
             let (mut blocks, mut mark) = (Vec::new(), Mark::default());
             for states in states.chunks(100 * state_len) {
-                let (shape, keys) = encode(&codec, states, 100, keep_order);
+                let (shape, keys) = encode(&codec, states, 100, headroom);
                 assert!(shape.n_words <= max_key_words(state_len));
                 blocks.push((states, shape.version, keys));
                 let mut log = Vec::new();
@@ -352,7 +394,7 @@ fn layouts_of_all_forms_are_packed_and_unpacked() {
 #[test]
 fn a_log_with_literal_bits_of_a_field_of_ids_is_refused() {
     let codec = Codec::collapsed(20, 1 << 20);
-    encode(&codec, &[[1; 20], [2; 20]].concat(), 2, true);
+    encode(&codec, &[[1; 20], [2; 20]].concat(), 2, Headroom::Ordered);
     let (mut mark, mut log) = (Mark::default(), Vec::new());
     codec.write_since(&mut mark, &mut log);
     // The layout comes last: fields of 19 bytes, whose first is the form.
@@ -375,7 +417,12 @@ fn a_log_with_literal_bits_of_a_field_of_ids_is_refused() {
 fn a_damaged_log_is_refused() {
     let codec = Codec::collapsed(30, 1 << 20);
     let mut rng = Pcg64Mcg::seed_from_u64(6);
-    encode(&codec, &random_states(&mut rng, 30, 100, 9), 100, true);
+    encode(
+        &codec,
+        &random_states(&mut rng, 30, 100, 9),
+        100,
+        Headroom::Ordered,
+    );
     let (mut mark, mut log) = (Mark::default(), Vec::new());
     codec.write_since(&mut mark, &mut log);
     for at in 0..log.len() {

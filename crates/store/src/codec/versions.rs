@@ -175,6 +175,7 @@ pub(super) fn unpack(mut bytes: &[u8]) -> Vec<Field> {
         let (n, field) = unpack_one(&mut bytes).expect("it was packed here");
         fields.extend(std::iter::repeat_n(field, n as usize));
     }
+    fields.shrink_to_fit();
     fields
 }
 

@@ -1,3 +1,4 @@
+use super::recoding::Recoding;
 use super::{Growth, Keys, Set, SetPartition};
 use crate::{N_PARTITIONS, Placing};
 use rand::{RngExt, SeedableRng};
@@ -97,7 +98,8 @@ fn a_set_agrees_with_a_plain_one() {
 
         // Twelve bits more in front; here keys move from each partition to every other.
         let wider = n_bits + 12;
-        set.recode(wider, |key, made| {
+        let most_bytes = if n_bits % 3 == 0 { 0 } else { u64::MAX };
+        set.recode(wider, most_bytes, 3, |key, made| {
             let shift = wider - n_bits;
             made.fill(0);
             for (at, word) in made.iter_mut().enumerate() {
@@ -163,13 +165,40 @@ fn recoding_takes_little_memory_beside_the_keys() {
         let keys = random_keys(&mut rng, n_bits, 2_500_000, u64::MAX);
         add(&set, &[keys]);
         let before = set.data_bytes();
-        let most = set.recode(wider, |key, made| {
+        let quick_bytes = set.bytes_for(&Recoding::QUICK, Placing::new(wider));
+        let most = set.recode(wider, quick_bytes - 1, 3, |key, made| {
             made.fill(0);
             made[..key.len()].copy_from_slice(key);
         });
         let larger = before.max(set.data_bytes());
         assert!(most >= larger, "{most} bytes, but {larger} at an end");
         assert!(most <= larger * 6 / 5, "{most} bytes for {larger}");
+    }
+}
+
+/// Where there is memory for both, new keys are made on several threads beside the old ones.
+#[test]
+fn quick_recoding_takes_what_was_foreseen() {
+    let mut rng = Pcg64Mcg::seed_from_u64(11);
+    for (n_bits, wider) in [(72, 80), (100, 140), (1088, 1096)] {
+        let mut set = Set::new(Placing::new(n_bits));
+        add(&set, &[random_keys(&mut rng, n_bits, 60_000, 1 << 30)]);
+        let before: HashSet<Vec<u64>> = all_keys(&set).into_iter().collect();
+        let foreseen = set.bytes_for(&Recoding::QUICK, Placing::new(wider));
+        let n_words = Placing::new(wider).key_words();
+        let peak = set.recode(wider, foreseen, 3, |key, made| {
+            made.fill(0);
+            made[..key.len()].copy_from_slice(key);
+        });
+        assert!(peak <= foreseen, "{peak} bytes, not {foreseen}");
+        assert!(peak >= set.data_bytes());
+        let widened = before.into_iter().map(|mut key| {
+            key.resize(n_words, 0);
+            key
+        });
+        let expected: HashSet<Vec<u64>> = widened.collect();
+        let after: HashSet<Vec<u64>> = all_keys(&set).into_iter().collect();
+        assert_eq!(after, expected);
     }
 }
 
@@ -181,7 +210,7 @@ fn a_recoded_cache_keeps_its_size() {
     let keys = random_keys(&mut rng, 72, 20_000, 1 << 30);
     add(&set, &[keys]);
     let before: HashSet<Vec<u64>> = all_keys(&set).into_iter().collect();
-    set.recode(80, |key, made| made.copy_from_slice(key));
+    set.recode(80, 0, 1, |key, made| made.copy_from_slice(key));
     let after: HashSet<Vec<u64>> = all_keys(&set).into_iter().collect();
     assert_eq!(before, after);
     assert!(set.data_bytes() <= 1 << 20);

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use super::super::bench::{Bench, RUN_BYTES, keys_of};
 use super::super::{Segment, Tier, Tiers};
 use super::{Inexpressible, is_before, meets};
-use crate::codec::{Codec, Recoder};
+use crate::codec::{Codec, Headroom, Recoder};
 use crate::run::{KeyRange, MemoryBlocks, Older, Recode, RunWriter, Versioned};
 
 fn random_keys(rng: &mut Pcg64Mcg, n: usize) -> BTreeSet<u64> {
@@ -204,7 +204,7 @@ fn a_run_whose_last_key_is_damaged_is_kept_until_its_block_is_read() {
         let state: Vec<u8> = [[value; 20].to_vec(), vec![0; 8]].concat();
         let (mut encoder, mut key) = (codec.encoder(), Vec::new());
         while encoder.encode(&codec, &state, 1, &mut key).is_err() {
-            codec.widen(true);
+            codec.widen(Headroom::Ordered);
         }
         key
     };
