@@ -238,7 +238,8 @@ impl Tiers {
         context
             .monitor
             .begin(RunWork::Merging, n_done, n_done + n_keys);
-        let made = in_parallel(context.n_threads, parts.len(), |part| {
+        let n_threads = context.n_mergers(inputs.len());
+        let made = in_parallel(n_threads, parts.len(), |part| {
             let range = later(plan.cuts.range(parts.start + part), from.as_deref());
             let runs = segments.iter().map(|segment| views.of(segment));
             let runs: Vec<_> = runs.filter(|run| meets(run, range)).collect();

@@ -30,6 +30,15 @@ const MERGE_SHARE: u64 = 16;
 const INPUT_BYTES: u64 = STREAM_BYTES + (24 << 10);
 /// Wide keys that are held of each tier, and of each pair that is merged.
 const INPUT_KEYS: u64 = 4;
+/// A thread that writes a run takes this much, and some keys that wait to be encoded.
+const WRITER_BYTES: u64 = 3 * STREAM_BYTES;
+const WRITER_KEYS: u64 = 8 << 10;
+/// Of wide keys fewer wait.
+const MAX_WRITER_KEY: u64 = 64;
+/// Divisor: the part of the memory for partitioned keys that all threads may take while they merge.
+const MERGERS_SHARE: u64 = 8;
+/// So many threads merge in any case.
+const FEW_MERGERS: u64 = 4;
 
 impl RunContext<'_> {
     /// Most tiers that are merged at once: each thread has a reader of each.
@@ -37,6 +46,16 @@ impl RunContext<'_> {
         let bytes = MERGE_BYTES.max(self.bucket_bytes / MERGE_SHARE / self.n_threads as u64);
         let key_bytes = 8 * self.layouts.newest().n_words as u64;
         (bytes / (INPUT_BYTES + INPUT_KEYS * key_bytes)).max(2) as usize
+    }
+
+    /// Threads that merge `n_runs` runs at once: where there are many threads and little memory, not
+    /// all of them have room for readers and a writer.
+    pub(super) fn n_mergers(&self, n_runs: usize) -> usize {
+        let key_bytes = 8 * self.layouts.newest().n_words as u64;
+        let readers = n_runs as u64 * (INPUT_BYTES + INPUT_KEYS * key_bytes);
+        let thread_bytes = readers + WRITER_BYTES + WRITER_KEYS * key_bytes.min(MAX_WRITER_KEY);
+        let most = (self.bucket_bytes / MERGERS_SHARE / thread_bytes).max(FEW_MERGERS);
+        self.n_threads.min(most as usize)
     }
 }
 
@@ -90,5 +109,29 @@ impl<'a> Layouts<'a> {
     /// Recodes keys of one version into another.
     pub fn recoder(&self, from: u32, to: u32) -> Recoder<'a> {
         self.codec.recoder(from, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::Bench;
+    use super::RunContext;
+
+    /// With many threads and little memory few threads merge; two always do, and all where there is
+    /// memory for their readers.
+    #[test]
+    fn few_threads_merge_where_memory_is_short() {
+        let bench = Bench::new();
+        let n_mergers = |n_threads, n_runs, bucket_bytes| {
+            let context = RunContext {
+                bucket_bytes,
+                ..bench.context(n_threads, false)
+            };
+            context.n_mergers(n_runs)
+        };
+        assert_eq!(n_mergers(2, 20, 0), 2);
+        assert_eq!(n_mergers(64, 4, 16 << 20), 4);
+        assert!((5..64).contains(&n_mergers(64, 4, 64 << 20)));
+        assert_eq!(n_mergers(64, 4, 4 << 30), 64);
     }
 }

@@ -364,7 +364,8 @@ fn write_merged(segments: &[&Segment], context: &RunContext<'_>) -> Result<Tier,
     let n_keys: u64 = segments.iter().map(|segment| segment.n_keys()).sum();
     let n_parts = (n_keys / PART_KEYS).clamp(1, 2 * context.n_threads as u64) as usize;
     let splitters = fence_splitters(newest.n_words, &runs, n_parts);
-    let segments = in_parallel(context.n_threads, splitters.n_parts(), |part| {
+    let n_threads = context.n_mergers(segments.len());
+    let segments = in_parallel(n_threads, splitters.n_parts(), |part| {
         let sink = BlockWriter::create(context.folder, RUN)?;
         let mut writer = RunWriter::new(sink, newest.n_words);
         compact(&runs, splitters.range(part), &mut writer, || false)?;
