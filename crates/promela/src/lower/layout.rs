@@ -20,7 +20,7 @@ use super::claim::{self, add_claim};
 use super::origins::Flow;
 use crate::MAX_INSTANCES;
 use crate::naming::{ClassNames, Naming, ProcessNames, chan_names, created, element_names};
-use crate::program::{Action, ChannelType, Claim, Expr as PExpr, Program, Scalar, Variable};
+use crate::program::{Action, ChannelType, Claim, Program, Scalar, Variable};
 
 /// Where everything is.
 pub(super) struct Layout {
@@ -620,16 +620,5 @@ impl Slot {
             Slot::Number(number) => builder.int(number.into()),
             Slot::Local(local) => builder.local(local),
         }
-    }
-}
-
-/// Whether `timeout` is mentioned.
-pub(super) fn mentions_timeout(value: &PExpr) -> bool {
-    match value {
-        PExpr::Timeout => true,
-        PExpr::Unary(_, a) => mentions_timeout(a),
-        PExpr::Binary(_, a, b, _) => mentions_timeout(a) || mentions_timeout(b),
-        PExpr::Cond(a, b, c) => [a, b, c].into_iter().any(|it| mentions_timeout(it)),
-        _ => false,
     }
 }

@@ -135,6 +135,45 @@ fn timeouts_come_last() {
 }
 
 #[test]
+fn a_timeout_inside_any_expression_makes_a_statement_executable() {
+    let fails = |text: &str, states, edges| check(text, states, edges, &[Error::Assertion]);
+    let text = "byte a[2] = {0, 1}; active proctype P() { end: a[timeout] -> assert(false) }";
+    fails(text, 4, 3);
+    let text = "byte a[2] = {0, 1}; active proctype P() provided (a[timeout]) { assert(false) }";
+    fails(text, 3, 2);
+    let one = "chan q = [1] of { byte }; byte x; active proctype P() { q!1; BODY }";
+    let body = |body: &str| one.replace("BODY", body);
+    fails(&body("end: q?eval(timeout); assert(false)"), 5, 4);
+    fails(&body("end: q?[eval(timeout)] -> assert(false)"), 5, 4);
+    let text = body("end: d_step { q?eval(timeout); x = 1 } assert(x == 0)");
+    fails(&text, 5, 4);
+    let text = body("{ x == 9 } unless { q?eval(timeout) -> x = 1 } assert(false)");
+    fails(&text, 6, 5);
+    let two = "chan q[2] = [1] of { byte }; active proctype P() { BODY; assert(false) }";
+    let text = two.replace("BODY", "q[1]!1; end: nempty(q[timeout])");
+    fails(&text, 5, 4);
+    let text = two.replace("BODY", "q[0]!1; end: q[timeout]!1");
+    fails(&text, 5, 4);
+    let text = "chan r = [0] of { byte }; active proctype P() { r!timeout; assert(false) }
+        active proctype Q() { end: r?1; assert(false) }";
+    fails(text, 8, 9);
+}
+
+#[test]
+fn a_timeout_lasts_for_a_whole_d_step() {
+    let text = "byte x; active proctype P() { end: d_step { if :: timeout -> x = timeout fi }
+        assert(x == 0) }";
+    check(text, 4, 3, &[Error::Assertion]);
+}
+
+#[test]
+fn a_timeout_in_an_inline() {
+    let text = "byte x; inline w() { timeout; x++ } active proctype P() { w(); w() }
+        active proctype Q() { x == 1 -> x = 5 }";
+    check(text, 9, 8, &[]);
+}
+
+#[test]
 fn an_atomic_that_blocks_loses_control() {
     let text = "byte x, y; active proctype A() { atomic{x=1;(y==1);x=2;x=3} }
         active proctype B() { y=1;y=2 }";
