@@ -418,8 +418,8 @@ pub(super) fn points_with_control(points: &[crate::automaton::Point]) -> Vec<boo
 }
 
 /// The edges that always follow an edge at once, and are done with it.
-fn fused<'p>(program: &'p Program, proctype: usize, edge: &'p Edge) -> Vec<&'p Edge> {
-    let proctype = &program.proctypes[proctype];
+fn fused<'p>(program: &'p Program, number: usize, edge: &'p Edge) -> Vec<&'p Edge> {
+    let proctype = &program.proctypes[number];
     let mut fused: Vec<&'p Edge> = Vec::new();
     let mut last = edge;
     let is_send = matches!(edge.action, Action::Send(_));
@@ -432,11 +432,24 @@ fn fused<'p>(program: &'p Program, proctype: usize, edge: &'p Edge) -> Vec<&'p E
             break;
         };
         let is_plain = only.escape.is_none() && is_always_executable(&only.action);
-        if !is_plain || fused.iter().any(|it| it.target == only.target) {
+        if !is_plain
+            || sees_single_steps(&only.action, number)
+            || fused.iter().any(|it| it.target == only.target)
+        {
             break;
         }
         fused.push(only);
         last = only;
     }
     fused
+}
+
+/// Whether a statement of this process type reads what the end of the statement before changes.
+/// Statements of one rule all see the point where the first of them begins, and its `timeout`.
+fn sees_single_steps(action: &Action, own_type: usize) -> bool {
+    action.any_expr(&|it| match it {
+        PExpr::Timeout | PExpr::PcValue(_) => true,
+        PExpr::RemoteLabel { proctype, .. } => *proctype == own_type,
+        _ => false,
+    })
 }

@@ -174,6 +174,18 @@ fn a_timeout_in_an_inline() {
 }
 
 #[test]
+fn a_statement_in_an_atomic_sees_the_end_of_the_one_before() {
+    check_body("atomic { timeout -> x = timeout } assert(x == 0)", 4, 3);
+    check_body(
+        "byte y; atomic { x = pc_value(_pid); y = pc_value(_pid) } assert(x != y)",
+        4,
+        3,
+    );
+    let text = "byte x; active proctype P() { atomic { x = 0; L: x = P[0]@L } assert(x == 0) }";
+    check(text, 4, 3, &[Error::Assertion]);
+}
+
+#[test]
 fn an_atomic_that_blocks_loses_control() {
     let text = "byte x, y; active proctype A() { atomic{x=1;(y==1);x=2;x=3} }
         active proctype B() { y=1;y=2 }";
