@@ -93,6 +93,8 @@ pub(super) struct Member {
 pub(super) struct ChannelStack {
     pub(super) var: VarId,
     pub(super) n: u32,
+    /// Whether processes might create more.
+    pub(super) may_be_full: bool,
     /// Kinds of channels, by their number in an element less 1.
     pub(super) kinds: Vec<usize>,
 }
@@ -150,7 +152,7 @@ impl Layout {
             let process = ProcessLayout::new(program, number, n, n_channels, &flow, builder);
             processes.push(process);
         }
-        let stack = ChannelStack::new(program, &flow, &processes, builder);
+        let stack = ChannelStack::new(program, &flow, &processes, n_global, builder);
         let count = builder.range(0, MAX_INSTANCES as i64);
         let n_processes = add_var(builder, "_nr_pr", count);
         let last = program.uses_last.then(|| {
@@ -439,19 +441,24 @@ impl ChannelStack {
         program: &Program,
         flow: &Flow,
         processes: &[ProcessLayout],
+        n_global: u32,
         builder: &mut Builder<'_>,
     ) -> Option<Self> {
-        let n: u32 = processes.iter().map(|it| it.n * it.n_channels).sum();
+        let created = processes.iter();
+        let created = created.map(|it| u64::from(it.n) * u64::from(it.n_channels));
+        let wanted: u64 = created.sum();
         let mut kinds: Vec<usize> = Vec::new();
         for origin in flow.origins.iter().filter(|it| it.proctype.is_some()) {
             if !kinds.contains(&origin.channel) {
                 kinds.push(origin.channel);
             }
         }
-        if n == 0 {
+        if wanted == 0 {
             return None;
         }
-        let n = n.min(MAX_INSTANCES as u32);
+        // Global channels have numbers, too. An array has at least one element.
+        let room = (MAX_INSTANCES as u64).saturating_sub(n_global.into());
+        let n = wanted.min(room).max(1) as u32;
         let types: Vec<&ChannelType> = kinds.iter().map(|&it| &program.channels[it]).collect();
         let capacity = types.iter().map(|it| it.capacity).max().unwrap_or(0).max(1);
         let n_fields = types.iter().map(|it| it.fields.len()).max().unwrap_or(0);
@@ -478,6 +485,7 @@ impl ChannelStack {
         Some(ChannelStack {
             var: add_var(builder, STACK_NAME, all),
             n,
+            may_be_full: wanted > room,
             kinds,
         })
     }

@@ -55,6 +55,16 @@ fn processes_are_removed_from_the_top() {
 }
 
 #[test]
+fn channels_beyond_255_are_an_error() {
+    let text = "chan q[253] = [1] of { byte };
+        proctype R() { chan a[2] = [1] of { byte }; a[1]!7; assert(len(q[252]) == 0) }
+        init { run R(); run R() }";
+    check(text, 10, 9, &[Error::TooManyChannels]);
+    let text = text.replace("253", "251");
+    check(&text.replace("252", "250"), 19, 27, &[]);
+}
+
+#[test]
 fn loops_over_ranges() {
     check_body("byte i; select(i:1..3)", 5, 6);
     check_body("byte i, n = 3; select(i:1..n)", 10, 11);
