@@ -259,6 +259,17 @@ fn there_are_at_most_255_channels_in_the_initial_state() {
 }
 
 #[test]
+fn long_d_steps_are_not_nested() {
+    let text = |body: &str| format!("byte x; active proctype P() {{ d_step {{ x = 1; {body} }} }}");
+    let waits = "x == 1; ".repeat(500);
+    check(&text(&waits));
+    let selections = "if :: x == 2 -> goto L :: else fi; ".repeat(500);
+    check(&text(&format!("{selections} L: x = 3")));
+    let blocks = "x == 1; ".repeat(20) + "x == 2";
+    check(&text(&blocks));
+}
+
+#[test]
 fn random_products_have_the_counts_of_the_explorer() {
     let seed = from_environment("HADAL_LOWER_SEED", 0);
     let n_runs = from_environment("HADAL_LOWER_RUNS", 40);
