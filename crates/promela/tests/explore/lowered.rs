@@ -270,6 +270,20 @@ fn long_d_steps_are_not_nested() {
 }
 
 #[test]
+fn processes_are_looked_up_among_many() {
+    let text = "byte x, n; active [200] proctype Q() { byte v = _pid + 1; L: (n == 1); v = 0 }
+        active proctype P() { x = Q[7]:v; assert(x == 8 && Q[199]@L && !Q[200]@L);
+            x = pc_value(12); assert(x == pc_value(150)) }";
+    check(text);
+    // Room for 1,200 processes.
+    let text = "byte x, n; proctype A() { skip } proctype B() { skip } proctype C() { skip }
+        proctype D() { skip } proctype E() { skip }
+        active [200] proctype Q() { (n == 1); run A(); run B(); run C(); run D(); run E() }
+        active proctype P() { x = pc_value(12); assert(x == pc_value(150)) }";
+    check(text);
+}
+
+#[test]
 fn random_products_have_the_counts_of_the_explorer() {
     let seed = from_environment("HADAL_LOWER_SEED", 0);
     let n_runs = from_environment("HADAL_LOWER_RUNS", 40);
