@@ -13,6 +13,7 @@ use hadal_ir::expr::{Expr, Place};
 use hadal_ir::ids::{ExprId, LocalId, TypeId, VarId};
 use hadal_ir::program::{Segment, ValueMap, Var};
 use hadal_ir::types::{Field, Simple, SimpleKind, Type};
+use rustc_hash::FxHashMap;
 
 use super::LowerOptions;
 use super::build::Builder;
@@ -310,9 +311,10 @@ impl ProcessLayout {
     ) -> Self {
         let proctype = &program.proctypes[number];
         let (mut points, mut names) = (Vec::new(), vec!["-".to_owned()]);
+        let mut point_names = PointNames::default();
         for point in &proctype.automaton.points {
             points.push((!point.in_dstep).then(|| {
-                names.push(point_name(&names, builder.line(point.span)));
+                names.push(point_names.next(builder.line(point.span)));
                 names.len() as u32 - 1
             }));
         }
@@ -402,12 +404,23 @@ impl ProcessLayout {
     }
 }
 
-/// A name for a point in a line, unlike those before.
-pub(super) fn point_name(names: &[String], line: u32) -> String {
-    let mut letters = std::iter::once(String::new()).chain((1..).map(|n| format!(".{n}")));
-    let is_new = |name: &String| !names.contains(name);
-    let named = letters.by_ref().map(|more| format!("line {line}{more}"));
-    { named }.find(is_new).unwrap_or_default()
+/// Names for points: the line, and a number where a line has several.
+#[derive(Default)]
+pub(super) struct PointNames {
+    /// By line, the points that have a name.
+    n_named: FxHashMap<u32, u32>,
+}
+
+impl PointNames {
+    /// A name for a point in a line, unlike those before.
+    pub(super) fn next(&mut self, line: u32) -> String {
+        let n_named = self.n_named.entry(line).or_default();
+        *n_named += 1;
+        match *n_named {
+            1 => format!("line {line}"),
+            n => format!("line {line}.{}", n - 1),
+        }
+    }
 }
 
 /// The value at a position of a list.
