@@ -171,6 +171,7 @@ pub(crate) struct Runtime<'p> {
     /// The multisets of a state.
     pub(crate) bags: &'p [Bag],
     pub(crate) state_len: usize,
+    pub(crate) n_rules: usize,
     pub(crate) n_cover_points: usize,
     /// Words of a record; 0 where the program has no registers.
     pub(crate) record_words: usize,
@@ -232,6 +233,9 @@ pub(crate) struct Session<'a> {
     states: *const u8,
     state_len: usize,
     n_states: usize,
+    /// Counts that native code adds to in a buffer.
+    n_rules: usize,
+    n_cover_points: usize,
     /// What is added to the number of a state to get that of the source.
     first_source: u32,
     /// Words of a record, and the number of records that there is room for.
@@ -296,6 +300,8 @@ impl<'a> Session<'a> {
             states: block.bytes().as_ptr(),
             state_len: block.state_len(),
             n_states: block.len(),
+            n_rules: runtime.n_rules,
+            n_cover_points: runtime.n_cover_points,
             first_source: 0,
             record_words: runtime.record_words,
             n_records: n_records.unwrap_or(0),
@@ -343,6 +349,15 @@ impl<'a> Session<'a> {
         assert!(capacity <= columns.sources_of.len());
         assert!(columns.states.len() >= columns.sources_of.len() * stride + PAD_BYTES);
         assert!(columns.indices.len() >= capacity && columns.rules.len() >= capacity);
+        assert!(
+            columns.fired_by_rule.len() >= self.n_rules,
+            "the buffer has the rules of the model"
+        );
+        let cover_hits = &mut columns.goal_hits[first_cover_point..];
+        assert!(
+            cover_hits.len() >= self.n_cover_points,
+            "the buffer has the cover points of the model"
+        );
         let context = &mut self.context;
         columns.states.as_mut_ptr().expose_provenance();
         context.slot = columns.states[columns.len * stride..].as_mut_ptr();
@@ -353,7 +368,7 @@ impl<'a> Session<'a> {
         context.indices = columns.indices.as_mut_ptr();
         context.rules = columns.rules.as_mut_ptr();
         context.fired_by_rule = columns.fired_by_rule.as_mut_ptr();
-        context.cover_hits = columns.goal_hits[first_cover_point..].as_mut_ptr();
+        context.cover_hits = cover_hits.as_mut_ptr();
         self
     }
 
@@ -396,7 +411,7 @@ impl<'a> Session<'a> {
         instance: u64,
         goals: Option<&mut [u64]>,
     ) -> Status {
-        assert!(state < self.n_states || self.n_states == 0);
+        assert!(state < self.n_states);
         if code.writes {
             assert!(!self.context.sources_of.is_null(), "there is a buffer");
         }

@@ -46,6 +46,7 @@ impl<'a> Generator<'a> {
                 program: native.program(),
                 bags: &facts.bags,
                 state_len,
+                n_rules: native.program().rules.len(),
                 n_cover_points: facts.n_cover_points,
                 record_words: facts.record_words,
             },

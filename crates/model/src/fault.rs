@@ -60,11 +60,13 @@ pub enum FaultKind {
     ProcessLimit,
     /// A step never ends: the states that it passes through form a cycle, or are too many.
     AtomicCycle,
+    /// There is no room for another channel.
+    ChannelLimit,
 }
 
 impl FaultKind {
     /// All of them.
-    pub const ALL: [FaultKind; 18] = [
+    pub const ALL: [FaultKind; 19] = [
         FaultKind::Assertion,
         FaultKind::Error,
         FaultKind::Undefined,
@@ -83,6 +85,7 @@ impl FaultKind {
         FaultKind::BlockedDStep,
         FaultKind::ProcessLimit,
         FaultKind::AtomicCycle,
+        FaultKind::ChannelLimit,
     ];
 
     /// The name used in the run record.
@@ -106,6 +109,7 @@ impl FaultKind {
             FaultKind::BlockedDStep => "blocked-d_step",
             FaultKind::ProcessLimit => "process-limit",
             FaultKind::AtomicCycle => "atomic-cycle",
+            FaultKind::ChannelLimit => "channel-limit",
         }
     }
 }

@@ -283,6 +283,45 @@ pub enum Expr {
     },
 }
 
+impl Expr {
+    /// Whether `is_it` holds for this expression or one inside it. Every kind is listed, so that
+    /// no part of a new one is overlooked.
+    pub(crate) fn any(&self, is_it: &dyn Fn(&Expr) -> bool) -> bool {
+        if is_it(self) {
+            return true;
+        }
+        match self {
+            Expr::Const(_)
+            | Expr::Pid
+            | Expr::NrPr
+            | Expr::Last
+            | Expr::Priority
+            | Expr::Timeout
+            | Expr::Np => false,
+            Expr::Read(place) => place.any(is_it),
+            Expr::Unary(_, a)
+            | Expr::Queue(_, a, _)
+            | Expr::Enabled(a)
+            | Expr::PcValue(a)
+            | Expr::GetPriority(a) => a.any(is_it),
+            Expr::Binary(_, a, b, _) => a.any(is_it) || b.any(is_it),
+            Expr::Cond(a, b, c) => [a, b, c].into_iter().any(|it| it.any(is_it)),
+            Expr::Poll(receive) => receive.any(is_it),
+            Expr::RemoteLabel { pid, .. } => pid.as_deref().is_some_and(|it| it.any(is_it)),
+            Expr::RemoteVar { pid, indices, .. } => {
+                let mut parts = pid.as_deref().into_iter().chain(indices);
+                parts.any(|it| it.any(is_it))
+            }
+        }
+    }
+}
+
+impl Place {
+    fn any(&self, is_it: &dyn Fn(&Expr) -> bool) -> bool {
+        self.indices.iter().any(|it| it.any(is_it))
+    }
+}
+
 /// A basic statement: the label of an edge.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
@@ -320,6 +359,28 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// Whether `is_it` holds for an expression that the statement evaluates, or one inside it. What
+    /// is inside a `d_step` belongs to other edges.
+    pub(crate) fn any_expr(&self, is_it: &dyn Fn(&Expr) -> bool) -> bool {
+        let any = |values: &[Expr]| values.iter().any(|it| it.any(is_it));
+        match self {
+            Action::Else | Action::Goto | Action::Declare | Action::DStep { .. } => false,
+            Action::Cond(value) | Action::Assert(value, _) => value.any(is_it),
+            Action::Assign(place, value) => place.any(is_it) || value.any(is_it),
+            Action::Send(send) => send.chan.any(is_it) || any(&send.args),
+            Action::Receive(receive) => receive.any(is_it),
+            Action::Run(run, target) => {
+                any(&run.args)
+                    || run.priority.as_ref().is_some_and(|it| it.any(is_it))
+                    || target.as_ref().is_some_and(|it| it.any(is_it))
+            }
+            Action::Print(_, args) => any(args),
+            Action::SetPriority(pid, value) => pid.any(is_it) || value.any(is_it),
+        }
+    }
+}
+
 /// `q!e1,e2` or `q!!e1,e2`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Send {
@@ -347,6 +408,17 @@ pub struct Receive {
     pub args: Vec<Match>,
     /// The channel's text.
     pub span: TokenSpan,
+}
+
+impl Receive {
+    fn any(&self, is_it: &dyn Fn(&Expr) -> bool) -> bool {
+        let in_arg = |arg: &Match| match arg {
+            Match::Any => false,
+            Match::Assign(place) => place.any(is_it),
+            Match::Equal(value) => value.any(is_it),
+        };
+        self.chan.any(is_it) || self.args.iter().any(in_arg)
+    }
 }
 
 /// An argument of a receive.

@@ -361,33 +361,44 @@ impl<'a> StepsExpander<'a> {
         }
         let walk = &self.walk;
         let result = *walk.results_of(0).get(index as usize)?;
-        let mut target = Target::Result(result);
-        let mut cost = walk.results[result as usize].cost;
+        // The first micro step by which each node, and the result, has its cost.
+        let mut incoming = vec![None; walk.nodes.len()];
+        let mut last = None;
+        let mut n_edges = vec![0u32; walk.nodes.len()];
+        for edge in &walk.edges {
+            let index = n_edges[edge.from as usize];
+            n_edges[edge.from as usize] += 1;
+            let (slot, cost) = match edge.to {
+                Target::Node(node) => {
+                    (&mut incoming[node as usize], walk.nodes[node as usize].cost)
+                }
+                // Along a cycle costs were counted without the steps that close it.
+                Target::Known(node) if !walk.has_cycle(0) => {
+                    (&mut incoming[node as usize], walk.nodes[node as usize].cost)
+                }
+                Target::Result(to) if to == result => {
+                    (&mut last, walk.results[result as usize].cost)
+                }
+                _ => continue,
+            };
+            let from = walk.nodes[edge.from as usize];
+            if slot.is_none() && from.cost.saturating_add(walk.cost_of(edge)) == cost {
+                *slot = Some((edge, index));
+            }
+        }
         let mut path = Vec::new();
         loop {
-            // Along a cycle costs were counted without the steps that close it.
-            let is_counted = |to: Target| match (to, target) {
-                (Target::Known(known), Target::Node(node)) => known == node && !walk.has_cycle(0),
-                (to, target) => to == target,
-            };
-            let mut edges = walk.edges.iter().enumerate();
-            let (number, edge) = edges.find(|(_, edge)| {
-                let from = walk.nodes[edge.from as usize];
-                is_counted(edge.to) && from.cost.saturating_add(walk.cost_of(edge)) == cost
-            })?;
+            let (edge, index) = last?;
             if edge.rule != NOTHING {
                 let is_start = parent.is_none() && edge.from == 0;
                 let state = walk.node_state(edge.from as usize);
-                let before = walk.edges[..number].iter();
-                let index = before.filter(|other| other.from == edge.from).count();
-                path.push(((!is_start).then(|| state.to_vec()), index as u32));
+                path.push(((!is_start).then(|| state.to_vec()), index));
             }
             if edge.from == 0 {
                 path.reverse();
                 return Some(path);
             }
-            target = Target::Node(edge.from);
-            cost = walk.nodes[edge.from as usize].cost;
+            last = incoming[edge.from as usize];
         }
     }
 

@@ -1,6 +1,7 @@
 //! Small graphs of micro steps, written down edge by edge.
 
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::text::parse;
@@ -196,6 +197,36 @@ fn a_step_that_is_too_long_is_a_fault() {
     assert_eq!(source.faults[0].kind, FaultKind::AtomicCycle);
     let message = "the step passes through more than 9 states; it may never end";
     assert_eq!(source.faults[0].message, message);
+}
+
+/// A path is found in one pass over the micro steps: with a pass for each of its states, this one
+/// would take minutes.
+#[test]
+fn the_path_of_a_long_step_is_found_at_once() {
+    let n = 100_000;
+    let text = format!(
+        "(program (file #0 \"long\")
+         (arithmetic -2147483648 2147483647 wraps)
+         (site @0 #0 0 0)
+         (type t0 (total (range 0 1))) (type t1 (total (range 0 {n})))
+         (var v0 \"at\" t0) (var v1 \"busy\" t1)
+         (registers 1)
+         (expr e0 @0 (read v0)) (expr e1 @0 (read v1)) (expr e2 @0 (int 0)) (expr e3 @0 (int 1))
+         (expr e4 @0 (int {n})) (expr e5 @0 (eq e0 e2)) (expr e6 @0 (lt e1 e4))
+         (expr e7 @0 (and e5 e6)) (expr e8 @0 (add e1 e3)) (expr e9 @0 (eq e1 e4))
+         (start \"begin\" @0 (params) (locals) (body (assign @0 v0 e2) (assign @0 v1 e2)))
+         (rule \"more\" @0 (priority 0) (cost 1) (params) (locals) (prologue) (condition e7)
+           (body (assign @0 v1 e8)))
+         (rule \"out\" @0 (priority 0) (cost 1) (params) (locals) (prologue) (condition e9)
+           (body (assign @0 v0 e3) (assign @0 v1 e2))))"
+    );
+    let program = parse(&text).expect("well formed");
+    assert_eq!(verify(&program), Ok(()));
+    let steps = Steps::new(Box::new(Interpreter::new(program, Limits::default())));
+    let started = Instant::now();
+    let step = steps.describe_step(Some(&[0]), 0).expect("it is there");
+    assert_eq!(step.inner.len(), n + 1);
+    assert!(started.elapsed() < Duration::from_secs(60));
 }
 
 #[test]

@@ -199,6 +199,7 @@ fn every_kind_of_violation_writes_a_record() {
         "blocked-d_step",
         "process-limit",
         "atomic-cycle",
+        "channel-limit",
     ];
     let of_murphi = |kind: &&String| !others.contains(&kind.as_str());
     assert_eq!(seen, kinds.iter().filter(of_murphi).cloned().collect());

@@ -124,7 +124,13 @@ fn a_model_without_ends_has_no_invalid_ones() {
 
 #[test]
 fn errors_have_their_kinds() {
-    for kind in ["claim", "bad-channel", "blocked-d_step", "process-limit"] {
+    for kind in [
+        "claim",
+        "bad-channel",
+        "blocked-d_step",
+        "process-limit",
+        "channel-limit",
+    ] {
         let error = format!("(error @0 {kind} \"it is wrong\")");
         let model = counter(&error, END, Engine::Native);
         let checked = Check::new(&model).run().expect("an outcome");

@@ -503,3 +503,35 @@ fn stops(text: &str, limits: Limits) {
     });
     assert!(begun.elapsed() < Duration::from_secs(20));
 }
+
+/// Native code counts in the buffer by rule and cover point, so that it must have all of them.
+fn starts_into_a_buffer_of(other: &str) {
+    let text = "var x: 0..9; startstate x := 0; end;
+         rule x < 9 ==> x := x + 1; cover x = 4 \"four\"; end;
+         rule x > 0 ==> x := x - 1; end;";
+    let native = Native::new(program(text), Limits::default()).unwrap();
+    let other = Native::new(program(other), Limits::default()).unwrap();
+    let stop = Stop::new();
+    let mut out = Successors::new(other.shape(), 16);
+    let mut expander = native.expander(&stop);
+    expander.starts(Cursor::default(), &mut out);
+}
+
+#[test]
+#[should_panic(expected = "the buffer has the rules of the model")]
+fn a_buffer_with_fewer_rules_is_refused() {
+    starts_into_a_buffer_of(
+        "var x: 0..9; startstate x := 0; end;
+         rule x < 9 ==> x := x + 1; cover x = 4 \"four\"; end;",
+    );
+}
+
+#[test]
+#[should_panic(expected = "the buffer has the cover points of the model")]
+fn a_buffer_with_fewer_cover_points_is_refused() {
+    starts_into_a_buffer_of(
+        "var x: 0..9; startstate x := 0; end;
+         rule x < 9 ==> x := x + 1; end;
+         rule x > 0 ==> x := x - 1; end;",
+    );
+}

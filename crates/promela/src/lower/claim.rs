@@ -29,7 +29,7 @@ use hadal_model::FaultKind;
 use super::Lowering;
 use super::build::Builder;
 use super::exprs::Scope;
-use super::layout::{Slot, add_var, point_name};
+use super::layout::{PointNames, Slot, add_var};
 use super::steps::points_with_control;
 use crate::automaton::PointId;
 use crate::claims::is_end;
@@ -52,10 +52,11 @@ pub(super) struct Observer<'p> {
 /// Adds the variable that holds the point of a claim, by its position.
 pub(super) fn add_claim(claim: &Claim, builder: &mut Builder<'_>) -> VarId {
     let mut names: Vec<String> = Vec::new();
+    let mut point_names = PointNames::default();
     for (point_idx, point) in claim.automaton.points.iter().enumerate() {
         names.push(match point_idx == claim.automaton.end.index() {
             true => "end".to_owned(),
-            false => point_name(&names, builder.line(point.span)),
+            false => point_names.next(builder.line(point.span)),
         });
     }
     let at = Simple {

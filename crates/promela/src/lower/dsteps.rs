@@ -1,7 +1,8 @@
 //! `d_step`: one body that runs from the first point inside to the point after it.
 //!
-//! Straight code stays straight. Only points that several edges lead to are *heads*: where there are
-//! others than the first point, the body is a loop over a local that holds the next head.
+//! Straight code stays straight. Only points that several edges lead to are *heads*, and those below
+//! many selections: where there are others than the first point, the body is a loop over a local that
+//! holds the next head.
 
 use hadal_ir::expr::Place;
 use hadal_ir::ids::LocalId;
@@ -12,6 +13,9 @@ use super::Lowering;
 use super::exprs::Scope;
 use crate::automaton::{Edge, PointId};
 use crate::program::Action;
+
+/// Selections that code is nested in at most; a point below becomes a head.
+const MAX_NESTED: u32 = 16;
 
 /// The points of a `d_step` that code jumps to.
 struct Heads {
@@ -77,8 +81,21 @@ impl Lowering<'_> {
                 }
             }
         }
-        let is_head = |point: &PointId| *point == entry || n_edges[point.index()] > 1;
-        let points: Vec<PointId> = order.into_iter().filter(is_head).collect();
+        // A point comes behind the only one that leads to it, unless it is a head.
+        let mut depths = vec![0; automaton.points.len()];
+        let mut points = Vec::new();
+        for point in order {
+            let is_head =
+                point == entry || n_edges[point.index()] > 1 || depths[point.index()] > MAX_NESTED;
+            if is_head {
+                points.push(point);
+                depths[point.index()] = 0;
+            }
+            let edges = inner_edges(&automaton.point(point).edges);
+            for edge in edges {
+                depths[edge.target.index()] = depths[point.index()] + u32::from(edges.len() > 1);
+            }
+        }
         let is_looped = points.len() > 1 || n_edges[entry.index()] > 1;
         Heads {
             points,
@@ -95,11 +112,18 @@ impl Lowering<'_> {
             let program = self.program;
             let edges = &program.proctypes[scope.proctype].automaton.point(at).edges;
             let edges = inner_edges(edges);
-            if let [only] = edges
-                && is_always_executable(&only.action)
-            {
+            if let [only] = edges {
+                let condition = self.is_executable_alone(scope, edges, 0);
+                if self.builder.known_truth(condition) != Some(true) {
+                    let is_blocked = self.builder.not(condition);
+                    let arms = vec![(is_blocked, self.blocked(scope, at))];
+                    block.push(self.builder.stmt(StmtKind::If {
+                        arms,
+                        otherwise: Vec::new(),
+                    }));
+                }
                 self.builder.set_site(only.span);
-                self.effect(scope, &only.action, &mut block);
+                self.inner_effect(scope, &only.action, &mut block);
                 if !self.leads_to_head(only.target, heads, &mut block) {
                     at = only.target;
                     continue;
@@ -115,15 +139,20 @@ impl Lowering<'_> {
                 self.code_to(scope, edge.target, heads, &mut code);
                 arms.push((condition, code));
             }
-            let span = program.proctypes[scope.proctype].automaton.point(at).span;
-            self.builder.set_site(span);
-            let otherwise = vec![self.builder.stmt(StmtKind::Error {
-                kind: FaultKind::BlockedDStep,
-                message: "no statement of the `d_step` is executable here".to_owned(),
-            })];
+            let otherwise = self.blocked(scope, at);
             block.push(self.builder.stmt(StmtKind::If { arms, otherwise }));
             return block;
         }
+    }
+
+    /// The error where no edge of a point is executable.
+    fn blocked(&mut self, scope: &Scope, at: PointId) -> Block {
+        let automaton = &self.program.proctypes[scope.proctype].automaton;
+        self.builder.set_site(automaton.point(at).span);
+        vec![self.builder.stmt(StmtKind::Error {
+            kind: FaultKind::BlockedDStep,
+            message: "no statement of the `d_step` is executable here".to_owned(),
+        })]
     }
 
     /// What an edge inside does; a `d_step` may hold another.

@@ -9,6 +9,9 @@ use super::layout::Slot;
 use crate::program::{BinaryOp, Expr as PExpr, Place as PPlace, QueueOp, Scalar, VarId};
 use crate::text::TokenSpan;
 
+/// Processes that are looked through one by one; among more, halves are.
+const MAX_IN_CHAIN: usize = 16;
+
 /// The process that an expression is evaluated for, and the locals of the rule or function.
 pub(super) struct Scope {
     pub(super) proctype: usize,
@@ -208,15 +211,15 @@ impl Lowering<'_> {
         pid: Option<ExprId>,
         mut value: impl FnMut(&mut Self, &mut Scope) -> ExprId,
     ) -> ExprId {
-        let mut result = self.builder.int(0);
-        for number in (0..self.program.proctypes.len()).rev() {
+        let mut found = Vec::new();
+        for number in 0..self.program.proctypes.len() {
             if proctype.is_some_and(|proctype| proctype != number) {
                 continue;
             }
             let n = self.layout.processes[number].n;
             let n = if pid.is_none() { n.min(1) } else { n };
-            for slot in (0..n).rev() {
-                result = scope.with(number, Slot::Number(slot), |scope| {
+            for slot in 0..n {
+                found.push(scope.with(number, Slot::Number(slot), |scope| {
                     let point = self.point(scope);
                     let absent = self.builder.equals(point, 0);
                     let mut is_it = vec![self.builder.not(absent)];
@@ -225,12 +228,29 @@ impl Lowering<'_> {
                         is_it.push(self.builder.binary(Op::Eq, own, pid));
                     }
                     let is_it = self.builder.and(is_it);
-                    let value = value(self, scope);
-                    self.builder.cond(is_it, value, result)
-                });
+                    (is_it, value(self, scope))
+                }));
             }
         }
-        result
+        let none = self.builder.int(0);
+        self.choice(&found, none)
+    }
+
+    /// The value whose condition holds, or else `otherwise`. At most one condition holds. Conditions
+    /// of many values are not nested one in the other, which would be too deep.
+    fn choice(&mut self, values: &[(ExprId, ExprId)], otherwise: ExprId) -> ExprId {
+        if values.len() <= MAX_IN_CHAIN {
+            let values = values.iter().rev();
+            return values.fold(otherwise, |otherwise, &(condition, value)| {
+                self.builder.cond(condition, value, otherwise)
+            });
+        }
+        let (first, second) = values.split_at(values.len() / 2);
+        let in_first = first.iter().map(|it| it.0).collect();
+        let in_first = self.builder.or(in_first);
+        let yes = self.choice(first, otherwise);
+        let no = self.choice(second, otherwise);
+        self.builder.cond(in_first, yes, no)
     }
 
     fn is_at_label(

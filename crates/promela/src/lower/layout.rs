@@ -13,6 +13,7 @@ use hadal_ir::expr::{Expr, Place};
 use hadal_ir::ids::{ExprId, LocalId, TypeId, VarId};
 use hadal_ir::program::{Segment, ValueMap, Var};
 use hadal_ir::types::{Field, Simple, SimpleKind, Type};
+use rustc_hash::FxHashMap;
 
 use super::LowerOptions;
 use super::build::Builder;
@@ -20,7 +21,7 @@ use super::claim::{self, add_claim};
 use super::origins::Flow;
 use crate::MAX_INSTANCES;
 use crate::naming::{ClassNames, Naming, ProcessNames, chan_names, created, element_names};
-use crate::program::{Action, ChannelType, Claim, Expr as PExpr, Program, Scalar, Variable};
+use crate::program::{Action, ChannelType, Claim, Program, Scalar, Variable};
 
 /// Where everything is.
 pub(super) struct Layout {
@@ -93,6 +94,8 @@ pub(super) struct Member {
 pub(super) struct ChannelStack {
     pub(super) var: VarId,
     pub(super) n: u32,
+    /// Whether processes might create more.
+    pub(super) may_be_full: bool,
     /// Kinds of channels, by their number in an element less 1.
     pub(super) kinds: Vec<usize>,
 }
@@ -150,7 +153,7 @@ impl Layout {
             let process = ProcessLayout::new(program, number, n, n_channels, &flow, builder);
             processes.push(process);
         }
-        let stack = ChannelStack::new(program, &flow, &processes, builder);
+        let stack = ChannelStack::new(program, &flow, &processes, n_global, builder);
         let count = builder.range(0, MAX_INSTANCES as i64);
         let n_processes = add_var(builder, "_nr_pr", count);
         let last = program.uses_last.then(|| {
@@ -308,9 +311,10 @@ impl ProcessLayout {
     ) -> Self {
         let proctype = &program.proctypes[number];
         let (mut points, mut names) = (Vec::new(), vec!["-".to_owned()]);
+        let mut point_names = PointNames::default();
         for point in &proctype.automaton.points {
             points.push((!point.in_dstep).then(|| {
-                names.push(point_name(&names, builder.line(point.span)));
+                names.push(point_names.next(builder.line(point.span)));
                 names.len() as u32 - 1
             }));
         }
@@ -400,12 +404,23 @@ impl ProcessLayout {
     }
 }
 
-/// A name for a point in a line, unlike those before.
-pub(super) fn point_name(names: &[String], line: u32) -> String {
-    let mut letters = std::iter::once(String::new()).chain((1..).map(|n| format!(".{n}")));
-    let is_new = |name: &String| !names.contains(name);
-    let named = letters.by_ref().map(|more| format!("line {line}{more}"));
-    { named }.find(is_new).unwrap_or_default()
+/// Names for points: the line, and a number where a line has several.
+#[derive(Default)]
+pub(super) struct PointNames {
+    /// By line, the points that have a name.
+    n_named: FxHashMap<u32, u32>,
+}
+
+impl PointNames {
+    /// A name for a point in a line, unlike those before.
+    pub(super) fn next(&mut self, line: u32) -> String {
+        let n_named = self.n_named.entry(line).or_default();
+        *n_named += 1;
+        match *n_named {
+            1 => format!("line {line}"),
+            n => format!("line {line}.{}", n - 1),
+        }
+    }
 }
 
 /// The value at a position of a list.
@@ -439,19 +454,24 @@ impl ChannelStack {
         program: &Program,
         flow: &Flow,
         processes: &[ProcessLayout],
+        n_global: u32,
         builder: &mut Builder<'_>,
     ) -> Option<Self> {
-        let n: u32 = processes.iter().map(|it| it.n * it.n_channels).sum();
+        let created = processes.iter();
+        let created = created.map(|it| u64::from(it.n) * u64::from(it.n_channels));
+        let wanted: u64 = created.sum();
         let mut kinds: Vec<usize> = Vec::new();
         for origin in flow.origins.iter().filter(|it| it.proctype.is_some()) {
             if !kinds.contains(&origin.channel) {
                 kinds.push(origin.channel);
             }
         }
-        if n == 0 {
+        if wanted == 0 {
             return None;
         }
-        let n = n.min(MAX_INSTANCES as u32);
+        // Global channels have numbers, too. An array has at least one element.
+        let room = (MAX_INSTANCES as u64).saturating_sub(n_global.into());
+        let n = wanted.min(room).max(1) as u32;
         let types: Vec<&ChannelType> = kinds.iter().map(|&it| &program.channels[it]).collect();
         let capacity = types.iter().map(|it| it.capacity).max().unwrap_or(0).max(1);
         let n_fields = types.iter().map(|it| it.fields.len()).max().unwrap_or(0);
@@ -478,6 +498,7 @@ impl ChannelStack {
         Some(ChannelStack {
             var: add_var(builder, STACK_NAME, all),
             n,
+            may_be_full: wanted > room,
             kinds,
         })
     }
@@ -620,16 +641,5 @@ impl Slot {
             Slot::Number(number) => builder.int(number.into()),
             Slot::Local(local) => builder.local(local),
         }
-    }
-}
-
-/// Whether `timeout` is mentioned.
-pub(super) fn mentions_timeout(value: &PExpr) -> bool {
-    match value {
-        PExpr::Timeout => true,
-        PExpr::Unary(_, a) => mentions_timeout(a),
-        PExpr::Binary(_, a, b, _) => mentions_timeout(a) || mentions_timeout(b),
-        PExpr::Cond(a, b, c) => [a, b, c].into_iter().any(|it| mentions_timeout(it)),
-        _ => false,
     }
 }

@@ -41,8 +41,9 @@ use hadal_ir::Program as Ir;
 use hadal_ir::types::MAX_STATE_BITS;
 use hadal_syntax::Diagnostic;
 
+use crate::MAX_INSTANCES;
 use crate::naming::Naming;
-use crate::program::{Claim, Program};
+use crate::program::{Claim, Initial, Program};
 use crate::text::{Text, TokenSpan};
 use build::Builder;
 use claim::Observer;
@@ -116,6 +117,10 @@ fn lower_with(
     text: &Text,
     options: &LowerOptions,
 ) -> Result<Lowered, Vec<Diagnostic>> {
+    if let Some(span) = too_many_channels(program) {
+        let message = format!("more than {MAX_INSTANCES} channels in the initial state");
+        return Err(vec![text.error(message, span)]);
+    }
     let mut builder = Builder::new(text, &program.mtypes);
     let claim = observer.map(|it| it.claim);
     let layout = Layout::new(program, claim, options, &mut builder);
@@ -155,6 +160,22 @@ fn lower_with(
         ir: lowering.builder.finish(),
         is_guess: lowering.layout.is_guess,
     })
+}
+
+/// The declaration with which there are more channels in the initial state than have a number.
+fn too_many_channels(program: &Program) -> Option<TokenSpan> {
+    let initial = program.initial.iter();
+    let locals = initial.flat_map(|&proctype| &program.proctypes[proctype].locals);
+    let mut n = 0;
+    for variable in program.globals.iter().chain(locals) {
+        if let Initial::Channel(_) = variable.initial {
+            n += variable.n_elements();
+        }
+        if n > MAX_INSTANCES {
+            return Some(variable.span);
+        }
+    }
+    None
 }
 
 /// A program on its way.

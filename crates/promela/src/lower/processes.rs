@@ -122,6 +122,9 @@ impl Lowering<'_> {
             arms: vec![(is_full, fault)],
             otherwise: Vec::new(),
         }));
+        if n_channels > 0 {
+            self.check_channels(first_channel, n_channels, &mut create);
+        }
         let ty = self.builder.range(0, i64::from(n.max(1)) - 1);
         let new_slot = scope.frame.add("new", LocalKind::Value(ty));
         create.push(self.builder.assign(Place::local(new_slot), count));
@@ -188,6 +191,24 @@ impl Lowering<'_> {
         let first = i64::from(self.layout.n_global) + 1;
         let number = self.builder.plus(count, first);
         self.kept(scope, "number", number, block)
+    }
+
+    /// Faults if there is no room for `n` channels from `first` on.
+    fn check_channels(&mut self, first: ExprId, n: u32, block: &mut Block) {
+        let stack = self.layout.stack.as_ref().expect("there are channels");
+        if !stack.may_be_full {
+            return;
+        }
+        let last_first = self.builder.int(MAX_INSTANCES as i64 + 1 - i64::from(n));
+        let is_full = self.builder.binary(Op::Gt, first, last_first);
+        let fault = vec![self.builder.stmt(StmtKind::Error {
+            kind: FaultKind::ChannelLimit,
+            message: format!("more than {MAX_INSTANCES} channels"),
+        })];
+        block.push(self.builder.stmt(StmtKind::If {
+            arms: vec![(is_full, fault)],
+            otherwise: Vec::new(),
+        }));
     }
 
     /// Sets everything of a new process, whose place is all 0.

@@ -8,9 +8,9 @@ use hadal_ir::stmt::{Block, StmtKind};
 use super::Lowering;
 use super::dsteps::{inner_edges, is_always_executable};
 use super::exprs::Scope;
-use super::layout::{Slot, mentions_timeout};
-use crate::automaton::{Edge, PointId};
-use crate::program::{Action, Program, Receive};
+use super::layout::Slot;
+use crate::automaton::{Automaton, Edge, PointId};
+use crate::program::{Action, Expr as PExpr, Program, Receive};
 use crate::text::TokenSpan;
 
 /// Statements that a body stands for at most.
@@ -58,19 +58,12 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether an edge may be executable because of a timeout.
     fn waits_for_timeout(&self, source: Source, edge_idx: usize) -> bool {
-        let automaton = &self.program.proctypes[source.proctype].automaton;
-        let provided = self.program.proctypes[source.proctype].provided.as_ref();
-        let waits = |edge: &Edge| match &edge.action {
-            Action::Cond(condition) => mentions_timeout(condition),
-            _ => false,
-        };
-        let edge = &automaton.point(source.point).edges[edge_idx];
-        let waits_inside = match &edge.action {
-            Action::DStep { entry, .. } => automaton.point(*entry).edges.iter().any(waits),
-            _ => false,
-        };
-        waits(edge) || waits_inside || provided.is_some_and(mentions_timeout)
+        let proctype = &self.program.proctypes[source.proctype];
+        let edges = &proctype.automaton.point(source.point).edges;
+        proctype.provided.as_ref().is_some_and(mentions_timeout)
+            || depends_on_timeout(&proctype.automaton, edges, edge_idx)
     }
 
     /// The rule of an edge.
@@ -339,7 +332,7 @@ struct Source {
     may_keep: bool,
 }
 
-fn receives_of<'a>(automaton: &'a crate::automaton::Automaton, edge: &'a Edge) -> Vec<&'a Receive> {
+fn receives_of<'a>(automaton: &'a Automaton, edge: &'a Edge) -> Vec<&'a Receive> {
     let receive = |edge: &'a Edge| match &edge.action {
         Action::Receive(receive) => Some(receive),
         _ => None,
@@ -351,6 +344,40 @@ fn receives_of<'a>(automaton: &'a crate::automaton::Automaton, edge: &'a Edge) -
         }
         _ => receive(edge).into_iter().collect(),
     }
+}
+
+fn mentions_timeout(value: &PExpr) -> bool {
+    value.any(&|it| *it == PExpr::Timeout)
+}
+
+/// Whether `timeout` is mentioned in an expression that decides whether an edge is executable:
+/// its own, those of escapes before it, and for `else` those of all edges before it.
+fn depends_on_timeout(automaton: &Automaton, edges: &[Edge], edge_idx: usize) -> bool {
+    let edge = &edges[edge_idx];
+    let alone = |edge: &Edge| match &edge.action {
+        Action::Cond(_) | Action::Send(_) | Action::Receive(_) => {
+            edge.action.any_expr(&|it| *it == PExpr::Timeout)
+        }
+        Action::DStep { entry, .. } => {
+            let inner = inner_edges(&automaton.point(*entry).edges);
+            (0..inner.len()).any(|idx| depends_on_timeout(automaton, inner, idx))
+        }
+        // Always executable, or only as others are not, or while there is room for a process.
+        Action::Else
+        | Action::Goto
+        | Action::Assign(..)
+        | Action::Run(..)
+        | Action::Assert(..)
+        | Action::Print(..)
+        | Action::SetPriority(..)
+        | Action::Declare => false,
+    };
+    let is_asked = |before: &Edge| {
+        let escapes = before.escape.is_some() && before.escape != edge.escape;
+        escapes || edge.action == Action::Else
+    };
+    let mut before = edges[..edge_idx].iter().filter(|it| is_asked(it));
+    alone(edge) || before.any(alone)
 }
 
 /// The text of an edge and of those that follow within its rule.
@@ -391,8 +418,8 @@ pub(super) fn points_with_control(points: &[crate::automaton::Point]) -> Vec<boo
 }
 
 /// The edges that always follow an edge at once, and are done with it.
-fn fused<'p>(program: &'p Program, proctype: usize, edge: &'p Edge) -> Vec<&'p Edge> {
-    let proctype = &program.proctypes[proctype];
+fn fused<'p>(program: &'p Program, number: usize, edge: &'p Edge) -> Vec<&'p Edge> {
+    let proctype = &program.proctypes[number];
     let mut fused: Vec<&'p Edge> = Vec::new();
     let mut last = edge;
     let is_send = matches!(edge.action, Action::Send(_));
@@ -405,11 +432,24 @@ fn fused<'p>(program: &'p Program, proctype: usize, edge: &'p Edge) -> Vec<&'p E
             break;
         };
         let is_plain = only.escape.is_none() && is_always_executable(&only.action);
-        if !is_plain || fused.iter().any(|it| it.target == only.target) {
+        if !is_plain
+            || sees_single_steps(&only.action, number)
+            || fused.iter().any(|it| it.target == only.target)
+        {
             break;
         }
         fused.push(only);
         last = only;
     }
     fused
+}
+
+/// Whether a statement of this process type reads what the end of the statement before changes.
+/// Statements of one rule all see the point where the first of them begins, and its `timeout`.
+fn sees_single_steps(action: &Action, own_type: usize) -> bool {
+    action.any_expr(&|it| match it {
+        PExpr::Timeout | PExpr::PcValue(_) => true,
+        PExpr::RemoteLabel { proctype, .. } => *proctype == own_type,
+        _ => false,
+    })
 }

@@ -544,7 +544,7 @@ impl<'p> Explorer<'p> {
         if own != channel || !self.matches(context, receive, message)? {
             return Ok(false);
         }
-        self.assign_message(context.pid, next, receive, message)?;
+        self.assign_message(context, next, receive, message)?;
         Ok(true)
     }
 
@@ -570,14 +570,14 @@ impl<'p> Explorer<'p> {
 
     fn assign_message(
         &self,
-        pid: usize,
+        context: Context<'_>,
         next: &mut State,
         receive: &Receive,
         message: &[i32],
     ) -> Value<()> {
         for (arg, field) in receive.args.iter().zip(message) {
             if let Match::Assign(place) = arg {
-                self.store(pid, next, place, *field)?;
+                self.store(context, next, place, *field)?;
             }
         }
         Ok(())
@@ -638,7 +638,7 @@ impl<'p> Explorer<'p> {
             Action::Else | Action::Goto | Action::Declare | Action::Print(..) => {}
             Action::Assign(place, expr) => {
                 let value = self.eval(context, expr)?;
-                self.store(pid, next, place, value)?;
+                self.store(context, next, place, value)?;
             }
             Action::Send(send) => return self.send(context, next, send),
             Action::Receive(receive) => return self.receive(context, next, receive),
@@ -646,14 +646,14 @@ impl<'p> Explorer<'p> {
                 if state.procs.len() >= MAX_INSTANCES {
                     self.errors.insert(Error::TooManyProcesses);
                     if let Some(place) = target {
-                        self.store(pid, next, place, 0)?;
+                        self.store(context, next, place, 0)?;
                     }
                     return Ok(target.is_some());
                 }
                 let new = state.procs.len() as i32;
                 self.run(context, next, run)?;
                 match target {
-                    Some(place) => self.store(pid, next, place, new)?,
+                    Some(place) => self.store(context, next, place, new)?,
                     None => return Ok(new != 0),
                 }
             }
@@ -734,7 +734,7 @@ impl<'p> Explorer<'p> {
             return Ok(false);
         };
         let message = context.state.channels[idx].messages[at].clone();
-        self.assign_message(context.pid, next, receive, &message)?;
+        self.assign_message(context, next, receive, &message)?;
         if !receive.keeps {
             next.channels[idx].messages.remove(at);
         }
@@ -753,11 +753,18 @@ impl<'p> Explorer<'p> {
         Ok(element)
     }
 
-    fn store(&self, pid: usize, next: &mut State, place: &Place, value: i32) -> Value<()> {
+    /// Stores a value in the next state, which indices are evaluated in as well.
+    fn store(
+        &self,
+        context: Context<'_>,
+        next: &mut State,
+        place: &Place,
+        value: i32,
+    ) -> Value<()> {
+        let pid = context.pid;
         let context = Context {
             state: next,
-            pid,
-            timeout: false,
+            ..context
         };
         match place.var {
             VarId::Scratch => {}

@@ -50,8 +50,12 @@ const BY_TEXT: &[(&str, &str)] = &[
     ("provided", "provided"),
     ("q?[", "poll"),
     (" = ret(", "inline with return"),
+    ("[timeout]", "timeout in an index"),
+    ("eval(timeout)", "timeout in a receive"),
+    ("q?[eval(timeout)]", "timeout in a poll"),
     ("run P", "run"),
     ("s[b]", "array of channels"),
+    ("s[timeout]", "timeout in the index of a channel"),
     ("select (", "select"),
     ("set_priority", "set_priority"),
     ("unless", "unless"),
@@ -129,7 +133,7 @@ struct Generator<'r> {
     locals: Vec<String>,
     n_procs: usize,
     in_inline: bool,
-    /// In a `d_step`, where `timeout` has no meaning.
+    /// In a `d_step`, where SPIN rejects remote references.
     in_dstep: bool,
     /// In a never claim, which is no process.
     in_claim: bool,
@@ -507,8 +511,8 @@ impl Generator<'_> {
         let first = match self.rng.random_range(0..10) {
             0..=4 => self.condition(0),
             5..=7 => self.channel(place),
-            8 if self.features.timeout && !place.in_dstep && !self.in_inline => {
-                self.note("timeout alone");
+            8 if self.features.timeout => {
+                self.note_timeout("timeout alone");
                 "timeout".to_owned()
             }
             8 if !place.in_dstep && place.depth < 3 => {
@@ -613,6 +617,17 @@ impl Generator<'_> {
         self.constructs.insert(construct);
     }
 
+    /// Notes a use of `timeout`, and where it stands.
+    fn note_timeout(&mut self, construct: &'static str) {
+        self.note(construct);
+        if self.in_dstep {
+            self.note("timeout in d_step");
+        }
+        if self.in_inline {
+            self.note("timeout in inline");
+        }
+    }
+
     /// Notes what an `else` is beside.
     fn note_else(&mut self, options: &[String]) {
         let begins = |option: &String, channels: &[&str]| {
@@ -680,7 +695,10 @@ impl Generator<'_> {
             self.note("rendezvous in atomic");
         }
         if self.features.channels && self.chance(35) && (rendezvous || !self.features.rendezvous) {
-            let index = self.pick(&["b", "1"]);
+            let index = match self.features.timeout && self.chance(30) {
+                true => "timeout",
+                false => self.pick(&["b", "1"]),
+            };
             return match self.chance(50) {
                 true => format!("s[{index}]!{}", self.rng.random_range(0..2)),
                 false => format!("s[{index}]?{}", self.target()),
@@ -730,6 +748,9 @@ impl Generator<'_> {
     /// What a message is compared with. Not the length of the channel: when SPIN takes back a
     /// receive, it restores what the expression is then.
     fn expected(&mut self) -> String {
+        if self.features.timeout && self.chance(30) {
+            return "timeout".to_owned();
+        }
         let value = self.value(0);
         value.replace("len(q)", "u").replace("len(p)", "x")
     }
@@ -744,6 +765,10 @@ impl Generator<'_> {
     }
 
     fn value(&mut self, depth: usize) -> String {
+        if self.features.timeout && self.chance(8) {
+            self.note_timeout("timeout in a value");
+            return self.pick(&["timeout", "a[timeout]"]).to_owned();
+        }
         match self.rng.random_range(0..8) {
             0 | 1 => self.rng.random_range(0..3).to_string(),
             2 if !self.locals.is_empty() => {
@@ -771,6 +796,14 @@ impl Generator<'_> {
         if self.features.thin && may_be_remote && self.chance(20) {
             return "(P0[0]:REMOTE == 1)".to_owned();
         }
+        if self.features.timeout && self.chance(8) {
+            self.note_timeout("timeout in a test of a channel");
+            return match self.features.channels && !self.features.rendezvous {
+                true => self.pick(&["nempty(s[timeout])", "s[timeout]?[1]", "empty(s[timeout])"]),
+                false => self.pick(&["q?[eval(timeout)]", "p??[_,eval(timeout)]"]),
+            }
+            .to_owned();
+        }
         match self.rng.random_range(0..24) {
             0..=11 => {
                 let op = self.pick(&["==", "!=", "<", ">="]);
@@ -782,12 +815,12 @@ impl Generator<'_> {
             13 => "q?[1]".to_owned(),
             14 => "p??[ma,_]".to_owned(),
             15 if self.features.last => self.pick(&["(_last == 0)", "(_last < 2)"]).to_owned(),
-            16 if self.features.timeout && depth == 0 && !self.in_dstep && !self.in_inline => {
-                self.note("timeout in an expression");
+            16 if self.features.timeout && depth == 0 => {
+                self.note_timeout("timeout in an expression");
                 format!("(timeout && {})", self.condition(1))
             }
-            17 if self.features.timeout && depth == 0 && !self.in_dstep && !self.in_inline => {
-                self.note("timeout in an expression");
+            17 if self.features.timeout && depth == 0 => {
+                self.note_timeout("timeout in an expression");
                 format!("(timeout || {})", self.condition(1))
             }
             // SPIN rejects these in a `d_step` and in the process itself.

@@ -82,6 +82,7 @@ fn kind(kind: FaultKind) -> Error {
         FaultKind::BlockedDStep => Error::DStepBlocks,
         FaultKind::ProcessLimit => Error::TooManyProcesses,
         FaultKind::AtomicCycle => Error::EndlessAtomic,
+        FaultKind::ChannelLimit => Error::TooManyChannels,
         FaultKind::Claim => Error::Claim,
         kind => panic!("no program has {kind}"),
     }
@@ -205,6 +206,13 @@ fn random_programs_have_the_counts_of_the_explorer() {
     assert!(failures.is_empty(), "{n} seeds differ: {failures:?}");
 }
 
+/// Compares a model that compiles.
+#[track_caller]
+fn check(text: &str) {
+    crate::explore(text);
+    assert_eq!(difference(text), None);
+}
+
 #[test]
 fn timeouts_in_provided() {
     let text = "byte x; active proctype A() { x = 1; (x == 2) }
@@ -224,6 +232,55 @@ fn statements_of_one_rule_read_last() {
     let text = "byte x; active proctype A() { x = 1 }
         active proctype B() { atomic { skip; x = _last; (x == 1); x = 3 } }";
     assert_eq!(difference(text), None);
+}
+
+#[test]
+fn there_are_at_most_255_channels_in_the_initial_state() {
+    let refused = |text: &str| {
+        let source = Source::new("test.pml", text).unwrap();
+        let compiled = compile(source, &Options::default(), &mut |_| None);
+        let lowered = lower(&compiled.program.unwrap(), &compiled.text, &options());
+        lowered.err().map(|it| it[0].message.clone())
+    };
+    let message = "more than 255 channels in the initial state".to_owned();
+    let global = |n: usize| {
+        format!(
+            "chan q[{n}] = [1] of {{ byte }}; init {{ run R(q[{last}]) }}
+             proctype R(chan c) {{ c!7; assert(len(q[{last}]) == 0) }}",
+            last = n - 1
+        )
+    };
+    assert_eq!(refused(&global(300)), Some(message.clone()));
+    assert_eq!(refused(&global(256)), Some(message.clone()));
+    assert_eq!(refused(&global(255)), None);
+    check(&global(255));
+    let local = "active [128] proctype R() { chan a[2] = [1] of { byte }; a[1]!7 }";
+    assert_eq!(refused(local), Some(message));
+}
+
+#[test]
+fn long_d_steps_are_not_nested() {
+    let text = |body: &str| format!("byte x; active proctype P() {{ d_step {{ x = 1; {body} }} }}");
+    let waits = "x == 1; ".repeat(500);
+    check(&text(&waits));
+    let selections = "if :: x == 2 -> goto L :: else fi; ".repeat(500);
+    check(&text(&format!("{selections} L: x = 3")));
+    let blocks = "x == 1; ".repeat(20) + "x == 2";
+    check(&text(&blocks));
+}
+
+#[test]
+fn processes_are_looked_up_among_many() {
+    let text = "byte x, n; active [200] proctype Q() { byte v = _pid + 1; L: (n == 1); v = 0 }
+        active proctype P() { x = Q[7]:v; assert(x == 8 && Q[199]@L && !Q[200]@L);
+            x = pc_value(12); assert(x == pc_value(150)) }";
+    check(text);
+    // Room for 1,200 processes.
+    let text = "byte x, n; proctype A() { skip } proctype B() { skip } proctype C() { skip }
+        proctype D() { skip } proctype E() { skip }
+        active [200] proctype Q() { (n == 1); run A(); run B(); run C(); run D(); run E() }
+        active proctype P() { x = pc_value(12); assert(x == pc_value(150)) }";
+    check(text);
 }
 
 #[test]

@@ -55,6 +55,16 @@ fn processes_are_removed_from_the_top() {
 }
 
 #[test]
+fn channels_beyond_255_are_an_error() {
+    let text = "chan q[253] = [1] of { byte };
+        proctype R() { chan a[2] = [1] of { byte }; a[1]!7; assert(len(q[252]) == 0) }
+        init { run R(); run R() }";
+    check(text, 10, 9, &[Error::TooManyChannels]);
+    let text = text.replace("253", "251");
+    check(&text.replace("252", "250"), 19, 27, &[]);
+}
+
+#[test]
 fn loops_over_ranges() {
     check_body("byte i; select(i:1..3)", 5, 6);
     check_body("byte i, n = 3; select(i:1..n)", 10, 11);
@@ -132,6 +142,57 @@ fn timeouts_come_last() {
     let text = "byte x; active proctype A() { x=1; (x==5) }
         active proctype B() { timeout -> x=5 }";
     check(text, 8, 8, &[]);
+}
+
+#[test]
+fn a_timeout_inside_any_expression_makes_a_statement_executable() {
+    let fails = |text: &str, states, edges| check(text, states, edges, &[Error::Assertion]);
+    let text = "byte a[2] = {0, 1}; active proctype P() { end: a[timeout] -> assert(false) }";
+    fails(text, 4, 3);
+    let text = "byte a[2] = {0, 1}; active proctype P() provided (a[timeout]) { assert(false) }";
+    fails(text, 3, 2);
+    let one = "chan q = [1] of { byte }; byte x; active proctype P() { q!1; BODY }";
+    let body = |body: &str| one.replace("BODY", body);
+    fails(&body("end: q?eval(timeout); assert(false)"), 5, 4);
+    fails(&body("end: q?[eval(timeout)] -> assert(false)"), 5, 4);
+    let text = body("end: d_step { q?eval(timeout); x = 1 } assert(x == 0)");
+    fails(&text, 5, 4);
+    let text = body("{ x == 9 } unless { q?eval(timeout) -> x = 1 } assert(false)");
+    fails(&text, 6, 5);
+    let two = "chan q[2] = [1] of { byte }; active proctype P() { BODY; assert(false) }";
+    let text = two.replace("BODY", "q[1]!1; end: nempty(q[timeout])");
+    fails(&text, 5, 4);
+    let text = two.replace("BODY", "q[0]!1; end: q[timeout]!1");
+    fails(&text, 5, 4);
+    let text = "chan r = [0] of { byte }; active proctype P() { r!timeout; assert(false) }
+        active proctype Q() { end: r?1; assert(false) }";
+    fails(text, 8, 9);
+}
+
+#[test]
+fn a_timeout_lasts_for_a_whole_d_step() {
+    let text = "byte x; active proctype P() { end: d_step { if :: timeout -> x = timeout fi }
+        assert(x == 0) }";
+    check(text, 4, 3, &[Error::Assertion]);
+}
+
+#[test]
+fn a_timeout_in_an_inline() {
+    let text = "byte x; inline w() { timeout; x++ } active proctype P() { w(); w() }
+        active proctype Q() { x == 1 -> x = 5 }";
+    check(text, 9, 8, &[]);
+}
+
+#[test]
+fn a_statement_in_an_atomic_sees_the_end_of_the_one_before() {
+    check_body("atomic { timeout -> x = timeout } assert(x == 0)", 4, 3);
+    check_body(
+        "byte y; atomic { x = pc_value(_pid); y = pc_value(_pid) } assert(x != y)",
+        4,
+        3,
+    );
+    let text = "byte x; active proctype P() { atomic { x = 0; L: x = P[0]@L } assert(x == 0) }";
+    check(text, 4, 3, &[Error::Assertion]);
 }
 
 #[test]
