@@ -228,6 +228,30 @@ fn other_errors_name_their_process_too() {
 }
 
 #[test]
+fn missing_fields_of_a_channel_that_is_known_at_run_time_only_are_reported() {
+    // SPIN's verifier reports the send and the receive and goes on, with the same counts.
+    let declared = "chan c = [1] of { byte, byte }; chan d; byte x;";
+    let run = check(
+        &format!("{declared} init {{ d = c; d!1; d?x; assert(x == 1) }}"),
+        &["--max-errors", "3", "--json", "-"],
+    );
+    let record: serde_json::Value = serde_json::from_str(&run.stdout).expect("a record");
+    let violations = record["violations"].as_array().expect("an array");
+    let messages: Vec<&str> = violations
+        .iter()
+        .map(|it| it["message"].as_str().expect("text"))
+        .collect();
+    let expected = "1 argument for a message of 2 fields";
+    assert_eq!(messages, [expected; 2]);
+    assert_eq!(record["states"], 6);
+    violated(
+        "chan c = [0] of { byte, byte }; chan d = c;
+active proctype P() { c!1,2 } active proctype Q() { byte x; d?x }",
+        expect![[""]],
+    );
+}
+
+#[test]
 fn an_invalid_end_state_is_called_so() {
     violated(
         "chan a = [0] of { byte }; active proctype P() { skip; a!1 }",

@@ -50,7 +50,7 @@ impl Checker<'_> {
                 let channel = self.channel_expr(chan);
                 Expr::Queue(*op, Box::new(channel), it.span)
             }
-            ExprKind::Poll(poll) => Expr::Poll(Box::new(self.receive(poll))),
+            ExprKind::Poll(poll) => Expr::Poll(Box::new(self.receive_or_poll(poll, true))),
             ExprKind::Run(name, ..) => {
                 let error = self
                     .text
@@ -539,7 +539,7 @@ impl Checker<'_> {
                 _ => args.push(self.expr(arg)),
             }
         }
-        self.check_arity(&it.chan, args.len(), it.chan.span);
+        self.check_arity(&it.chan, args.len(), false);
         Send {
             chan,
             sorted: it.sorted,
@@ -549,6 +549,11 @@ impl Checker<'_> {
     }
 
     pub(super) fn receive(&mut self, it: &ast::Receive) -> Receive {
+        // One that leaves the message where it is may look at its first fields only, as in SPIN.
+        self.receive_or_poll(it, it.keeps)
+    }
+
+    fn receive_or_poll(&mut self, it: &ast::Receive, may_be_fewer: bool) -> Receive {
         let chan = self.channel_expr(&it.chan);
         let mut args = Vec::new();
         for arg in &it.args {
@@ -576,7 +581,7 @@ impl Checker<'_> {
                 },
             }
         }
-        self.check_arity(&it.chan, args.len(), it.chan.span);
+        self.check_arity(&it.chan, args.len(), may_be_fewer);
         Receive {
             chan,
             random: it.random,
@@ -587,7 +592,7 @@ impl Checker<'_> {
     }
 
     /// Compares the number of fields with the declaration of a channel, if it is known.
-    fn check_arity(&mut self, chan: &ast::VarRef, n: usize, span: TokenSpan) {
+    fn check_arity(&mut self, chan: &ast::VarRef, n: usize, may_be_fewer: bool) {
         let Some(symbol) = self.scopes.find(&chan.parts[0].name) else {
             return;
         };
@@ -605,10 +610,14 @@ impl Checker<'_> {
             return;
         };
         let n_fields = self.channels[ty].fields.len();
-        if n > n_fields {
-            let plural = if n_fields == 1 { "" } else { "s" };
-            let message = format!("{n} arguments for a message of {n_fields} field{plural}");
-            self.error(message, span);
+        if n > n_fields || n < n_fields && !may_be_fewer {
+            let plural = |n| if n == 1 { "" } else { "s" };
+            let message = format!(
+                "{n} argument{} for a message of {n_fields} field{}",
+                plural(n),
+                plural(n_fields)
+            );
+            self.error(message, chan.span);
         }
     }
 

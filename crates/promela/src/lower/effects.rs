@@ -75,12 +75,56 @@ impl Lowering<'_> {
         block.push(self.builder.stmt(StmtKind::If { arms, otherwise }));
     }
 
+    /// Reports a message with another number of fields than its channel's, which is known at run
+    /// time only where the channel is. SPIN's verifier reports it and goes on: fields that are
+    /// missing are 0, or dropped.
+    fn check_arity(&mut self, n: usize, alternative: &Alternative, block: &mut Block) {
+        let n_fields = alternative.fields.len();
+        if n == n_fields || self.observer.is_some() {
+            return;
+        }
+        let plural = |n| if n == 1 { "" } else { "s" };
+        let message = format!(
+            "{n} argument{} for a message of {n_fields} field{}",
+            plural(n),
+            plural(n_fields)
+        );
+        let condition = self.builder.truth(false);
+        block.push(self.builder.stmt(StmtKind::Assert {
+            condition,
+            message,
+            goes_on: true,
+        }));
+    }
+
+    /// The same for a receive from a rendezvous channel.
+    pub(super) fn check_handshake_arity(
+        &mut self,
+        scope: &mut Scope,
+        receive: &Receive,
+        block: &mut Block,
+    ) {
+        let channel = self.channel(scope, &receive.chan, receive.span);
+        for alternative in channel.alternatives {
+            let mut code = Vec::new();
+            if alternative.queue.is_none() && !receive.keeps {
+                self.check_arity(receive.args.len(), &alternative, &mut code);
+            }
+            if !code.is_empty() {
+                let arms = vec![(alternative.condition, code)];
+                let otherwise = Vec::new();
+                block.push(self.builder.stmt(StmtKind::If { arms, otherwise }));
+            }
+        }
+    }
+
     fn send(&mut self, scope: &mut Scope, send: &Send, block: &mut Block) {
         let channel = self.channel(scope, &send.chan, send.span);
         let number = channel.number;
         self.choose(&channel.alternatives, block, |it, alternative| {
             let values = it.message_fields(scope, send, &alternative.fields);
             let mut code = Vec::new();
+            it.check_arity(send.args.len(), alternative, &mut code);
             match alternative.queue.is_some() {
                 false if scope.in_d_step => code.extend(it.fault(
                     FaultKind::BlockedDStep,
@@ -226,6 +270,9 @@ impl Lowering<'_> {
             .collect();
         self.choose(&buffered, block, |it, alternative| {
             let mut code = Vec::new();
+            if !receive.keeps {
+                it.check_arity(receive.args.len(), alternative, &mut code);
+            }
             let position = match receive.random && alternative.capacity > 1 {
                 false => it.builder.int(0),
                 true => {

@@ -121,6 +121,20 @@ fn values() {
 }
 
 #[test]
+fn a_message_has_all_its_fields() {
+    check(
+        "typedef T { byte a; byte b } chan q[2] = [1] of { byte, byte }; byte x; T t;
+         init { q[x]!1; q[x]?x; q[x]??x; q[x]!!1; q[0]!t; q[0]?t; q[0]?<x>; q[0]?[1] }",
+        expect![[r#"
+            error test.pml:2:17: 1 argument for a message of 2 fields
+            error test.pml:2:25: 1 argument for a message of 2 fields
+            error test.pml:2:33: 1 argument for a message of 2 fields
+            error test.pml:2:42: 1 argument for a message of 2 fields
+        "#]],
+    );
+}
+
+#[test]
 fn channels() {
     check(
         "chan q = [1] of { byte, byte }; chan lost; byte x;
