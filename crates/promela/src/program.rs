@@ -100,6 +100,8 @@ pub struct Variable {
     pub ty: Scalar,
     /// The sizes of its dimensions, the first outermost; none for a scalar.
     pub dims: Vec<u32>,
+    /// For each dimension, how much of the name it belongs to: in `t[2].a[3]` the first one to `t`.
+    pub dim_ends: Vec<usize>,
     /// Whether it is not a part of the state: it is declared `hidden`, and never read.
     pub hidden: bool,
     /// Its value when it is created.
@@ -112,6 +114,13 @@ impl Variable {
     /// The number of elements; 1 for a scalar.
     pub fn n_elements(&self) -> usize {
         self.dims.iter().map(|&it| it as usize).product()
+    }
+
+    /// What the index of a dimension selects an element of.
+    pub fn array_name(&self, dim: usize) -> &str {
+        let end = self.dim_ends.get(dim).copied();
+        end.and_then(|end| self.name.get(..end))
+            .unwrap_or(&self.name)
     }
 }
 

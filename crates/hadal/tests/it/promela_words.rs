@@ -170,6 +170,41 @@ fn an_index_names_its_process() {
 }
 
 #[test]
+fn an_index_of_an_array_of_channels_is_like_any_other() {
+    violated(
+        "chan q[2] = [1] of { byte }; active proctype P() { byte i = 2;
+	q[i]!i }",
+        expect![[""]],
+    );
+    violated(
+        "chan q[2] = [0] of { byte }; active proctype P() { byte i = 2, x;
+	q[i - 3]?x }",
+        expect![[""]],
+    );
+}
+
+#[test]
+fn an_index_names_the_array_that_it_is_of() {
+    let declared = "typedef T { byte a[2]; chan c[2] = [1] of { byte } } T t[3]; byte i = 3, x;";
+    violated(
+        &format!("{declared} active proctype P() {{ t[i].a[0] = 1 }}"),
+        expect![[""]],
+    );
+    violated(
+        &format!("{declared} active proctype P() {{ t[1].a[i] = 1 }}"),
+        expect![[""]],
+    );
+    violated(
+        &format!("{declared} active proctype P() {{ t[2].c[i]?x }}"),
+        expect![[""]],
+    );
+    violated(
+        "active proctype P() { byte a[2], i = 2; a[i] = 1 }",
+        expect![[""]],
+    );
+}
+
+#[test]
 fn a_fault_after_a_rendezvous_names_the_receiver() {
     violated(
         "chan c = [0] of { byte };

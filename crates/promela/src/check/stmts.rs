@@ -510,6 +510,7 @@ impl Checker<'_> {
             name: "for".into(),
             ty: Scalar::Int,
             dims: Vec::new(),
+            dim_ends: Vec::new(),
             hidden: false,
             initial: Initial::Zero,
             span,

@@ -2,11 +2,12 @@
 
 use hadal_ir::expr::{BinaryOp as Op, Place};
 use hadal_ir::ids::ExprId;
+use hadal_ir::program::LocalKind;
 use hadal_ir::stmt::{Block, PutItem, StmtKind};
 use hadal_model::FaultKind;
 
 use super::exprs::Scope;
-use super::queues::Alternative;
+use super::queues::{Alternative, ChannelArray};
 use super::{HANDSHAKE, Lowering};
 use crate::program::{Action, Match, Receive, Scalar, Send};
 
@@ -49,7 +50,20 @@ impl Lowering<'_> {
         vec![self.builder.stmt(StmtKind::Error { kind, message })]
     }
 
-    pub(super) fn bad_channel(&mut self) -> Block {
+    /// What happens where a channel is none of its alternatives.
+    fn bad_channel(&mut self, scope: &mut Scope, array: Option<&ChannelArray>) -> Block {
+        if let Some(array) = array {
+            // There is no variable with the numbers of channels that never change. An array that is
+            // shaped as declared has the same fault as any other.
+            let bit = self.builder.range(0, 1);
+            let dims = array.dims.iter().rev();
+            let ty = dims.fold(bit, |element, &n| self.builder.array(n, element));
+            let local = scope.frame.add("channels", LocalKind::Value(ty));
+            let indices = array.indices.iter();
+            let place = indices.fold(Place::local(local), |place, &index| place.at(index));
+            let zero = self.builder.int(0);
+            return vec![self.builder.assign(place, zero)];
+        }
         self.fault(
             FaultKind::BadChannel,
             "there is no such channel: it was never created, or its process is gone",
@@ -59,19 +73,21 @@ impl Lowering<'_> {
     /// Runs the code of the alternative that a channel is.
     fn choose(
         &mut self,
-        alternatives: &[Alternative],
+        scope: &mut Scope,
+        (alternatives, array): (&[Alternative], Option<&ChannelArray>),
         block: &mut Block,
-        mut code: impl FnMut(&mut Self, &Alternative) -> Block,
+        mut code: impl FnMut(&mut Self, &mut Scope, &Alternative) -> Block,
     ) {
         if let [only] = alternatives
             && self.builder.known_truth(only.condition) == Some(true)
         {
-            block.extend(code(self, only));
+            block.extend(code(self, scope, only));
             return;
         }
-        let arms = alternatives.iter().map(|it| (it.condition, code(self, it)));
+        let arms = alternatives.iter();
+        let arms = arms.map(|it| (it.condition, code(self, scope, it)));
         let arms = arms.collect();
-        let otherwise = self.bad_channel();
+        let otherwise = self.bad_channel(scope, array);
         block.push(self.builder.stmt(StmtKind::If { arms, otherwise }));
     }
 
@@ -121,7 +137,8 @@ impl Lowering<'_> {
     fn send(&mut self, scope: &mut Scope, send: &Send, block: &mut Block) {
         let channel = self.channel(scope, &send.chan, send.span);
         let number = channel.number;
-        self.choose(&channel.alternatives, block, |it, alternative| {
+        let alternatives = (&channel.alternatives[..], channel.array.as_ref());
+        self.choose(scope, alternatives, block, |it, scope, alternative| {
             let values = it.message_fields(scope, send, &alternative.fields);
             let mut code = Vec::new();
             it.check_arity(send.args.len(), alternative, &mut code);
@@ -268,7 +285,8 @@ impl Lowering<'_> {
             .filter(|it| it.queue.is_some())
             .cloned()
             .collect();
-        self.choose(&buffered, block, |it, alternative| {
+        let alternatives = (&buffered[..], channel.array.as_ref());
+        self.choose(scope, alternatives, block, |it, scope, alternative| {
             let mut code = Vec::new();
             if !receive.keeps {
                 it.check_arity(receive.args.len(), alternative, &mut code);
@@ -311,7 +329,7 @@ impl Lowering<'_> {
                 true => self.builder.scalar(Scalar::Int),
                 false => self.builder.range(lo, hi),
             };
-            let kind = hadal_ir::program::LocalKind::Value(ty);
+            let kind = LocalKind::Value(ty);
             let local = scope.frame.add("field", kind);
             let from = alternative.message(position).field(field as u32);
             let value = self.builder.read(from);
