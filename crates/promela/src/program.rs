@@ -313,7 +313,7 @@ pub enum Action {
     /// `assert(e)`, and the text of `e`.
     Assert(Expr, Arc<str>),
     /// `printf`, and `printm(e)` as `printf("%e", e)`.
-    Print(Arc<str>, Vec<Expr>),
+    Print(Vec<Printed>),
     /// `set_priority(p, e)`
     SetPriority(Expr, Expr),
     /// The declaration of a structure after the first statement: a step without effect.
@@ -327,6 +327,32 @@ pub enum Action {
         /// The point inside at which it is over, which has no edges.
         exit: crate::automaton::PointId,
     },
+}
+
+/// A part of what a `printf` prints.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Printed {
+    /// As it stands.
+    Text(String),
+    /// A value.
+    Value(Expr, Conversion),
+}
+
+/// How a `printf` prints a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conversion {
+    /// `%d`
+    Decimal,
+    /// `%u`
+    Unsigned,
+    /// `%o`
+    Octal,
+    /// `%x`
+    Hexadecimal,
+    /// `%c`
+    Character,
+    /// `%e`: the name in this set of an `mtype`.
+    Symbol(usize),
 }
 
 /// `q!e1,e2` or `q!!e1,e2`

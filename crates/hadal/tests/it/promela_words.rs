@@ -287,6 +287,27 @@ active proctype P() { c!1,2 } active proctype Q() { byte x; d?x }",
 }
 
 #[test]
+fn output_is_printed_as_its_format_asks() {
+    let run = check(
+        r#"mtype = { red, green }; mtype:fruit = { apple, pear };
+mtype x = green; mtype:fruit f = apple; int n = -10; byte b = 65;
+active proctype P() {
+	printf("%e %e %e %e\n", x, f, red, pear); printm(f);
+	printf("%d %u %o %x %c %%\n", n, n, b, n, b); assert(false)
+}"#,
+        &["--threads", "1"],
+    );
+    let printed = run.stdout.lines().filter(|line| line.contains("printf: "));
+    let printed: Vec<&str> = printed.map(str::trim).collect();
+    let expected = [
+        "printf: green apple red pear",
+        "printf: apple",
+        "printf: -10 4294967286 101 fffffff6 A %",
+    ];
+    assert_eq!(printed, expected, "{}", run.stdout);
+}
+
+#[test]
 fn an_invalid_end_state_is_called_so() {
     violated(
         "chan a = [0] of { byte }; active proctype P() { skip; a!1 }",

@@ -9,7 +9,9 @@ use super::Checker;
 use crate::ast::{self, BinaryOp, ExprKind, Stmt, StmtKind};
 use crate::automaton::{Node, NodeKind};
 use crate::print;
-use crate::program::{Action, Expr, Initial, Place, QueueOp, Scalar, VarId, Variable};
+use crate::program::{
+    Action, Conversion, Expr, Initial, Place, Printed, QueueOp, Scalar, VarId, Variable,
+};
 use crate::text::TokenSpan;
 
 /// `select` over at most this many constants is one step.
@@ -318,17 +320,107 @@ impl Checker<'_> {
             StmtKind::Send(send) => Action::Send(self.send(send)),
             StmtKind::Receive(receive) => Action::Receive(self.receive(receive)),
             StmtKind::Assert(expr) => Action::Assert(self.expr(expr), print::expr(expr).into()),
-            StmtKind::Printf(text, args) => {
-                let args = args.iter().map(|it| self.expr(it)).collect();
-                Action::Print(text.clone(), args)
+            StmtKind::Printf(text, args) => Action::Print(self.printed(text, args, stmt.span)),
+            StmtKind::Printm(expr) => {
+                let value = self.expr(expr);
+                let conversion = Conversion::Symbol(self.mtype_of(expr, &value));
+                Action::Print(vec![Printed::Value(value, conversion)])
             }
-            StmtKind::Printm(expr) => Action::Print("%e".into(), vec![self.expr(expr)]),
             StmtKind::SetPriority(pid, value) => {
                 self.uses_priorities = true;
                 Action::SetPriority(self.expr(pid), self.expr(value))
             }
             _ => return None,
         })
+    }
+
+    /// What a `printf` prints. Widths and flags are taken and have no effect.
+    fn printed(&mut self, format: &str, args: &[ast::Expr], span: TokenSpan) -> Vec<Printed> {
+        let values: Vec<Expr> = args.iter().map(|it| self.expr(it)).collect();
+        let mut given = args.iter().zip(values);
+        let mut parts = Vec::new();
+        let mut text = String::new();
+        let mut n_wanted = 0;
+        let mut rest = format;
+        while let Some((before, after)) = rest.split_once('%') {
+            text.push_str(before);
+            let is_flag = |c: char| c.is_ascii_digit() || "+-. l".contains(c);
+            let letter = after.trim_start_matches(is_flag).chars().next();
+            let end = match letter {
+                Some(letter) => after.find(letter).map_or(0, |at| at + letter.len_utf8()),
+                None => after.len(),
+            };
+            rest = &after[end..];
+            let conversion = match letter {
+                Some('%') => {
+                    text.push('%');
+                    continue;
+                }
+                Some('d' | 'i') => Some(Conversion::Decimal),
+                Some('u') => Some(Conversion::Unsigned),
+                Some('o') => Some(Conversion::Octal),
+                Some('x') => Some(Conversion::Hexadecimal),
+                Some('c') => Some(Conversion::Character),
+                Some('e') => Some(Conversion::Symbol(0)),
+                _ => None,
+            };
+            n_wanted += 1;
+            let Some(conversion) = conversion else {
+                let unknown = format!("%{}", &after[..end]);
+                let message = format!("`{unknown}` prints no value of Promela");
+                let warning = self
+                    .text
+                    .warning(message, span)
+                    .help("use %d, %u, %x, %o, %c, or %e for the name of an `mtype`");
+                self.diagnostics.push(warning);
+                text.push_str(&unknown);
+                given.next();
+                continue;
+            };
+            if let Some((arg, value)) = given.next() {
+                if !text.is_empty() {
+                    parts.push(Printed::Text(std::mem::take(&mut text)));
+                }
+                let conversion = match conversion {
+                    Conversion::Symbol(_) => Conversion::Symbol(self.mtype_of(arg, &value)),
+                    other => other,
+                };
+                parts.push(Printed::Value(value, conversion));
+            }
+        }
+        text.push_str(rest);
+        if !text.is_empty() {
+            parts.push(Printed::Text(text));
+        }
+        if n_wanted != args.len() {
+            let plural = if n_wanted == 1 { "" } else { "s" };
+            let message = format!(
+                "the format asks for {n_wanted} value{plural}, not {}",
+                args.len()
+            );
+            self.warn(message, span);
+        }
+        parts
+    }
+
+    /// The set of an `mtype` that an expression is of; by default the one without a name.
+    fn mtype_of(&self, expr: &ast::Expr, value: &Expr) -> usize {
+        let ty = match value {
+            Expr::Read(place) => match place.var {
+                VarId::Global(var) => self.globals.get(var).map(|it| it.ty),
+                VarId::Local(var) => self.locals.get(var).map(|it| it.ty),
+                VarId::Scratch => None,
+            },
+            _ => None,
+        };
+        match (&expr.kind, ty) {
+            (_, Some(Scalar::Mtype(set))) => set,
+            (ExprKind::Var(var), None) => {
+                let known = self.mtype_names.get(&var.parts[0].name.text);
+                known.map_or(0, |&(set, _)| set)
+            }
+            _ => 0,
+        }
     }
 
     fn is_priority(&self, var: &ast::VarRef) -> bool {

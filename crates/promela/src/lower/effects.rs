@@ -3,13 +3,13 @@
 use hadal_ir::expr::{BinaryOp as Op, Place};
 use hadal_ir::ids::ExprId;
 use hadal_ir::program::LocalKind;
-use hadal_ir::stmt::{Block, PutItem, StmtKind};
+use hadal_ir::stmt::{Block, Notation, PutItem, StmtKind};
 use hadal_model::FaultKind;
 
 use super::exprs::Scope;
 use super::queues::{Alternative, ChannelArray};
 use super::{HANDSHAKE, Lowering};
-use crate::program::{Action, Match, Receive, Scalar, Send};
+use crate::program::{Action, Conversion, Match, Printed, Receive, Scalar, Send};
 
 /// Messages that are moved one by one in code; more are moved in a loop.
 const MAX_UNROLLED: u32 = 8;
@@ -40,7 +40,7 @@ impl Lowering<'_> {
                     goes_on: true,
                 }));
             }
-            Action::Print(format, args) => self.print(scope, format, args, block),
+            Action::Print(parts) => self.print(scope, parts, block),
             Action::SetPriority(pid, value) => self.set_priority(scope, pid, value, block),
         }
     }
@@ -400,41 +400,27 @@ impl Lowering<'_> {
         block.push(self.builder.assign(alternative.len_place(), less));
     }
 
-    fn print(
-        &mut self,
-        scope: &mut Scope,
-        format: &str,
-        args: &[crate::program::Expr],
-        block: &mut Block,
-    ) {
-        let int = self.builder.scalar(Scalar::Int);
-        let mut args = args.iter();
-        let mut text = String::new();
-        let mut chars = format.chars().peekable();
-        let flush = |text: &mut String, it: &mut Self, block: &mut Block| {
-            if !text.is_empty() {
-                let item = PutItem::Text(std::mem::take(text));
-                block.push(it.builder.stmt(StmtKind::Put(item)));
-            }
-        };
-        while let Some(char) = chars.next() {
-            match (char, chars.peek()) {
-                ('%', Some('%')) => {
-                    chars.next();
-                    text.push('%');
-                }
-                ('%', Some(_)) => {
-                    chars.next();
-                    if let Some(arg) = args.next() {
-                        flush(&mut text, self, block);
-                        let value = self.int(scope, arg);
-                        let item = PutItem::Value(value, int);
-                        block.push(self.builder.stmt(StmtKind::Put(item)));
+    fn print(&mut self, scope: &mut Scope, parts: &[Printed], block: &mut Block) {
+        for part in parts {
+            let item = match part {
+                Printed::Text(text) => PutItem::Text(text.clone()),
+                Printed::Value(value, conversion) => {
+                    let value = self.int(scope, value);
+                    match conversion {
+                        Conversion::Decimal => {
+                            PutItem::Value(value, self.builder.scalar(Scalar::Int))
+                        }
+                        Conversion::Symbol(set) => {
+                            PutItem::Value(value, self.builder.scalar(Scalar::Mtype(*set)))
+                        }
+                        Conversion::Unsigned => PutItem::Number(value, Notation::Unsigned),
+                        Conversion::Octal => PutItem::Number(value, Notation::Octal),
+                        Conversion::Hexadecimal => PutItem::Number(value, Notation::Hexadecimal),
+                        Conversion::Character => PutItem::Number(value, Notation::Character),
                     }
                 }
-                _ => text.push(char),
-            }
+            };
+            block.push(self.builder.stmt(StmtKind::Put(item)));
         }
-        flush(&mut text, self, block);
     }
 }

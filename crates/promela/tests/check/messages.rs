@@ -135,6 +135,14 @@ fn a_message_has_all_its_fields() {
 }
 
 #[test]
+fn formats() {
+    check(
+        r#"byte x; init { printf("%d %d\n", x); printf("100%% %d", x, x); printf("%s", x); printf("%3d %ld", x, x) }"#,
+        expect![[""]],
+    );
+}
+
+#[test]
 fn channels() {
     check(
         "chan q = [1] of { byte, byte }; chan lost; byte x;

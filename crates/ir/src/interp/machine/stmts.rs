@@ -289,6 +289,10 @@ impl<'p> Machine<'p> {
                 UNDEFINED => "undefined".to_owned(),
                 value => types.value_name(*ty, value),
             },
+            PutItem::Number(value, notation) => match self.eval(*value)? {
+                UNDEFINED => "undefined".to_owned(),
+                value => notation.text(value),
+            },
             PutItem::Place(place, name) => {
                 let (at, ty) = self.resolve(place)?;
                 let mut lines = String::new();
