@@ -647,6 +647,7 @@ impl<'a> Walk<'a> {
             phase: Phase::Body,
             name: rule.map_or(String::new(), |rule| rule.name.clone()),
             parameters: Vec::new(),
+            goes_on: false,
         }
     }
 }

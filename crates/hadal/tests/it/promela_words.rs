@@ -308,6 +308,43 @@ active proctype P() {
 }
 
 #[test]
+fn a_search_that_goes_on_behind_assertions_is_complete() {
+    let text = "byte x; active proctype A() { do :: x++ od }
+active proctype M() { assert(x < 200); if :: x == 300 -> x = 7 :: skip fi }";
+    let run = check(text, &["--max-errors", "10"]);
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    assert!(!run.stdout.contains("the search ended"), "{}", run.stdout);
+    assert!(run.stdout.contains("M line 2: x = 7"), "{}", run.stdout);
+    let text = "byte x; active proctype A() { do :: x++ od }
+active proctype M() { assert(x < 200) }";
+    let run = check(text, &["--max-errors", "10", "--json", "-"]);
+    let record: serde_json::Value = serde_json::from_str(&run.stdout).expect("a record");
+    assert_eq!(record["verdict"], "violated");
+    assert_eq!(record["complete"], true);
+    assert_eq!(record["states"], 768);
+    assert_eq!(record["transitions"], 1280);
+    let run = check(text, &["--json", "-"]);
+    let record: serde_json::Value = serde_json::from_str(&run.stdout).expect("a record");
+    assert_eq!(record["complete"], false);
+    // Nothing is known about what lies behind a run-time error.
+    let text = "byte a[2], i; active proctype P() { do :: i < 3 -> i++ od }
+active proctype Q() { a[i] = 1 }";
+    let run = check(text, &["--max-errors", "10"]);
+    let sentence = "the search came to its end, but what lies behind a run-time error";
+    assert!(run.stdout.contains(sentence), "{}", run.stdout);
+}
+
+#[test]
+fn violations_leave_a_claim_open() {
+    let text = "byte x; active proctype P() { assert(x == 1); x = 1; x = 2 }
+ltl p { <> (x == 2) }";
+    let run = check(text, &["--max-errors", "10"]);
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    let sentence = "the search came to its end, but not every claim is decided";
+    assert!(run.stdout.contains(sentence), "{}", run.stdout);
+}
+
+#[test]
 fn an_invalid_end_state_is_called_so() {
     violated(
         "chan a = [0] of { byte }; active proctype P() { skip; a!1 }",

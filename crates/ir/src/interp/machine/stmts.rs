@@ -115,6 +115,7 @@ impl<'p> Machine<'p> {
                         kind: FaultKind::Assertion,
                         message: message.clone(),
                         site: stmt.site,
+                        goes_on: true,
                     });
                 }
             }
