@@ -92,6 +92,15 @@ impl Counterexample<'_> {
         })
     }
 
+    /// What meets a fault, if it is a rule, and its parameters.
+    pub fn failing_step(&self) -> Option<(String, &[(String, String)])> {
+        let parameters = match self.is_named() {
+            true => &[][..],
+            false => &self.violation.parameters,
+        };
+        self.firing().map(|firing| (firing, parameters))
+    }
+
     /// Whether it is the language that names what fires.
     pub fn is_named(&self) -> bool {
         self.naming.is_some()

@@ -72,13 +72,9 @@ impl Summary<'_> {
             ),
         };
         out.push_str(&trace.render(self.args.trace, style));
-        if let Some(firing) = found.firing() {
+        if let Some((firing, parameters)) = found.failing_step() {
             // The step that met the fault follows those that were taken.
             let number_len = trace.number_len();
-            let parameters = match found.is_named() {
-                true => &[][..],
-                false => &violation.parameters,
-            };
             let head = headline(trace.kinds().1, &firing, parameters, style);
             let indent = " ".repeat(number_len + 6);
             let mark = style.bad(&format!("{:>number_len$}", "!"));
