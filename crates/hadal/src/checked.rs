@@ -101,6 +101,16 @@ impl Counterexample<'_> {
         self.firing().map(|firing| (firing, parameters))
     }
 
+    /// Of a deadlock, what waits and should not: processes with line and statement.
+    pub fn blocked(&self) -> Vec<String> {
+        match (self.violation.kind, self.naming, self.trace) {
+            (ViolationKind::Deadlock, Some(naming), Some(trace)) => {
+                naming.blocked(&trace.last_state())
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether it is the language that names what fires.
     pub fn is_named(&self) -> bool {
         self.naming.is_some()

@@ -355,6 +355,9 @@ pub struct ViolationRecord {
     /// What met a fault in the last state, where a rule did.
     #[serde(default)]
     pub failing_step: Option<FailingStepRecord>,
+    /// What waits and should not, where nothing can happen any more.
+    #[serde(default)]
+    pub blocked: Vec<String>,
 }
 
 /// A step that failed, so that it is not one of the trace.
@@ -510,7 +513,8 @@ impl Serialize for WrittenViolation<'_> {
         } = self.0;
         let state = trace.map_or_else(Vec::new, |trace| trace.last_state());
         let failing_step = self.0.failing_step();
-        let n_fields = 7 + usize::from(failing_step.is_some());
+        let blocked = self.0.blocked();
+        let n_fields = 7 + usize::from(failing_step.is_some()) + usize::from(!blocked.is_empty());
         let mut out = serializer.serialize_struct("ViolationRecord", n_fields)?;
         out.serialize_field("kind", violation.kind.name())?;
         out.serialize_field("name", &violation.name)?;
@@ -523,6 +527,9 @@ impl Serialize for WrittenViolation<'_> {
             let parameters = named_values(parameters);
             let step = FailingStepRecord { rule, parameters };
             out.serialize_field("failing_step", &step)?;
+        }
+        if !blocked.is_empty() {
+            out.serialize_field("blocked", &blocked)?;
         }
         out.end()
     }

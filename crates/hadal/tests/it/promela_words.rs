@@ -345,6 +345,30 @@ ltl p { <> (x == 2) }";
 }
 
 #[test]
+fn an_invalid_end_state_names_who_is_blocked() {
+    let text = "chan a = [0] of { byte }; byte x;
+active proctype P() { skip;
+	a!1 }
+active proctype Q() { x == 0; end: x == 1 }
+active proctype R() { if :: x == 2 :: x == 3 -> skip fi }";
+    let run = check(text, &["--trace", "none"]);
+    let blocked = run.stdout.lines().filter(|line| line.contains("blocked: "));
+    let blocked: Vec<&str> = blocked.map(str::trim).collect();
+    let expected = [
+        "blocked: P(0) line 3: a!1",
+        "blocked: R(2) line 5: x == 2 or x == 3",
+    ];
+    assert_eq!(blocked, expected, "{}", run.stdout);
+    let run = check(text, &["--json", "-"]);
+    let record: serde_json::Value = serde_json::from_str(&run.stdout).expect("a record");
+    let expected = ["P(0) line 3: a!1", "R(2) line 5: x == 2 or x == 3"];
+    assert_eq!(
+        record["violations"][0]["blocked"],
+        serde_json::json!(expected)
+    );
+}
+
+#[test]
 fn an_invalid_end_state_is_called_so() {
     violated(
         "chan a = [0] of { byte }; active proctype P() { skip; a!1 }",

@@ -152,6 +152,9 @@ fn show(
     if !violation.at.is_empty() && !is_rejection {
         let _ = writeln!(out, "  at {}", violation.at);
     }
+    for waiting in &violation.blocked {
+        let _ = writeln!(out, "  blocked: {waiting}");
+    }
     if how != TraceDetail::None {
         out.push('\n');
     }

@@ -33,6 +33,9 @@ impl Summary<'_> {
                 let _ = writeln!(out, "{}: {what}", style.bad("violation"));
             }
         }
+        for waiting in found.blocked() {
+            let _ = writeln!(out, "  blocked: {waiting}");
+        }
         let Some(trace) = found.trace else {
             if violation.is_untraced() {
                 self.no_trace(out);
