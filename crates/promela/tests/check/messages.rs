@@ -135,6 +135,22 @@ fn a_message_has_all_its_fields() {
 }
 
 #[test]
+fn constants_that_do_not_fit() {
+    check(
+        "chan q = [1] of { byte, bit }; byte x; proctype P(byte a; int b) { skip }
+         init { run P(300, 300); q!256,1; q!x,2; q?300,_; q?x,eval(2); q?[-1]; q?x,1 }",
+        expect![[r#"
+            warning test.pml:2:23: 300 does not fit and is stored as 44
+            warning test.pml:2:36: 256 does not fit and is stored as 0
+            warning test.pml:2:47: 2 does not fit and is stored as 0
+            warning test.pml:2:52: 300 is no value of this field, which is 0 to 255, so no message matches
+            warning test.pml:2:68: 2 is no value of this field, which is 0 to 1, so no message matches
+            warning test.pml:2:75: -1 is no value of this field, which is 0 to 255, so no message matches
+        "#]],
+    );
+}
+
+#[test]
 fn formats() {
     check(
         r#"byte x; init { printf("%d %d\n", x); printf("100%% %d", x, x); printf("%s", x); printf("%3d %ld", x, x) }"#,
