@@ -66,7 +66,12 @@ impl Checker<'_> {
                 }
                 Expr::Np
             }
-            ExprKind::Enabled(pid) => Expr::Enabled(Box::new(self.expr(pid))),
+            ExprKind::Enabled(pid) => {
+                if !self.in_claim {
+                    self.error("`enabled` can be used in a claim only", it.span);
+                }
+                Expr::Enabled(Box::new(self.expr(pid)))
+            }
             ExprKind::PcValue(pid) => Expr::PcValue(Box::new(self.expr(pid))),
             ExprKind::GetPriority(pid) => {
                 self.uses_priorities = true;

@@ -151,6 +151,18 @@ fn constants_that_do_not_fit() {
 }
 
 #[test]
+fn what_only_a_claim_may_ask() {
+    check(
+        "byte x; active proctype P() { x == 0 && enabled(0); np_ }
+         never { do :: enabled(0) :: np_ od }",
+        expect![[r#"
+            error test.pml:1:41: `enabled` can be used in a claim only
+            error test.pml:1:53: `np_` can be used in a claim only
+        "#]],
+    );
+}
+
+#[test]
 fn formats() {
     check(
         r#"byte x; init { printf("%d %d\n", x); printf("100%% %d", x, x); printf("%s", x); printf("%3d %ld", x, x) }"#,
