@@ -110,7 +110,10 @@ impl Checker<'_> {
                     let error = self
                         .text
                         .error("an option cannot begin with `unless`", first.span)
-                        .help("put `unless` after the whole `fi` or `od`");
+                        .help(
+                            "write `:: skip; { ... } unless { ... }`, or put `unless` after the \
+                             whole `fi` or `od`",
+                        );
                     self.diagnostics.push(error);
                 }
                 StmtKind::If(_) | StmtKind::Do(_) if !first.labels.is_empty() => {

@@ -205,7 +205,7 @@ fn control() {
         expect![[r#"
             warning test.pml:2:30: `else` beside a send or receive
             error test.pml:2:63: an option cannot begin with `unless`
-              put `unless` after the whole `fi` or `od`
+              write `:: skip; { ... } unless { ... }`, or put `unless` after the whole `fi` or `od`
             error test.pml:2:94: an option cannot begin with a labelled selection
               put the label in front of the outer `if` or `do`
         "#]],
