@@ -247,17 +247,17 @@ fn other_errors_name_their_process_too() {
     violated(
         "byte x; active proctype P() { d_step { x = 1; x == 2 } }",
         expect![[r#"
-            <stdin>: violated: no statement of the `d_step` is executable here, in P(0) at <stdin>:1, the first step
+            <stdin>: violated: this statement blocks inside the `d_step`, in P(0) at <stdin>:1, the first step
               !  P(0) line 1: d_step
-                   no statement of the `d_step` is executable here
+                   this statement blocks inside the `d_step`
         "#]],
     );
     violated(
         "byte x; active proctype P() { atomic { do :: x = 1 - x od } }",
         expect![[r#"
-            <stdin>: violated: the step never ends: P line 1: x = 1 - x; x = 1 - x, P line 1: x = 1 - x; x = 1 - x, ..., in P(0) at <stdin>:1, the first step
+            <stdin>: violated: the step never ends: P line 1: x = 1 - x; x = 1 - x, ..., in P(0) at <stdin>:1, the first step
               !  P(0) line 1: x = 1 - x; x = 1 - x
-                   the step never ends: P line 1: x = 1 - x; x = 1 - x, P line 1: x = 1 - x; x = 1 - x, ...
+                   the step never ends: P line 1: x = 1 - x; x = 1 - x, ...
         "#]],
     );
 }
@@ -365,6 +365,27 @@ active proctype R() { if :: x == 2 :: x == 3 -> skip fi }";
     assert_eq!(
         record["violations"][0]["blocked"],
         serde_json::json!(expected)
+    );
+}
+
+#[test]
+fn an_assertion_is_shown_as_it_is_written() {
+    let run = check(
+        "byte x, y; active proctype P() { if :: assert(x + (y) == 1) :: assert(false) fi }",
+        &["--max-errors", "2", "--trace", "none"],
+    );
+    let carets = run.stdout.lines().filter(|line| line.contains('^'));
+    let carets: Vec<usize> = carets.map(|line| line.matches('^').count()).collect();
+    assert_eq!(
+        carets,
+        ["assert(x + (y) == 1)".len(), "assert(false)".len()],
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("assertion violated: false, in P(0)"),
+        "{}",
+        run.stdout
     );
 }
 

@@ -267,7 +267,11 @@ impl Checker<'_> {
                     if self.in_claim && !matches!(action, Action::Cond(_) | Action::Assert(..)) {
                         self.error("a claim consists of conditions and assertions", span);
                     }
-                    NodeKind::Basic(action, print::stmt(stmt).into())
+                    let text = match &action {
+                        Action::Assert(_, text) => format!("assert({text})"),
+                        _ => print::stmt(stmt),
+                    };
+                    NodeKind::Basic(action, text.into())
                 }
                 None => return,
             },
@@ -322,7 +326,10 @@ impl Checker<'_> {
             StmtKind::Decrement(var) => self.step(var, BinaryOp::Sub, stmt.span)?,
             StmtKind::Send(send) => Action::Send(self.send(send)),
             StmtKind::Receive(receive) => Action::Receive(self.receive(receive)),
-            StmtKind::Assert(expr) => Action::Assert(self.expr(expr), print::expr(expr).into()),
+            StmtKind::Assert(expr) => {
+                let text = self.as_written(expr).unwrap_or_else(|| print::expr(expr));
+                Action::Assert(self.expr(expr), text.into())
+            }
             StmtKind::Printf(text, args) => Action::Print(self.printed(text, args, stmt.span)),
             StmtKind::Printm(expr) => {
                 let value = self.expr(expr);
@@ -424,6 +431,16 @@ impl Checker<'_> {
             }
             _ => 0,
         }
+    }
+
+    /// The word `true` or `false` that a constant stands for.
+    fn as_written(&self, expr: &ast::Expr) -> Option<String> {
+        let ExprKind::Const(_) = expr.kind else {
+            return None;
+        };
+        let token = self.text.tokens.get(expr.span.start as usize)?;
+        let is_word = matches!(&*token.text, "true" | "false");
+        is_word.then(|| token.text.to_string())
     }
 
     fn is_priority(&self, var: &ast::VarRef) -> bool {

@@ -119,7 +119,7 @@ impl Lowering<'_> {
             self.builder.set_site(span);
             let otherwise = vec![self.builder.stmt(StmtKind::Error {
                 kind: FaultKind::BlockedDStep,
-                message: "no statement of the `d_step` is executable here".to_owned(),
+                message: "this statement blocks inside the `d_step`".to_owned(),
             })];
             block.push(self.builder.stmt(StmtKind::If { arms, otherwise }));
             return block;

@@ -33,7 +33,10 @@ impl Lowering<'_> {
             // A product leaves them to the program without a claim.
             Action::Assert(..) if self.observer.is_some() => {}
             Action::Assert(condition, text) => {
+                // It is the assertion that fails, not the operand that was evaluated last.
+                let site = self.builder.site();
                 let condition = self.truth(scope, condition);
+                self.builder.return_to(site);
                 block.push(self.builder.stmt(StmtKind::Assert {
                     condition,
                     message: format!("assertion violated: {text}"),

@@ -6,8 +6,9 @@ use hadal::order;
 use hadal::syntax::{Diagnostic, Span};
 use hadal::trace::{headline, render_state};
 use hadal::{Counterexample, Style, TraceDetail};
+use hadal_model::FaultKind;
 use hadal_report::units::counted;
-use hadal_search::Violation;
+use hadal_search::{Violation, ViolationKind};
 
 use super::Summary;
 use super::hints::shell_word;
@@ -130,6 +131,7 @@ impl Summary<'_> {
             .map_or(text.len(), |(offset, _)| offset);
         let rest = text[offset..].split("--").next().unwrap_or("").trim_end();
         let marked_len = match violation.phase {
+            Some(_) if violation.kind == ASSERTION => assertion_len(rest),
             Some(_) => token_len(rest),
             None => rest.len(),
         };
@@ -151,6 +153,29 @@ impl Summary<'_> {
         };
         Some(text.trim_end().to_owned() + "\n")
     }
+}
+
+const ASSERTION: ViolationKind = ViolationKind::Fault(FaultKind::Assertion);
+
+/// Length of `assert(...)` at the beginning of a text; of its first token, if it is something else.
+fn assertion_len(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix("assert") else {
+        return token_len(text);
+    };
+    if !rest.trim_start().starts_with('(') {
+        return token_len(text);
+    }
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 1 => return at + 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    // The rest is in the next line.
+    text.len()
 }
 
 /// Length of the variable with its fields and indices, the keyword or the operator at the
