@@ -19,6 +19,7 @@ pub(crate) fn render(trace: NamedTrace<'_>, style: Style) -> String {
     for (number, step) in trace.steps().enumerate().skip(1) {
         chart.add_step(number, &step);
     }
+    chart.sort_columns();
     chart.text(trace.number_len(), style)
 }
 
@@ -112,6 +113,31 @@ impl Chart {
             self.processes.push(process.to_owned());
             self.processes.len() - 1
         })
+    }
+
+    /// Puts the columns in the order of pids. Processes that had a pid one after the other are in
+    /// the order in which they appear.
+    fn sort_columns(&mut self) {
+        let pid = |name: &str| {
+            let (_, pid) = name.strip_suffix(')')?.rsplit_once('(')?;
+            pid.parse::<u32>().ok()
+        };
+        let mut order: Vec<usize> = (0..self.processes.len()).collect();
+        order.sort_by_key(|&column| pid(&self.processes[column]).unwrap_or(u32::MAX));
+        let mut places = vec![0; order.len()];
+        for (place, &column) in order.iter().enumerate() {
+            places[column] = place;
+        }
+        self.processes = order
+            .iter()
+            .map(|&column| std::mem::take(&mut self.processes[column]))
+            .collect();
+        for row in &mut self.rows {
+            row.column = places[row.column];
+            if let Some((column, _)) = &mut row.received {
+                *column = places[*column];
+            }
+        }
     }
 
     /// Where each column begins; one more for the end of the last.
@@ -301,6 +327,21 @@ mod tests {
         );
         assert!(lines[5].contains("─> log?x"), "{text}");
         assert!(lines[6].ends_with("x != 1"), "{text}");
+    }
+
+    #[test]
+    fn columns_are_in_the_order_of_pids() {
+        let mut chart = Chart::default();
+        let steps = ["B(10) line 1: x = 1", "A(2) line 2: x = 2"];
+        for (number, rule) in steps.into_iter().enumerate() {
+            chart.add_step(number + 1, &step(vec![firing(rule, &[])]));
+        }
+        chart.sort_columns();
+        let text = chart.text(1, Style::plain());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0].trim(), "A(2)    B(10)", "{text}");
+        assert!(lines[1].ends_with("│       x = 1"), "{text}");
+        assert!(lines[2].contains("x = 2   │"), "{text}");
     }
 
     #[test]

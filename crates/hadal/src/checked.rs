@@ -92,6 +92,25 @@ impl Counterexample<'_> {
         })
     }
 
+    /// What meets a fault, if it is a rule, and its parameters.
+    pub fn failing_step(&self) -> Option<(String, &[(String, String)])> {
+        let parameters = match self.is_named() {
+            true => &[][..],
+            false => &self.violation.parameters,
+        };
+        self.firing().map(|firing| (firing, parameters))
+    }
+
+    /// Of a deadlock, what waits and should not: processes with line and statement.
+    pub fn blocked(&self) -> Vec<String> {
+        match (self.violation.kind, self.naming, self.trace) {
+            (ViolationKind::Deadlock, Some(naming), Some(trace)) => {
+                naming.blocked(&trace.last_state())
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether it is the language that names what fires.
     pub fn is_named(&self) -> bool {
         self.naming.is_some()

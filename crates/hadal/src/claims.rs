@@ -120,6 +120,9 @@ pub(crate) fn decide(checked: &mut Checked<'_>, observer: &mut dyn Observer) -> 
         };
         outcome.complete = outcome.reason.is_none() && outcome.violations.is_empty();
     }
+    // The search of the model may have come to its end with violations.
+    let all_exhausted = checked.products.iter().all(|it| it.is_exhausted);
+    outcome.complete &= !is_open && all_exhausted;
     outcome.verdict = match (outcome.violations.is_empty(), outcome.complete) {
         (false, _) => Verdict::Violated,
         (true, true) => Verdict::Verified,

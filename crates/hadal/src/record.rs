@@ -352,6 +352,21 @@ pub struct ViolationRecord {
     pub trace: Vec<StepRecord>,
     /// The last state, by leaf.
     pub state: Map<String, Value>,
+    /// What met a fault in the last state, where a rule did.
+    #[serde(default)]
+    pub failing_step: Option<FailingStepRecord>,
+    /// What waits and should not, where nothing can happen any more.
+    #[serde(default)]
+    pub blocked: Vec<String>,
+}
+
+/// A step that failed, so that it is not one of the trace.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FailingStepRecord {
+    /// The rule.
+    pub rule: String,
+    /// Its parameters, by name.
+    pub parameters: Map<String, Value>,
 }
 
 /// A step of a counterexample. The first one is the startstate and changes everything.
@@ -497,7 +512,10 @@ impl Serialize for WrittenViolation<'_> {
             violation, trace, ..
         } = self.0;
         let state = trace.map_or_else(Vec::new, |trace| trace.last_state());
-        let mut out = serializer.serialize_struct("ViolationRecord", 7)?;
+        let failing_step = self.0.failing_step();
+        let blocked = self.0.blocked();
+        let n_fields = 7 + usize::from(failing_step.is_some()) + usize::from(!blocked.is_empty());
+        let mut out = serializer.serialize_struct("ViolationRecord", n_fields)?;
         out.serialize_field("kind", violation.kind.name())?;
         out.serialize_field("name", &violation.name)?;
         out.serialize_field("message", &self.0.message())?;
@@ -505,6 +523,14 @@ impl Serialize for WrittenViolation<'_> {
         out.serialize_field("depth", &violation.depth)?;
         out.serialize_field("trace", &WrittenTrace(*trace))?;
         out.serialize_field("state", &Leaves(&state))?;
+        if let Some((rule, parameters)) = failing_step {
+            let parameters = named_values(parameters);
+            let step = FailingStepRecord { rule, parameters };
+            out.serialize_field("failing_step", &step)?;
+        }
+        if !blocked.is_empty() {
+            out.serialize_field("blocked", &blocked)?;
+        }
         out.end()
     }
 }

@@ -444,7 +444,9 @@ impl<'a> Walk<'a> {
             StmtKind::Return(ReturnValue::Value(value)) => self.expr(*value),
             StmtKind::Return(ReturnValue::Copy(place)) => self.read(place),
             StmtKind::Put(PutItem::Text(_)) => {}
-            StmtKind::Put(PutItem::Value(value, _)) => self.expr(*value),
+            StmtKind::Put(PutItem::Value(value, _) | PutItem::Number(value, _)) => {
+                self.expr(*value)
+            }
             StmtKind::Put(PutItem::Place(place, _)) => self.read(place),
             StmtKind::MultisetAdd { multiset, value } => {
                 match value {

@@ -37,5 +37,5 @@ pub use program::{
     Arithmetic, CoverPoint, Frame, Function, Guard, Local, LocalKind, Param, ParamDomain,
     ParamMode, Program, Property, PropertyKind, Rule, Segment, Site, Start, ValueMap, Var,
 };
-pub use stmt::{Block, PutItem, ReturnValue, Stmt, StmtKind};
+pub use stmt::{Block, Notation, PutItem, ReturnValue, Stmt, StmtKind};
 pub use types::{Field, Scalarset, Simple, SimpleKind, Type, Types, UnionPart};

@@ -32,6 +32,9 @@ pub struct Program {
     /// All expressions, with where they come from. An expression refers only to earlier ones, so
     /// walks always end.
     pub exprs: Vec<(Expr, SiteId)>,
+    /// What an index selects an element of, for messages, where that is not the variable as the
+    /// program names it. No part of the text form.
+    pub index_names: std::collections::BTreeMap<ExprId, String>,
     /// Positions in the text.
     pub sites: Vec<Site>,
     /// How integers behave.

@@ -138,6 +138,50 @@ pub enum ReturnValue {
     Copy(Place),
 }
 
+/// How an integer is printed; those that need it are 32 bits of two's complement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// Decimal, without a sign.
+    Unsigned,
+    /// To the base 8.
+    Octal,
+    /// To the base 16.
+    Hexadecimal,
+    /// The character with this code; the lowest 8 bits count.
+    Character,
+}
+
+impl Notation {
+    /// All of them.
+    pub const ALL: [Notation; 4] = [
+        Notation::Unsigned,
+        Notation::Octal,
+        Notation::Hexadecimal,
+        Notation::Character,
+    ];
+
+    /// The name in the text form.
+    pub fn name(self) -> &'static str {
+        match self {
+            Notation::Unsigned => "unsigned",
+            Notation::Octal => "octal",
+            Notation::Hexadecimal => "hexadecimal",
+            Notation::Character => "character",
+        }
+    }
+
+    /// A value in this notation.
+    pub fn text(self, value: i64) -> String {
+        let value = value as u32;
+        match self {
+            Notation::Unsigned => value.to_string(),
+            Notation::Octal => format!("{value:o}"),
+            Notation::Hexadecimal => format!("{value:x}"),
+            Notation::Character => char::from(value as u8).to_string(),
+        }
+    }
+}
+
 /// What a `put` prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PutItem {
@@ -145,6 +189,8 @@ pub enum PutItem {
     Text(String),
     /// A value, with the type that names it.
     Value(ExprId, crate::ids::TypeId),
+    /// An integer in another notation than decimal with a sign.
+    Number(ExprId, Notation),
     /// The leaves of a place, each as `name:value`; the text is the place's name.
     Place(Place, String),
 }

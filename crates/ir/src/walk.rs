@@ -174,6 +174,7 @@ impl Stmt {
                 visit(Mention::Expr(*value));
                 visit(Mention::Type(*ty));
             }
+            StmtKind::Put(PutItem::Number(value, _)) => visit(Mention::Expr(*value)),
             StmtKind::Put(PutItem::Place(place, _)) => place.for_each_mention(visit),
             StmtKind::MultisetAdd { multiset, value } => {
                 value.for_each_mention(visit);

@@ -18,6 +18,8 @@ pub struct Fault {
     pub name: String,
     /// Its parameters, by name.
     pub parameters: Vec<(String, String)>,
+    /// Whether the evaluation went on all the same, so that nothing behind it is cut off.
+    pub goes_on: bool,
 }
 
 /// The classes of faults. The names are those of the run record.

@@ -32,6 +32,17 @@ pub(crate) struct ProcessNames {
     pub(crate) channels: Vec<String>,
     /// Local variables that hold channels.
     pub(crate) chan_locals: Vec<Arc<str>>,
+    /// Points that are no valid end, by name.
+    pub(crate) waits: Vec<Wait>,
+}
+
+/// A point that is no valid end.
+#[derive(Debug, Clone)]
+pub(crate) struct Wait {
+    pub(crate) point: String,
+    pub(crate) line: u32,
+    /// What a process waits for there.
+    pub(crate) statements: Vec<Arc<str>>,
 }
 
 /// Global channels of one kind.
@@ -164,6 +175,28 @@ impl Naming {
             Some(pid) => format!("{name}({pid}) {text}"),
             None => rule.to_owned(),
         }
+    }
+
+    /// The processes that are not at a valid end, with line and statements they wait at, in a state
+    /// whose values have [these names](Self::state).
+    pub fn blocked(&self, state: &[(String, String)]) -> Vec<String> {
+        let mut blocked = Vec::new();
+        for (name, value) in state {
+            let Some((proctype, rest)) = name.split_once('(') else {
+                continue;
+            };
+            let is_pid = |pid: &str| pid.bytes().all(|byte| byte.is_ascii_digit());
+            if !rest.strip_suffix(')').is_some_and(is_pid) {
+                continue;
+            }
+            let process = self.processes.iter().find(|it| &*it.name == proctype);
+            let mut waits = process.into_iter().flat_map(|it| &it.waits);
+            if let Some(wait) = waits.find(|it| it.point == *value) {
+                let statements = wait.statements.join(" or ");
+                blocked.push(format!("{name} line {}: {statements}", wait.line));
+            }
+        }
+        blocked
     }
 
     fn process(&self, leaf: &Leaf<'_>) -> Option<(&ProcessNames, usize)> {

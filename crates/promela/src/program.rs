@@ -100,6 +100,8 @@ pub struct Variable {
     pub ty: Scalar,
     /// The sizes of its dimensions, the first outermost; none for a scalar.
     pub dims: Vec<u32>,
+    /// For each dimension, how much of the name it belongs to: in `t[2].a[3]` the first one to `t`.
+    pub dim_ends: Vec<usize>,
     /// Whether it is not a part of the state: it is declared `hidden`, and never read.
     pub hidden: bool,
     /// Its value when it is created.
@@ -112,6 +114,13 @@ impl Variable {
     /// The number of elements; 1 for a scalar.
     pub fn n_elements(&self) -> usize {
         self.dims.iter().map(|&it| it as usize).product()
+    }
+
+    /// What the index of a dimension selects an element of.
+    pub fn array_name(&self, dim: usize) -> &str {
+        let end = self.dim_ends.get(dim).copied();
+        end.and_then(|end| self.name.get(..end))
+            .unwrap_or(&self.name)
     }
 }
 
@@ -343,7 +352,7 @@ pub enum Action {
     /// `assert(e)`, and the text of `e`.
     Assert(Expr, Arc<str>),
     /// `printf`, and `printm(e)` as `printf("%e", e)`.
-    Print(Arc<str>, Vec<Expr>),
+    Print(Vec<Printed>),
     /// `set_priority(p, e)`
     SetPriority(Expr, Expr),
     /// The declaration of a structure after the first statement: a step without effect.
@@ -375,10 +384,39 @@ impl Action {
                     || run.priority.as_ref().is_some_and(|it| it.any(is_it))
                     || target.as_ref().is_some_and(|it| it.any(is_it))
             }
-            Action::Print(_, args) => any(args),
+            Action::Print(parts) => parts.iter().any(|part| match part {
+                Printed::Text(_) => false,
+                Printed::Value(value, _) => value.any(is_it),
+            }),
             Action::SetPriority(pid, value) => pid.any(is_it) || value.any(is_it),
         }
     }
+}
+
+/// A part of what a `printf` prints.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Printed {
+    /// As it stands.
+    Text(String),
+    /// A value.
+    Value(Expr, Conversion),
+}
+
+/// How a `printf` prints a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conversion {
+    /// `%d`
+    Decimal,
+    /// `%u`
+    Unsigned,
+    /// `%o`
+    Octal,
+    /// `%x`
+    Hexadecimal,
+    /// `%c`
+    Character,
+    /// `%e`: the name in this set of an `mtype`.
+    Symbol(usize),
 }
 
 /// `q!e1,e2` or `q!!e1,e2`

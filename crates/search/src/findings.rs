@@ -76,7 +76,7 @@ impl<'a> Findings<'a> {
         let property = &self.shape.properties[failure.property as usize];
         let kind = match &failure.fault {
             Some(fault) => {
-                self.faulted = true;
+                self.faulted |= !fault.goes_on;
                 ViolationKind::Fault(fault.kind)
             }
             None => ViolationKind::Invariant,
@@ -166,7 +166,7 @@ impl<'a> Findings<'a> {
         }
         self.accept_waiting(ordinal);
         for fault in &source.faults {
-            self.faulted = true;
+            self.faulted |= !fault.goes_on;
             let subject = Subject::Rule(fault.name.clone());
             let kind = ViolationKind::Fault(fault.kind);
             if !self.is_full() && self.known.insert((kind, subject)) {

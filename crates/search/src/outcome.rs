@@ -17,8 +17,9 @@ pub struct Outcome {
     /// Whether the properties hold.
     pub verdict: Verdict,
     /// Whether the search is complete: no state was left to expand and nothing was left to
-    /// decide. Never so after a fault, which cuts off what would have come after it; nor where
-    /// signatures leave open whether a goal that was not reached can be.
+    /// decide. Never so after a fault that cuts off what would have come after it, as all do but
+    /// assertions that the search goes on behind; nor where signatures leave open whether a goal
+    /// that was not reached can be.
     pub complete: bool,
     /// What stopped the search before its end; `None` also where violations did, and where it came
     /// to its end with goals that signatures leave open.

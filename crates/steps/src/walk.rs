@@ -621,9 +621,14 @@ impl<'a> Walk<'a> {
     fn endless(&self, source: usize, cycle: Option<&[u32]>) -> Fault {
         let (rule, message) = match cycle {
             Some(cycle) => {
-                let names = cycle.iter().chain(cycle.first());
-                let names = names.map(|rule| self.micro.rules[*rule as usize].name.as_str());
-                let names: Vec<&str> = names.collect();
+                // A rule that fires several times on the way around is named once.
+                let mut names: Vec<&str> = Vec::new();
+                for rule in cycle {
+                    let name = self.micro.rules[*rule as usize].name.as_str();
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
                 let message = format!("the step never ends: {}, ...", names.join(", "));
                 (cycle.first().copied(), message)
             }
@@ -647,6 +652,7 @@ impl<'a> Walk<'a> {
             phase: Phase::Body,
             name: rule.map_or(String::new(), |rule| rule.name.clone()),
             parameters: Vec::new(),
+            goes_on: false,
         }
     }
 }

@@ -154,6 +154,11 @@ pub trait Naming: fmt::Debug + Send + Sync {
         parameters: &[(String, String)],
         state: &[(String, String)],
     ) -> String;
+
+    /// Of a state in which nothing can happen any more: what should not wait there, and for what.
+    fn blocked(&self, _state: &[(String, String)]) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Why there is no program.

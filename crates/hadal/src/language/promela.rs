@@ -220,6 +220,10 @@ impl Naming for PromelaNaming {
     ) -> String {
         self.names.firing(rule, slot(parameters), state)
     }
+
+    fn blocked(&self, state: &[(String, String)]) -> Vec<String> {
+        self.names.blocked(state)
+    }
 }
 
 /// The number of an instance among those of its process type, from the parameters of a rule.

@@ -170,6 +170,41 @@ fn an_index_names_its_process() {
 }
 
 #[test]
+fn an_index_of_an_array_of_channels_is_like_any_other() {
+    violated(
+        "chan q[2] = [1] of { byte }; active proctype P() { byte i = 2;
+	q[i]!i }",
+        expect![[""]],
+    );
+    violated(
+        "chan q[2] = [0] of { byte }; active proctype P() { byte i = 2, x;
+	q[i - 3]?x }",
+        expect![[""]],
+    );
+}
+
+#[test]
+fn an_index_names_the_array_that_it_is_of() {
+    let declared = "typedef T { byte a[2]; chan c[2] = [1] of { byte } } T t[3]; byte i = 3, x;";
+    violated(
+        &format!("{declared} active proctype P() {{ t[i].a[0] = 1 }}"),
+        expect![[""]],
+    );
+    violated(
+        &format!("{declared} active proctype P() {{ t[1].a[i] = 1 }}"),
+        expect![[""]],
+    );
+    violated(
+        &format!("{declared} active proctype P() {{ t[2].c[i]?x }}"),
+        expect![[""]],
+    );
+    violated(
+        "active proctype P() { byte a[2], i = 2; a[i] = 1 }",
+        expect![[""]],
+    );
+}
+
+#[test]
 fn a_fault_after_a_rendezvous_names_the_receiver() {
     violated(
         "chan c = [0] of { byte };
@@ -212,18 +247,145 @@ fn other_errors_name_their_process_too() {
     violated(
         "byte x; active proctype P() { d_step { x = 1; x == 2 } }",
         expect![[r#"
-            <stdin>: violated: no statement of the `d_step` is executable here, in P(0) at <stdin>:1, the first step
+            <stdin>: violated: this statement blocks inside the `d_step`, in P(0) at <stdin>:1, the first step
               !  P(0) line 1: d_step
-                   no statement of the `d_step` is executable here
+                   this statement blocks inside the `d_step`
         "#]],
     );
     violated(
         "byte x; active proctype P() { atomic { do :: x = 1 - x od } }",
         expect![[r#"
-            <stdin>: violated: the step never ends: P line 1: x = 1 - x; x = 1 - x, P line 1: x = 1 - x; x = 1 - x, ..., in P(0) at <stdin>:1, the first step
+            <stdin>: violated: the step never ends: P line 1: x = 1 - x; x = 1 - x, ..., in P(0) at <stdin>:1, the first step
               !  P(0) line 1: x = 1 - x; x = 1 - x
-                   the step never ends: P line 1: x = 1 - x; x = 1 - x, P line 1: x = 1 - x; x = 1 - x, ...
+                   the step never ends: P line 1: x = 1 - x; x = 1 - x, ...
         "#]],
+    );
+}
+
+#[test]
+fn missing_fields_of_a_channel_that_is_known_at_run_time_only_are_reported() {
+    // SPIN's verifier reports the send and the receive and goes on, with the same counts.
+    let declared = "chan c = [1] of { byte, byte }; chan d; byte x;";
+    let run = check(
+        &format!("{declared} init {{ d = c; d!1; d?x; assert(x == 1) }}"),
+        &["--max-errors", "3", "--json", "-"],
+    );
+    let record: serde_json::Value = serde_json::from_str(&run.stdout).expect("a record");
+    let violations = record["violations"].as_array().expect("an array");
+    let messages: Vec<&str> = violations
+        .iter()
+        .map(|it| it["message"].as_str().expect("text"))
+        .collect();
+    let expected = "1 argument for a message of 2 fields";
+    assert_eq!(messages, [expected; 2]);
+    assert_eq!(record["states"], 6);
+    violated(
+        "chan c = [0] of { byte, byte }; chan d = c;
+active proctype P() { c!1,2 } active proctype Q() { byte x; d?x }",
+        expect![[""]],
+    );
+}
+
+#[test]
+fn output_is_printed_as_its_format_asks() {
+    let run = check(
+        r#"mtype = { red, green }; mtype:fruit = { apple, pear };
+mtype x = green; mtype:fruit f = apple; int n = -10; byte b = 65;
+active proctype P() {
+	printf("%e %e %e %e\n", x, f, red, pear); printm(f);
+	printf("%d %u %o %x %c %%\n", n, n, b, n, b); assert(false)
+}"#,
+        &["--threads", "1"],
+    );
+    let printed = run.stdout.lines().filter(|line| line.contains("printf: "));
+    let printed: Vec<&str> = printed.map(str::trim).collect();
+    let expected = [
+        "printf: green apple red pear",
+        "printf: apple",
+        "printf: -10 4294967286 101 fffffff6 A %",
+    ];
+    assert_eq!(printed, expected, "{}", run.stdout);
+}
+
+#[test]
+fn a_search_that_goes_on_behind_assertions_is_complete() {
+    let text = "byte x; active proctype A() { do :: x++ od }
+active proctype M() { assert(x < 200); if :: x == 300 -> x = 7 :: skip fi }";
+    let run = check(text, &["--max-errors", "10"]);
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    assert!(!run.stdout.contains("the search ended"), "{}", run.stdout);
+    assert!(run.stdout.contains("M line 2: x = 7"), "{}", run.stdout);
+    let text = "byte x; active proctype A() { do :: x++ od }
+active proctype M() { assert(x < 200) }";
+    let run = check(text, &["--max-errors", "10", "--json", "-"]);
+    let record: serde_json::Value = serde_json::from_str(&run.stdout).expect("a record");
+    assert_eq!(record["verdict"], "violated");
+    assert_eq!(record["complete"], true);
+    assert_eq!(record["states"], 768);
+    assert_eq!(record["transitions"], 1280);
+    let run = check(text, &["--json", "-"]);
+    let record: serde_json::Value = serde_json::from_str(&run.stdout).expect("a record");
+    assert_eq!(record["complete"], false);
+    // Nothing is known about what lies behind a run-time error.
+    let text = "byte a[2], i; active proctype P() { do :: i < 3 -> i++ od }
+active proctype Q() { a[i] = 1 }";
+    let run = check(text, &["--max-errors", "10"]);
+    let sentence = "the search came to its end, but what lies behind a run-time error";
+    assert!(run.stdout.contains(sentence), "{}", run.stdout);
+}
+
+#[test]
+fn violations_leave_a_claim_open() {
+    let text = "byte x; active proctype P() { assert(x == 1); x = 1; x = 2 }
+ltl p { <> (x == 2) }";
+    let run = check(text, &["--max-errors", "10"]);
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    let sentence = "the search came to its end, but not every claim is decided";
+    assert!(run.stdout.contains(sentence), "{}", run.stdout);
+}
+
+#[test]
+fn an_invalid_end_state_names_who_is_blocked() {
+    let text = "chan a = [0] of { byte }; byte x;
+active proctype P() { skip;
+	a!1 }
+active proctype Q() { x == 0; end: x == 1 }
+active proctype R() { if :: x == 2 :: x == 3 -> skip fi }";
+    let run = check(text, &["--trace", "none"]);
+    let blocked = run.stdout.lines().filter(|line| line.contains("blocked: "));
+    let blocked: Vec<&str> = blocked.map(str::trim).collect();
+    let expected = [
+        "blocked: P(0) line 3: a!1",
+        "blocked: R(2) line 5: x == 2 or x == 3",
+    ];
+    assert_eq!(blocked, expected, "{}", run.stdout);
+    let run = check(text, &["--json", "-"]);
+    let record: serde_json::Value = serde_json::from_str(&run.stdout).expect("a record");
+    let expected = ["P(0) line 3: a!1", "R(2) line 5: x == 2 or x == 3"];
+    assert_eq!(
+        record["violations"][0]["blocked"],
+        serde_json::json!(expected)
+    );
+}
+
+#[test]
+fn an_assertion_is_shown_as_it_is_written() {
+    let run = check(
+        "byte x, y; active proctype P() { if :: assert(x + (y) == 1) :: assert(false) fi }",
+        &["--max-errors", "2", "--trace", "none"],
+    );
+    let carets = run.stdout.lines().filter(|line| line.contains('^'));
+    let carets: Vec<usize> = carets.map(|line| line.matches('^').count()).collect();
+    assert_eq!(
+        carets,
+        ["assert(x + (y) == 1)".len(), "assert(false)".len()],
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("assertion violated: false, in P(0)"),
+        "{}",
+        run.stdout
     );
 }
 

@@ -28,6 +28,13 @@ fn the_violation_is_evaluated_again_at_the_last_state() {
 }
 
 #[test]
+fn the_step_that_failed_is_shown_again() {
+    let run = replay(&["--max-errors", "2"], MODEL);
+    let shown = "  !  rule \"bad\"\n       assertion";
+    assert!(run.stdout.contains(shown), "{}", run.stdout);
+}
+
+#[test]
 fn a_violation_that_the_model_no_longer_has_is_refused() {
     for (flags, from, to, name) in [
         (&[][..], "n < 2;", "n < 4;", "low"),
@@ -61,6 +68,11 @@ fn a_model_with_definitions_is_replayed_with_them() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(
         run.stdout.contains("assertion violated: n < 2, in P(0)"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("  !  P(0) line 1: assert(n < 2)"),
         "{}",
         run.stdout
     );

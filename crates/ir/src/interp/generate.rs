@@ -360,6 +360,7 @@ impl<'p> Generator<'p> {
             phase: subject.phase,
             name: subject.name.to_owned(),
             parameters: parameters.collect(),
+            goes_on: raw.goes_on,
         }
     }
 

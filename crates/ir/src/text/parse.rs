@@ -11,7 +11,7 @@ use crate::program::{
     Arithmetic, CoverPoint, Frame, Function, Guard, LocalKind, Param, ParamDomain, ParamMode,
     Program, Property, PropertyKind, Rule, Segment, Site, Start, ValueMap, Var,
 };
-use crate::stmt::{Block, PutItem, ReturnValue, Stmt, StmtKind};
+use crate::stmt::{Block, Notation, PutItem, ReturnValue, Stmt, StmtKind};
 use crate::types::{Field, Simple, SimpleKind, Type, UnionPart};
 
 /// Why a text is not a program.
@@ -623,7 +623,14 @@ fn put_item(item: &Sexpr) -> Result<PutItem> {
         "text" => PutItem::Text(items.text()?),
         "value" => PutItem::Value(items.id()?, items.id()?),
         "place" => PutItem::Place(place(items.next()?)?, items.text()?),
-        _ => return Err(item.error("`text`, `value` or `place` is expected")),
+        word => {
+            let mut notations = Notation::ALL.into_iter();
+            let Some(notation) = notations.find(|it| it.name() == word) else {
+                let message = "`text`, `value`, `place` or a notation is expected";
+                return Err(item.error(message));
+            };
+            PutItem::Number(items.id()?, notation)
+        }
     };
     items.end()?;
     Ok(found)

@@ -337,6 +337,10 @@ impl Printer<'_> {
                 format!("(put {site} (value {value} {ty}))"),
                 format!("put {}", infix.expr(*value)),
             ),
+            StmtKind::Put(PutItem::Number(value, notation)) => (
+                format!("(put {site} ({} {value}))", notation.name()),
+                format!("put {}", infix.expr(*value)),
+            ),
             StmtKind::Put(PutItem::Place(place, name)) => (
                 format!(
                     "(put {site} (place {} {}))",

@@ -87,6 +87,7 @@ impl FrameCheck<'_> {
                 let sort = self.simple_sort(*ty);
                 self.defined(*value, sort);
             }
+            StmtKind::Put(PutItem::Number(value, _)) => self.defined(*value, Sort::Int),
             StmtKind::Put(PutItem::Place(place, _)) => {
                 if let Some(found) = self.place(place) {
                     self.touch(&found.locals);

@@ -123,7 +123,7 @@ impl Lower<'_, '_> {
             }
             // Output is dropped, but evaluating it may fault.
             StmtKind::Put(PutItem::Text(_)) => {}
-            StmtKind::Put(PutItem::Value(value, _)) => {
+            StmtKind::Put(PutItem::Value(value, _) | PutItem::Number(value, _)) => {
                 self.eval(*value);
             }
             StmtKind::Put(PutItem::Place(place, _)) => {

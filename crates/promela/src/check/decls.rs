@@ -271,6 +271,8 @@ impl Checker<'_> {
         let at = Position {
             path: String::new(),
             dims: len.into_iter().collect(),
+            dim_ends: len.iter().map(|_| name.len()).collect(),
+            root_len: name.len(),
             init: init.unwrap_or(Initial::Zero),
         };
         self.flatten(ty, at, storage == Storage::Late, &mut leaves);
@@ -281,17 +283,19 @@ impl Checker<'_> {
         }
         let mut symbol = self.symbol(ty, len, storage, var);
         let mut map = FxHashMap::default();
-        for (path, ty, dims, initial) in leaves.0 {
+        for leaf in leaves.0 {
+            let path = leaf.path;
             let full: Arc<str> = match path.is_empty() {
                 true => name.text.clone(),
                 false => format!("{name}.{path}").into(),
             };
             let variable = Variable {
                 name: full,
-                ty,
-                dims,
+                ty: leaf.ty,
+                dims: leaf.dims,
+                dim_ends: leaf.dim_ends,
                 hidden,
-                initial,
+                initial: leaf.init,
                 span: name.span,
             };
             let variables = match storage {
@@ -324,7 +328,13 @@ impl Checker<'_> {
     fn flatten(&mut self, ty: FieldType, at: Position, is_late: bool, out: &mut Leaves) {
         let idx = match ty {
             FieldType::Scalar(scalar) => {
-                out.0.push((at.path, scalar, at.dims, at.init));
+                out.0.push(Leaf {
+                    path: at.path,
+                    ty: scalar,
+                    dims: at.dims,
+                    dim_ends: at.dim_ends,
+                    init: at.init,
+                });
                 return;
             }
             FieldType::Struct(idx) => idx,
@@ -334,13 +344,21 @@ impl Checker<'_> {
                 true => field.name.to_string(),
                 false => format!("{}.{}", at.path, field.name),
             };
-            let mut dims = at.dims.clone();
+            let (mut dims, mut dim_ends) = (at.dims.clone(), at.dim_ends.clone());
             dims.extend(field.len);
+            dim_ends.extend(field.len.map(|_| at.root_len + 1 + path.len()));
             let init = match field.init.as_ref().filter(|_| !is_late) {
                 Some(init) => self.initial(init, field.ty, field.len),
                 None => Initial::Zero,
             };
-            self.flatten(field.ty, Position { path, dims, init }, is_late, out);
+            let at = Position {
+                path,
+                dims,
+                dim_ends,
+                root_len: at.root_len,
+                init,
+            };
+            self.flatten(field.ty, at, is_late, out);
         }
     }
 
@@ -464,10 +482,21 @@ enum Storage {
 
 /// Paths, types, dimensions and initial values of the scalars of a variable.
 #[derive(Default)]
-struct Leaves(Vec<(String, Scalar, Vec<u32>, Initial)>);
+struct Leaves(Vec<Leaf>);
+
+struct Leaf {
+    path: String,
+    ty: Scalar,
+    dims: Vec<u32>,
+    dim_ends: Vec<usize>,
+    init: Initial,
+}
 
 struct Position {
     path: String,
     dims: Vec<u32>,
+    dim_ends: Vec<usize>,
+    /// Length of the variable's own name.
+    root_len: usize,
     init: Initial,
 }

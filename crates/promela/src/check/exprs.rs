@@ -50,7 +50,7 @@ impl Checker<'_> {
                 let channel = self.channel_expr(chan);
                 Expr::Queue(*op, Box::new(channel), it.span)
             }
-            ExprKind::Poll(poll) => Expr::Poll(Box::new(self.receive(poll))),
+            ExprKind::Poll(poll) => Expr::Poll(Box::new(self.receive_or_poll(poll, true))),
             ExprKind::Run(name, ..) => {
                 let error = self
                     .text
@@ -66,7 +66,12 @@ impl Checker<'_> {
                 }
                 Expr::Np
             }
-            ExprKind::Enabled(pid) => Expr::Enabled(Box::new(self.expr(pid))),
+            ExprKind::Enabled(pid) => {
+                if !self.in_claim {
+                    self.error("`enabled` can be used in a claim only", it.span);
+                }
+                Expr::Enabled(Box::new(self.expr(pid)))
+            }
             ExprKind::PcValue(pid) => Expr::PcValue(Box::new(self.expr(pid))),
             ExprKind::GetPriority(pid) => {
                 self.uses_priorities = true;
@@ -515,7 +520,7 @@ impl Checker<'_> {
 
     pub(super) fn send(&mut self, it: &ast::Send) -> Send {
         let chan = self.channel_expr(&it.chan);
-        let mut args = Vec::new();
+        let (mut args, mut spans) = (Vec::new(), Vec::new());
         for arg in &it.args {
             let whole = match &arg.kind {
                 ExprKind::Var(var) => self.resolve(var),
@@ -538,8 +543,13 @@ impl Checker<'_> {
                 }
                 _ => args.push(self.expr(arg)),
             }
+            spans.resize(args.len(), arg.span);
         }
-        self.check_arity(&it.chan, args.len(), it.chan.span);
+        self.check_arity(&it.chan, args.len(), false);
+        let fields = self.fields_of(&it.chan).unwrap_or_default();
+        for ((arg, field), span) in args.iter().zip(fields).zip(spans) {
+            self.warn_truncation(field, arg, span);
+        }
         Send {
             chan,
             sorted: it.sorted,
@@ -549,12 +559,31 @@ impl Checker<'_> {
     }
 
     pub(super) fn receive(&mut self, it: &ast::Receive) -> Receive {
+        // One that leaves the message where it is may look at its first fields only, as in SPIN.
+        self.receive_or_poll(it, it.keeps)
+    }
+
+    fn receive_or_poll(&mut self, it: &ast::Receive, may_be_fewer: bool) -> Receive {
         let chan = self.channel_expr(&it.chan);
+        let fields = self.fields_of(&it.chan).unwrap_or_default();
         let mut args = Vec::new();
         for arg in &it.args {
             match arg {
-                ast::ReceiveArg::Eval(it) | ast::ReceiveArg::Const(it) => {
-                    args.push(Match::Equal(self.expr(it)));
+                ast::ReceiveArg::Eval(value) | ast::ReceiveArg::Const(value) => {
+                    let expr = self.expr(value);
+                    let field = fields.get(args.len());
+                    if let (Some(constant), Some(field)) = (self.constant_of(&expr), field)
+                        && field.truncate(constant) != constant
+                        && *field != Scalar::Unsigned(32)
+                    {
+                        let (least, greatest) = field.range();
+                        let message = format!(
+                            "{constant} is no value of this field, which is {least} to {greatest}, \
+                             so no message matches"
+                        );
+                        self.warn(message, value.span);
+                    }
+                    args.push(Match::Equal(expr));
                 }
                 ast::ReceiveArg::Var(var) => match self.resolve(var) {
                     Some(Resolved::Place(place, ty)) => {
@@ -576,7 +605,7 @@ impl Checker<'_> {
                 },
             }
         }
-        self.check_arity(&it.chan, args.len(), it.chan.span);
+        self.check_arity(&it.chan, args.len(), may_be_fewer);
         Receive {
             chan,
             random: it.random,
@@ -586,29 +615,35 @@ impl Checker<'_> {
         }
     }
 
-    /// Compares the number of fields with the declaration of a channel, if it is known.
-    fn check_arity(&mut self, chan: &ast::VarRef, n: usize, span: TokenSpan) {
-        let Some(symbol) = self.scopes.find(&chan.parts[0].name) else {
-            return;
-        };
+    /// The types of the fields of a channel that is named by its declaration.
+    fn fields_of(&self, chan: &ast::VarRef) -> Option<Vec<Scalar>> {
+        let symbol = self.scopes.find(&chan.parts[0].name)?;
         let path: Vec<&str> = chan.parts.iter().skip(1).map(|it| &*it.name).collect();
-        let Some(&leaf) = symbol.leaves.get(&path.join(".")) else {
-            return;
-        };
+        let &leaf = symbol.leaves.get(&path.join("."))?;
         let variables = match symbol.is_global {
             true => &self.globals,
             false => &self.locals,
         };
-        let Some(crate::program::Initial::Channel(ty)) =
-            variables.get(leaf).map(|it| it.initial.clone())
-        else {
+        match variables.get(leaf)?.initial {
+            crate::program::Initial::Channel(ty) => Some(self.channels[ty].fields.clone()),
+            _ => None,
+        }
+    }
+
+    /// Compares the number of fields with the declaration of a channel, if it is known.
+    fn check_arity(&mut self, chan: &ast::VarRef, n: usize, may_be_fewer: bool) {
+        let Some(fields) = self.fields_of(chan) else {
             return;
         };
-        let n_fields = self.channels[ty].fields.len();
-        if n > n_fields {
-            let plural = if n_fields == 1 { "" } else { "s" };
-            let message = format!("{n} arguments for a message of {n_fields} field{plural}");
-            self.error(message, span);
+        let n_fields = fields.len();
+        if n > n_fields || n < n_fields && !may_be_fewer {
+            let plural = |n| if n == 1 { "" } else { "s" };
+            let message = format!(
+                "{n} argument{} for a message of {n_fields} field{}",
+                plural(n),
+                plural(n_fields)
+            );
+            self.error(message, chan.span);
         }
     }
 
@@ -622,6 +657,7 @@ impl Checker<'_> {
         if self.in_claim {
             self.error("a claim cannot start a process", name.span);
         }
+        let spans: Vec<TokenSpan> = args.iter().map(|arg| arg.span).collect();
         let args: Vec<Expr> = args
             .iter()
             .map(|arg| {
@@ -651,6 +687,12 @@ impl Checker<'_> {
             let error = self.text.context(error, declared, "it is declared here");
             self.diagnostics.push(error);
             return None;
+        }
+        let params = self.outlines.get(proctype);
+        let params = params.map_or(&[][..], |outline| &outline.locals);
+        let params: Vec<Scalar> = params.iter().take(n_params).map(|it| it.ty).collect();
+        for ((arg, param), span) in args.iter().zip(params).zip(spans) {
+            self.warn_truncation(param, arg, span);
         }
         Some(crate::program::Run {
             proctype,

@@ -9,7 +9,9 @@ use super::Checker;
 use crate::ast::{self, BinaryOp, ExprKind, Stmt, StmtKind};
 use crate::automaton::{Node, NodeKind};
 use crate::print;
-use crate::program::{Action, Expr, Initial, Place, QueueOp, Scalar, VarId, Variable};
+use crate::program::{
+    Action, Conversion, Expr, Initial, Place, Printed, QueueOp, Scalar, VarId, Variable,
+};
 use crate::text::TokenSpan;
 
 /// `select` over at most this many constants is one step.
@@ -108,7 +110,10 @@ impl Checker<'_> {
                     let error = self
                         .text
                         .error("an option cannot begin with `unless`", first.span)
-                        .help("put `unless` after the whole `fi` or `od`");
+                        .help(
+                            "write `:: skip; { ... } unless { ... }`, or put `unless` after the \
+                             whole `fi` or `od`",
+                        );
                     self.diagnostics.push(error);
                 }
                 StmtKind::If(_) | StmtKind::Do(_) if !first.labels.is_empty() => {
@@ -262,7 +267,11 @@ impl Checker<'_> {
                     if self.in_claim && !matches!(action, Action::Cond(_) | Action::Assert(..)) {
                         self.error("a claim consists of conditions and assertions", span);
                     }
-                    NodeKind::Basic(action, print::stmt(stmt).into())
+                    let text = match &action {
+                        Action::Assert(_, text) => format!("assert({text})"),
+                        _ => print::stmt(stmt),
+                    };
+                    NodeKind::Basic(action, text.into())
                 }
                 None => return,
             },
@@ -317,18 +326,121 @@ impl Checker<'_> {
             StmtKind::Decrement(var) => self.step(var, BinaryOp::Sub, stmt.span)?,
             StmtKind::Send(send) => Action::Send(self.send(send)),
             StmtKind::Receive(receive) => Action::Receive(self.receive(receive)),
-            StmtKind::Assert(expr) => Action::Assert(self.expr(expr), print::expr(expr).into()),
-            StmtKind::Printf(text, args) => {
-                let args = args.iter().map(|it| self.expr(it)).collect();
-                Action::Print(text.clone(), args)
+            StmtKind::Assert(expr) => {
+                let text = self.as_written(expr).unwrap_or_else(|| print::expr(expr));
+                Action::Assert(self.expr(expr), text.into())
             }
-            StmtKind::Printm(expr) => Action::Print("%e".into(), vec![self.expr(expr)]),
+            StmtKind::Printf(text, args) => Action::Print(self.printed(text, args, stmt.span)),
+            StmtKind::Printm(expr) => {
+                let value = self.expr(expr);
+                let conversion = Conversion::Symbol(self.mtype_of(expr, &value));
+                Action::Print(vec![Printed::Value(value, conversion)])
+            }
             StmtKind::SetPriority(pid, value) => {
                 self.uses_priorities = true;
                 Action::SetPriority(self.expr(pid), self.expr(value))
             }
             _ => return None,
         })
+    }
+
+    /// What a `printf` prints. Widths and flags are taken and have no effect.
+    fn printed(&mut self, format: &str, args: &[ast::Expr], span: TokenSpan) -> Vec<Printed> {
+        let values: Vec<Expr> = args.iter().map(|it| self.expr(it)).collect();
+        let mut given = args.iter().zip(values);
+        let mut parts = Vec::new();
+        let mut text = String::new();
+        let mut n_wanted = 0;
+        let mut rest = format;
+        while let Some((before, after)) = rest.split_once('%') {
+            text.push_str(before);
+            let is_flag = |c: char| c.is_ascii_digit() || "+-. l".contains(c);
+            let letter = after.trim_start_matches(is_flag).chars().next();
+            let end = match letter {
+                Some(letter) => after.find(letter).map_or(0, |at| at + letter.len_utf8()),
+                None => after.len(),
+            };
+            rest = &after[end..];
+            let conversion = match letter {
+                Some('%') => {
+                    text.push('%');
+                    continue;
+                }
+                Some('d' | 'i') => Some(Conversion::Decimal),
+                Some('u') => Some(Conversion::Unsigned),
+                Some('o') => Some(Conversion::Octal),
+                Some('x') => Some(Conversion::Hexadecimal),
+                Some('c') => Some(Conversion::Character),
+                Some('e') => Some(Conversion::Symbol(0)),
+                _ => None,
+            };
+            n_wanted += 1;
+            let Some(conversion) = conversion else {
+                let unknown = format!("%{}", &after[..end]);
+                let message = format!("`{unknown}` prints no value of Promela");
+                let warning = self
+                    .text
+                    .warning(message, span)
+                    .help("use %d, %u, %x, %o, %c, or %e for the name of an `mtype`");
+                self.diagnostics.push(warning);
+                text.push_str(&unknown);
+                given.next();
+                continue;
+            };
+            if let Some((arg, value)) = given.next() {
+                if !text.is_empty() {
+                    parts.push(Printed::Text(std::mem::take(&mut text)));
+                }
+                let conversion = match conversion {
+                    Conversion::Symbol(_) => Conversion::Symbol(self.mtype_of(arg, &value)),
+                    other => other,
+                };
+                parts.push(Printed::Value(value, conversion));
+            }
+        }
+        text.push_str(rest);
+        if !text.is_empty() {
+            parts.push(Printed::Text(text));
+        }
+        if n_wanted != args.len() {
+            let plural = if n_wanted == 1 { "" } else { "s" };
+            let message = format!(
+                "the format asks for {n_wanted} value{plural}, not {}",
+                args.len()
+            );
+            self.warn(message, span);
+        }
+        parts
+    }
+
+    /// The set of an `mtype` that an expression is of; by default the one without a name.
+    fn mtype_of(&self, expr: &ast::Expr, value: &Expr) -> usize {
+        let ty = match value {
+            Expr::Read(place) => match place.var {
+                VarId::Global(var) => self.globals.get(var).map(|it| it.ty),
+                VarId::Local(var) => self.locals.get(var).map(|it| it.ty),
+                VarId::Scratch => None,
+            },
+            _ => None,
+        };
+        match (&expr.kind, ty) {
+            (_, Some(Scalar::Mtype(set))) => set,
+            (ExprKind::Var(var), None) => {
+                let known = self.mtype_names.get(&var.parts[0].name.text);
+                known.map_or(0, |&(set, _)| set)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The word `true` or `false` that a constant stands for.
+    fn as_written(&self, expr: &ast::Expr) -> Option<String> {
+        let ExprKind::Const(_) = expr.kind else {
+            return None;
+        };
+        let token = self.text.tokens.get(expr.span.start as usize)?;
+        let is_word = matches!(&*token.text, "true" | "false");
+        is_word.then(|| token.text.to_string())
     }
 
     fn is_priority(&self, var: &ast::VarRef) -> bool {
@@ -510,6 +622,7 @@ impl Checker<'_> {
             name: "for".into(),
             ty: Scalar::Int,
             dims: Vec::new(),
+            dim_ends: Vec::new(),
             hidden: false,
             initial: Initial::Zero,
             span,

@@ -87,6 +87,11 @@ impl<'t> Builder<'t> {
         self.text.sources.position(place.span.start).1.line
     }
 
+    /// From now on everything stands where it did before.
+    pub(super) fn return_to(&mut self, site: SiteId) {
+        self.site = site;
+    }
+
     pub(super) fn site(&self) -> SiteId {
         self.site
     }

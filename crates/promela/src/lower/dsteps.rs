@@ -151,7 +151,7 @@ impl Lowering<'_> {
         self.builder.set_site(automaton.point(at).span);
         vec![self.builder.stmt(StmtKind::Error {
             kind: FaultKind::BlockedDStep,
-            message: "no statement of the `d_step` is executable here".to_owned(),
+            message: "this statement blocks inside the `d_step`".to_owned(),
         })]
     }
 

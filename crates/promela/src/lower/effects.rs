@@ -2,13 +2,14 @@
 
 use hadal_ir::expr::{BinaryOp as Op, Place};
 use hadal_ir::ids::ExprId;
-use hadal_ir::stmt::{Block, PutItem, StmtKind};
+use hadal_ir::program::LocalKind;
+use hadal_ir::stmt::{Block, Notation, PutItem, StmtKind};
 use hadal_model::FaultKind;
 
 use super::exprs::Scope;
-use super::queues::Alternative;
+use super::queues::{Alternative, ChannelArray};
 use super::{HANDSHAKE, Lowering};
-use crate::program::{Action, Match, Receive, Scalar, Send};
+use crate::program::{Action, Conversion, Match, Printed, Receive, Scalar, Send};
 
 /// Messages that are moved one by one in code; more are moved in a loop.
 const MAX_UNROLLED: u32 = 8;
@@ -32,14 +33,17 @@ impl Lowering<'_> {
             // A product leaves them to the program without a claim.
             Action::Assert(..) if self.observer.is_some() => {}
             Action::Assert(condition, text) => {
+                // It is the assertion that fails, not the operand that was evaluated last.
+                let site = self.builder.site();
                 let condition = self.truth(scope, condition);
+                self.builder.return_to(site);
                 block.push(self.builder.stmt(StmtKind::Assert {
                     condition,
                     message: format!("assertion violated: {text}"),
                     goes_on: true,
                 }));
             }
-            Action::Print(format, args) => self.print(scope, format, args, block),
+            Action::Print(parts) => self.print(scope, parts, block),
             Action::SetPriority(pid, value) => self.set_priority(scope, pid, value, block),
         }
     }
@@ -49,7 +53,20 @@ impl Lowering<'_> {
         vec![self.builder.stmt(StmtKind::Error { kind, message })]
     }
 
-    pub(super) fn bad_channel(&mut self) -> Block {
+    /// What happens where a channel is none of its alternatives.
+    fn bad_channel(&mut self, scope: &mut Scope, array: Option<&ChannelArray>) -> Block {
+        if let Some(array) = array {
+            // There is no variable with the numbers of channels that never change. An array that is
+            // shaped as declared has the same fault as any other.
+            let bit = self.builder.range(0, 1);
+            let dims = array.dims.iter().rev();
+            let ty = dims.fold(bit, |element, &n| self.builder.array(n, element));
+            let local = scope.frame.add("channels", LocalKind::Value(ty));
+            let indices = array.indices.iter();
+            let place = indices.fold(Place::local(local), |place, &index| place.at(index));
+            let zero = self.builder.int(0);
+            return vec![self.builder.assign(place, zero)];
+        }
         self.fault(
             FaultKind::BadChannel,
             "there is no such channel: it was never created, or its process is gone",
@@ -59,28 +76,75 @@ impl Lowering<'_> {
     /// Runs the code of the alternative that a channel is.
     fn choose(
         &mut self,
-        alternatives: &[Alternative],
+        scope: &mut Scope,
+        (alternatives, array): (&[Alternative], Option<&ChannelArray>),
         block: &mut Block,
-        mut code: impl FnMut(&mut Self, &Alternative) -> Block,
+        mut code: impl FnMut(&mut Self, &mut Scope, &Alternative) -> Block,
     ) {
         if let [only] = alternatives
             && self.builder.known_truth(only.condition) == Some(true)
         {
-            block.extend(code(self, only));
+            block.extend(code(self, scope, only));
             return;
         }
-        let arms = alternatives.iter().map(|it| (it.condition, code(self, it)));
+        let arms = alternatives.iter();
+        let arms = arms.map(|it| (it.condition, code(self, scope, it)));
         let arms = arms.collect();
-        let otherwise = self.bad_channel();
+        let otherwise = self.bad_channel(scope, array);
         block.push(self.builder.stmt(StmtKind::If { arms, otherwise }));
+    }
+
+    /// Reports a message with another number of fields than its channel's, which is known at run
+    /// time only where the channel is. SPIN's verifier reports it and goes on: fields that are
+    /// missing are 0, or dropped.
+    fn check_arity(&mut self, n: usize, alternative: &Alternative, block: &mut Block) {
+        let n_fields = alternative.fields.len();
+        if n == n_fields || self.observer.is_some() {
+            return;
+        }
+        let plural = |n| if n == 1 { "" } else { "s" };
+        let message = format!(
+            "{n} argument{} for a message of {n_fields} field{}",
+            plural(n),
+            plural(n_fields)
+        );
+        let condition = self.builder.truth(false);
+        block.push(self.builder.stmt(StmtKind::Assert {
+            condition,
+            message,
+            goes_on: true,
+        }));
+    }
+
+    /// The same for a receive from a rendezvous channel.
+    pub(super) fn check_handshake_arity(
+        &mut self,
+        scope: &mut Scope,
+        receive: &Receive,
+        block: &mut Block,
+    ) {
+        let channel = self.channel(scope, &receive.chan, receive.span);
+        for alternative in channel.alternatives {
+            let mut code = Vec::new();
+            if alternative.queue.is_none() && !receive.keeps {
+                self.check_arity(receive.args.len(), &alternative, &mut code);
+            }
+            if !code.is_empty() {
+                let arms = vec![(alternative.condition, code)];
+                let otherwise = Vec::new();
+                block.push(self.builder.stmt(StmtKind::If { arms, otherwise }));
+            }
+        }
     }
 
     fn send(&mut self, scope: &mut Scope, send: &Send, block: &mut Block) {
         let channel = self.channel(scope, &send.chan, send.span);
         let number = channel.number;
-        self.choose(&channel.alternatives, block, |it, alternative| {
+        let alternatives = (&channel.alternatives[..], channel.array.as_ref());
+        self.choose(scope, alternatives, block, |it, scope, alternative| {
             let values = it.message_fields(scope, send, &alternative.fields);
             let mut code = Vec::new();
+            it.check_arity(send.args.len(), alternative, &mut code);
             match alternative.queue.is_some() {
                 false if scope.in_d_step => code.extend(it.fault(
                     FaultKind::BlockedDStep,
@@ -224,8 +288,12 @@ impl Lowering<'_> {
             .filter(|it| it.queue.is_some())
             .cloned()
             .collect();
-        self.choose(&buffered, block, |it, alternative| {
+        let alternatives = (&buffered[..], channel.array.as_ref());
+        self.choose(scope, alternatives, block, |it, scope, alternative| {
             let mut code = Vec::new();
+            if !receive.keeps {
+                it.check_arity(receive.args.len(), alternative, &mut code);
+            }
             let position = match receive.random && alternative.capacity > 1 {
                 false => it.builder.int(0),
                 true => {
@@ -264,7 +332,7 @@ impl Lowering<'_> {
                 true => self.builder.scalar(Scalar::Int),
                 false => self.builder.range(lo, hi),
             };
-            let kind = hadal_ir::program::LocalKind::Value(ty);
+            let kind = LocalKind::Value(ty);
             let local = scope.frame.add("field", kind);
             let from = alternative.message(position).field(field as u32);
             let value = self.builder.read(from);
@@ -335,41 +403,27 @@ impl Lowering<'_> {
         block.push(self.builder.assign(alternative.len_place(), less));
     }
 
-    fn print(
-        &mut self,
-        scope: &mut Scope,
-        format: &str,
-        args: &[crate::program::Expr],
-        block: &mut Block,
-    ) {
-        let int = self.builder.scalar(Scalar::Int);
-        let mut args = args.iter();
-        let mut text = String::new();
-        let mut chars = format.chars().peekable();
-        let flush = |text: &mut String, it: &mut Self, block: &mut Block| {
-            if !text.is_empty() {
-                let item = PutItem::Text(std::mem::take(text));
-                block.push(it.builder.stmt(StmtKind::Put(item)));
-            }
-        };
-        while let Some(char) = chars.next() {
-            match (char, chars.peek()) {
-                ('%', Some('%')) => {
-                    chars.next();
-                    text.push('%');
-                }
-                ('%', Some(_)) => {
-                    chars.next();
-                    if let Some(arg) = args.next() {
-                        flush(&mut text, self, block);
-                        let value = self.int(scope, arg);
-                        let item = PutItem::Value(value, int);
-                        block.push(self.builder.stmt(StmtKind::Put(item)));
+    fn print(&mut self, scope: &mut Scope, parts: &[Printed], block: &mut Block) {
+        for part in parts {
+            let item = match part {
+                Printed::Text(text) => PutItem::Text(text.clone()),
+                Printed::Value(value, conversion) => {
+                    let value = self.int(scope, value);
+                    match conversion {
+                        Conversion::Decimal => {
+                            PutItem::Value(value, self.builder.scalar(Scalar::Int))
+                        }
+                        Conversion::Symbol(set) => {
+                            PutItem::Value(value, self.builder.scalar(Scalar::Mtype(*set)))
+                        }
+                        Conversion::Unsigned => PutItem::Number(value, Notation::Unsigned),
+                        Conversion::Octal => PutItem::Number(value, Notation::Octal),
+                        Conversion::Hexadecimal => PutItem::Number(value, Notation::Hexadecimal),
+                        Conversion::Character => PutItem::Number(value, Notation::Character),
                     }
                 }
-                _ => text.push(char),
-            }
+            };
+            block.push(self.builder.stmt(StmtKind::Put(item)));
         }
-        flush(&mut text, self, block);
     }
 }

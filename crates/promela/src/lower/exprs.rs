@@ -6,7 +6,7 @@ use hadal_ir::program::Frame;
 
 use super::Lowering;
 use super::layout::Slot;
-use crate::program::{BinaryOp, Expr as PExpr, Place as PPlace, QueueOp, Scalar, VarId};
+use crate::program::{BinaryOp, Expr as PExpr, Place as PPlace, QueueOp, Scalar, VarId, Variable};
 use crate::text::TokenSpan;
 
 /// Processes that are looked through one by one; among more, halves are.
@@ -39,7 +39,7 @@ impl Scope {
     }
 }
 
-impl Lowering<'_> {
+impl<'p> Lowering<'p> {
     /// A value as a C integer.
     pub(super) fn int(&mut self, scope: &mut Scope, value: &PExpr) -> ExprId {
         match value {
@@ -91,11 +91,12 @@ impl Lowering<'_> {
                     let owner = (scope.proctype, scope.slot);
                     it.builder.set_site(*span);
                     // Indices belong to the process that reads.
-                    let indices = scope.with(reader.0, reader.1, |scope| {
+                    let indices: Vec<ExprId> = scope.with(reader.0, reader.1, |scope| {
                         let indices = indices.iter();
                         indices.map(|index| it.int(scope, index)).collect()
                     });
                     scope.with(owner.0, owner.1, |scope| {
+                        it.name_indices(scope, VarId::Local(*var), &indices);
                         it.read_at(scope, VarId::Local(*var), indices)
                     })
                 })
@@ -288,7 +289,30 @@ impl Lowering<'_> {
 
     pub(super) fn indices(&mut self, scope: &mut Scope, place: &PPlace) -> Vec<ExprId> {
         let indices = place.indices.iter();
-        indices.map(|index| self.int(scope, index)).collect()
+        let indices: Vec<ExprId> = indices.map(|index| self.int(scope, index)).collect();
+        self.name_indices(scope, place.var, &indices);
+        indices
+    }
+
+    /// The program's own names are those of the layout; a message about an index names the array
+    /// as it is declared.
+    fn name_indices(&mut self, scope: &Scope, var: VarId, indices: &[ExprId]) {
+        let Some(variable) = self.variable(scope, var) else {
+            return;
+        };
+        let names = (0..indices.len()).map(|dim| variable.array_name(dim).to_owned());
+        let names = indices.iter().copied().zip(names);
+        self.builder.ir.index_names.extend(names);
+    }
+
+    /// The declaration of a variable; none for `_`.
+    pub(super) fn variable(&self, scope: &Scope, var: VarId) -> Option<&'p Variable> {
+        let program = self.program;
+        match var {
+            VarId::Global(var) => program.globals.get(var),
+            VarId::Local(var) => program.proctypes[scope.proctype].locals.get(var),
+            VarId::Scratch => None,
+        }
     }
 
     /// A variable, or an element; none for `_`.

@@ -9,6 +9,8 @@
 //! array; their numbers are known. Channels of processes are created and deleted with these, from
 //! the top as well: a stack, whose elements have room for any kind of channel of a process.
 
+use std::sync::Arc;
+
 use hadal_ir::expr::{Expr, Place};
 use hadal_ir::ids::{ExprId, LocalId, TypeId, VarId};
 use hadal_ir::program::{Segment, ValueMap, Var};
@@ -20,7 +22,7 @@ use super::build::Builder;
 use super::claim::{self, add_claim};
 use super::origins::Flow;
 use crate::MAX_INSTANCES;
-use crate::naming::{ClassNames, Naming, ProcessNames, chan_names, created, element_names};
+use crate::naming::{ClassNames, Naming, ProcessNames, Wait, chan_names, created, element_names};
 use crate::program::{Action, ChannelType, Claim, Program, Scalar, Variable};
 
 /// Where everything is.
@@ -64,6 +66,8 @@ pub(super) struct ProcessLayout {
     pub(super) locals: Vec<Option<u32>>,
     /// Number of channels that an instance creates.
     pub(super) n_channels: u32,
+    /// Points that are no valid end.
+    waits: Vec<Wait>,
 }
 
 /// How pids of instances are known.
@@ -192,6 +196,7 @@ impl Layout {
                 },
                 channels: created(&proctype.locals),
                 chan_locals: chan_names(&proctype.locals),
+                waits: process.waits.clone(),
             });
         }
         for (number, _) in self.classes.iter().enumerate() {
@@ -312,9 +317,24 @@ impl ProcessLayout {
         let proctype = &program.proctypes[number];
         let (mut points, mut names) = (Vec::new(), vec!["-".to_owned()]);
         let mut point_names = PointNames::default();
-        for point in &proctype.automaton.points {
+        let mut waits = Vec::new();
+        for (number, point) in proctype.automaton.points.iter().enumerate() {
             points.push((!point.in_dstep).then(|| {
-                names.push(point_names.next(builder.line(point.span)));
+                let line = builder.line(point.span);
+                names.push(point_names.next(line));
+                if !point.is_end && number != proctype.automaton.end.index() {
+                    let mut statements: Vec<Arc<str>> = Vec::new();
+                    for edge in &point.edges {
+                        if !statements.contains(&edge.text) {
+                            statements.push(edge.text.clone());
+                        }
+                    }
+                    waits.push(Wait {
+                        point: names[names.len() - 1].clone(),
+                        line,
+                        statements,
+                    });
+                }
                 names.len() as u32 - 1
             }));
         }
@@ -370,6 +390,7 @@ impl ProcessLayout {
             first_channel,
             locals,
             n_channels,
+            waits,
         }
     }
 

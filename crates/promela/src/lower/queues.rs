@@ -22,6 +22,14 @@ pub(super) struct Channel {
     pub(super) alternatives: Vec<Alternative>,
     /// The declarations that may have created it.
     pub(super) origins: Origins,
+    /// The array that it is an element of, where that is all that can be wrong about it.
+    pub(super) array: Option<ChannelArray>,
+}
+
+/// An element of an array of channels that are never assigned.
+pub(super) struct ChannelArray {
+    pub(super) dims: Vec<u32>,
+    pub(super) indices: Vec<ExprId>,
 }
 
 /// A kind of channel that it may be.
@@ -106,13 +114,8 @@ impl Lowering<'_> {
 
     /// Whether there is an element of a variable at `indices`, and its position.
     fn element(&mut self, scope: &Scope, var: VarId, indices: &[ExprId]) -> (ExprId, ExprId) {
-        let dims = match var {
-            VarId::Global(var) => self.program.globals[var].dims.clone(),
-            VarId::Local(var) => self.program.proctypes[scope.proctype].locals[var]
-                .dims
-                .clone(),
-            VarId::Scratch => Vec::new(),
-        };
+        let variable = self.variable(scope, var);
+        let dims = variable.map_or_else(Vec::new, |it| it.dims.clone());
         let (mut are_inside, mut position) = (Vec::new(), self.builder.int(0));
         for (&index, &dim) in indices.iter().zip(&dims) {
             are_inside.push(self.builder.in_range(index, 0, i64::from(dim) - 1));
@@ -146,10 +149,13 @@ impl Lowering<'_> {
                 let first = self.first_number(scope, origin);
                 let number = self.sum(first, element);
                 let alternative = self.own_alternative(origin, number, element, is_element);
+                let variable = self.variable(scope, place.var);
+                let dims = variable.map_or_else(Vec::new, |it| it.dims.clone());
                 return Channel {
                     number,
                     alternatives: vec![alternative],
                     origins,
+                    array: (!dims.is_empty()).then_some(ChannelArray { dims, indices }),
                 };
             }
         }
@@ -161,6 +167,7 @@ impl Lowering<'_> {
             number,
             alternatives,
             origins,
+            array: None,
         }
     }
 

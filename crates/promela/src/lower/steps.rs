@@ -173,6 +173,7 @@ impl Lowering<'_> {
         let mut arms = Vec::new();
         for (takes, receive, inner_target) in taken {
             let mut code = Block::new();
+            self.check_handshake_arity(&mut scope, receive, &mut code);
             self.assign_fields(&mut scope, receive, &fields, &mut code);
             if let (Action::DStep { exit, .. }, Some(target)) = (&edge.action, inner_target) {
                 self.rest_of_d_step(&mut scope, target, *exit, &mut code);

@@ -121,6 +121,56 @@ fn values() {
 }
 
 #[test]
+fn a_message_has_all_its_fields() {
+    check(
+        "typedef T { byte a; byte b } chan q[2] = [1] of { byte, byte }; byte x; T t;
+         init { q[x]!1; q[x]?x; q[x]??x; q[x]!!1; q[0]!t; q[0]?t; q[0]?<x>; q[0]?[1] }",
+        expect![[r#"
+            error test.pml:2:17: 1 argument for a message of 2 fields
+            error test.pml:2:25: 1 argument for a message of 2 fields
+            error test.pml:2:33: 1 argument for a message of 2 fields
+            error test.pml:2:42: 1 argument for a message of 2 fields
+        "#]],
+    );
+}
+
+#[test]
+fn constants_that_do_not_fit() {
+    check(
+        "chan q = [1] of { byte, bit }; byte x; proctype P(byte a; int b) { skip }
+         init { run P(300, 300); q!256,1; q!x,2; q?300,_; q?x,eval(2); q?[-1]; q?x,1 }",
+        expect![[r#"
+            warning test.pml:2:23: 300 does not fit and is stored as 44
+            warning test.pml:2:36: 256 does not fit and is stored as 0
+            warning test.pml:2:47: 2 does not fit and is stored as 0
+            warning test.pml:2:52: 300 is no value of this field, which is 0 to 255, so no message matches
+            warning test.pml:2:68: 2 is no value of this field, which is 0 to 1, so no message matches
+            warning test.pml:2:75: -1 is no value of this field, which is 0 to 255, so no message matches
+        "#]],
+    );
+}
+
+#[test]
+fn what_only_a_claim_may_ask() {
+    check(
+        "byte x; active proctype P() { x == 0 && enabled(0); np_ }
+         never { do :: enabled(0) :: np_ od }",
+        expect![[r#"
+            error test.pml:1:41: `enabled` can be used in a claim only
+            error test.pml:1:53: `np_` can be used in a claim only
+        "#]],
+    );
+}
+
+#[test]
+fn formats() {
+    check(
+        r#"byte x; init { printf("%d %d\n", x); printf("100%% %d", x, x); printf("%s", x); printf("%3d %ld", x, x) }"#,
+        expect![[""]],
+    );
+}
+
+#[test]
 fn channels() {
     check(
         "chan q = [1] of { byte, byte }; chan lost; byte x;
@@ -155,7 +205,7 @@ fn control() {
         expect![[r#"
             warning test.pml:2:30: `else` beside a send or receive
             error test.pml:2:63: an option cannot begin with `unless`
-              put `unless` after the whole `fi` or `od`
+              write `:: skip; { ... } unless { ... }`, or put `unless` after the whole `fi` or `od`
             error test.pml:2:94: an option cannot begin with a labelled selection
               put the label in front of the outer `if` or `do`
         "#]],

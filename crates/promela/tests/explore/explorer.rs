@@ -632,7 +632,7 @@ impl<'p> Explorer<'p> {
 
     /// Executes a statement if it is executable.
     fn execute(&mut self, context: Context<'_>, next: &mut State, action: &Action) -> Value<bool> {
-        let Context { state, pid, .. } = context;
+        let Context { state, .. } = context;
         match action {
             Action::Cond(expr) => return Ok(self.eval(context, expr)? != 0),
             Action::Else | Action::Goto | Action::Declare | Action::Print(..) => {}

@@ -419,6 +419,7 @@ fn sample_findings() -> SavedFindings {
         phase,
         name: name.to_owned(),
         parameters: vec![("p".to_owned(), "1".to_owned())],
+        goes_on: false,
     };
     let failure = |property| Failure {
         state: 0,

@@ -115,6 +115,7 @@ impl Additions {
             phase: Phase::Body,
             name: format!("rule {rule}"),
             parameters: Vec::new(),
+            goes_on: false,
         }
     }
 }

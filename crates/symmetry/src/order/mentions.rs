@@ -225,7 +225,7 @@ impl Mentions {
             | StmtKind::Error { .. }
             | StmtKind::Assume(_)
             | StmtKind::Cover { .. }
-            | StmtKind::Put(PutItem::Text(_) | PutItem::Value(..)) => {}
+            | StmtKind::Put(PutItem::Text(_) | PutItem::Value(..) | PutItem::Number(..)) => {}
         }
     }
 

@@ -93,7 +93,7 @@ impl<'p> Walk<'p> {
                 self.cover(site);
             }
             StmtKind::Put(PutItem::Text(_)) => {}
-            StmtKind::Put(PutItem::Value(value, _)) => {
+            StmtKind::Put(PutItem::Value(value, _) | PutItem::Number(value, _)) => {
                 self.value(*value);
             }
             StmtKind::Put(PutItem::Place(place, _)) => {

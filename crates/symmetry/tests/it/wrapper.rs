@@ -143,6 +143,7 @@ impl ToyExpander<'_> {
                     phase: Phase::Body,
                     name: "act".to_owned(),
                     parameters: Vec::new(),
+                    goes_on: false,
                 });
             }
             Act::FailFirst => {}

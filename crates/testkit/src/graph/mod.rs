@@ -366,6 +366,7 @@ impl Graph {
             phase,
             name,
             parameters: vec![("p".to_owned(), "1".to_owned())],
+            goes_on: false,
         }
     }
 }

@@ -87,6 +87,7 @@ impl Expander for Counting<'_> {
                     phase: Phase::Body,
                     name: String::new(),
                     parameters: Vec::new(),
+                    goes_on: false,
                 },
             );
             return Flow::Done;

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use hadal::language::language;
 use hadal::order;
 use hadal::record::{StepRecord, ViolationRecord, object};
-use hadal::trace::{NamedTrace, render_state};
+use hadal::trace::{NamedTrace, headline, render_state};
 use hadal::{Engine, Error, ModelSource, Style, Symmetry, TextLimit, TraceDetail};
 use hadal_report::units::counted;
 
@@ -152,11 +152,29 @@ fn show(
     if !violation.at.is_empty() && !is_rejection {
         let _ = writeln!(out, "  at {}", violation.at);
     }
+    for waiting in &violation.blocked {
+        let _ = writeln!(out, "  blocked: {waiting}");
+    }
     if how != TraceDetail::None {
         out.push('\n');
     }
     if let Some(trace) = trace {
         out.push_str(&trace.render(how, style));
+        if let (Some(failing), false) = (&violation.failing_step, how == TraceDetail::None) {
+            let parameters = failing.parameters.iter();
+            let parameters: Vec<_> = parameters
+                .map(|(name, value)| (name.clone(), text(value)))
+                .collect();
+            let number_len = trace.number_len();
+            let head = headline(trace.kinds().1, &failing.rule, &parameters, style);
+            let mark = style.bad(&format!("{:>number_len$}", "!"));
+            let _ = writeln!(out, "  {mark}  {head}");
+            // The headline has the whole sentence of an order dependence.
+            if !is_rejection {
+                let indent = " ".repeat(number_len + 6);
+                let _ = writeln!(out, "{indent}{}", style.bad(&violation.message));
+            }
+        }
         if matches!(how, TraceDetail::Diff | TraceDetail::Chart) && trace.n_steps() > 1 {
             let _ = writeln!(out, "\nThe state it ends in:\n");
             render_state(out, "  ", &trace.last_state(), style);

@@ -40,6 +40,8 @@ pub(super) struct RawFault {
     pub(super) kind: FaultKind,
     pub(super) message: String,
     pub(super) site: SiteId,
+    /// Whether the evaluation went on.
+    pub(super) goes_on: bool,
 }
 
 /// Whether a block ran to its end.
@@ -237,6 +239,7 @@ impl<'p> Machine<'p> {
             kind,
             message,
             site,
+            goes_on: false,
         })))
     }
 

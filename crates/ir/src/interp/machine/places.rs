@@ -136,7 +136,10 @@ impl<'p> Machine<'p> {
             }
             _ => (value.to_string(), String::new()),
         };
-        let name = self.root_name(place);
+        let name = match self.code.program.index_names.get(&index) {
+            Some(name) => name.clone(),
+            None => self.root_name(place),
+        };
         let site = self.code.program.expr_site(index);
         let message = format!("index {shown} of `{name}` is outside {bounds}");
         self.fault(FaultKind::Index, message, site)

@@ -115,6 +115,7 @@ impl<'p> Machine<'p> {
                         kind: FaultKind::Assertion,
                         message: message.clone(),
                         site: stmt.site,
+                        goes_on: true,
                     });
                 }
             }
@@ -288,6 +289,10 @@ impl<'p> Machine<'p> {
             PutItem::Value(value, ty) => match self.eval(*value)? {
                 UNDEFINED => "undefined".to_owned(),
                 value => types.value_name(*ty, value),
+            },
+            PutItem::Number(value, notation) => match self.eval(*value)? {
+                UNDEFINED => "undefined".to_owned(),
+                value => notation.text(value),
             },
             PutItem::Place(place, name) => {
                 let (at, ty) = self.resolve(place)?;

@@ -138,7 +138,16 @@ impl Summary<'_> {
             } else {
                 "the last"
             };
+            let n_wanted = self.checked.search_options().max_errors.max(1) as usize;
+            let came_to_its_end = outcome.violations.len() < n_wanted;
+            let is_whole = self.checked.products.iter().all(|it| it.is_exhausted);
             let text = match self.checked.products.is_empty() {
+                _ if came_to_its_end && is_whole && self.leaves_claims_open() => {
+                    "the search came to its end, but not every claim is decided".to_owned()
+                }
+                true if came_to_its_end => "the search came to its end, but what lies behind a \
+                                            run-time error was not visited"
+                    .to_owned(),
                 true => format!("the search ended at {which} violation; counts are of {counts}"),
                 false => format!(
                     "the search of the product ended at {which} violation, and its counts are of \
@@ -147,6 +156,11 @@ impl Summary<'_> {
             };
             let _ = writeln!(out, "  {}", style.faint(&text));
         }
+    }
+
+    fn leaves_claims_open(&self) -> bool {
+        let mut properties = self.shape().properties.iter().zip(&self.outcome().holds);
+        properties.any(|(property, holds)| property.kind == PropertyKind::Claim && holds.is_none())
     }
 
     /// In how much of the state space the order of iterations was checked.

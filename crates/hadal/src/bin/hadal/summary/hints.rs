@@ -19,7 +19,7 @@ impl Summary<'_> {
         let outcome = self.outcome();
         let shape = self.shape();
         // What labels and claims ask for beyond that is decided by no state.
-        let all_visited = outcome.verdict == Verdict::Verified
+        let all_visited = outcome.complete
             || outcome.verdict == Verdict::Incomplete && outcome.reason == Some(Reason::Unchecked);
         if all_visited {
             self.never_fired(out, style);

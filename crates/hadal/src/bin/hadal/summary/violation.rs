@@ -6,8 +6,9 @@ use hadal::order;
 use hadal::syntax::{Diagnostic, Span};
 use hadal::trace::{headline, render_state};
 use hadal::{Counterexample, Style, TraceDetail};
+use hadal_model::FaultKind;
 use hadal_report::units::counted;
-use hadal_search::Violation;
+use hadal_search::{Violation, ViolationKind};
 
 use super::Summary;
 use super::hints::shell_word;
@@ -32,6 +33,9 @@ impl Summary<'_> {
             None => {
                 let _ = writeln!(out, "{}: {what}", style.bad("violation"));
             }
+        }
+        for waiting in found.blocked() {
+            let _ = writeln!(out, "  blocked: {waiting}");
         }
         let Some(trace) = found.trace else {
             if violation.is_untraced() {
@@ -72,13 +76,9 @@ impl Summary<'_> {
             ),
         };
         out.push_str(&trace.render(self.args.trace, style));
-        if let Some(firing) = found.firing() {
+        if let Some((firing, parameters)) = found.failing_step() {
             // The step that met the fault follows those that were taken.
             let number_len = trace.number_len();
-            let parameters = match found.is_named() {
-                true => &[][..],
-                false => &violation.parameters,
-            };
             let head = headline(trace.kinds().1, &firing, parameters, style);
             let indent = " ".repeat(number_len + 6);
             let mark = style.bad(&format!("{:>number_len$}", "!"));
@@ -131,6 +131,7 @@ impl Summary<'_> {
             .map_or(text.len(), |(offset, _)| offset);
         let rest = text[offset..].split("--").next().unwrap_or("").trim_end();
         let marked_len = match violation.phase {
+            Some(_) if violation.kind == ASSERTION => assertion_len(rest),
             Some(_) => token_len(rest),
             None => rest.len(),
         };
@@ -152,6 +153,29 @@ impl Summary<'_> {
         };
         Some(text.trim_end().to_owned() + "\n")
     }
+}
+
+const ASSERTION: ViolationKind = ViolationKind::Fault(FaultKind::Assertion);
+
+/// Length of `assert(...)` at the beginning of a text; of its first token, if it is something else.
+fn assertion_len(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix("assert") else {
+        return token_len(text);
+    };
+    if !rest.trim_start().starts_with('(') {
+        return token_len(text);
+    }
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 1 => return at + 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    // The rest is in the next line.
+    text.len()
 }
 
 /// Length of the variable with its fields and indices, the keyword or the operator at the
