@@ -34,6 +34,11 @@ fn statements_are_steps() {
 }
 
 #[test]
+fn a_number_with_a_leading_zero_is_decimal() {
+    check_body("assert(010 == 10); assert(09 == 9)", 4, 3);
+}
+
+#[test]
 fn paths_through_an_atomic_count() {
     check_body("atomic{if::x=1::x=2 fi; if::x=x+1::x=x+2 fi}", 7, 7);
     check_body("atomic{do::x<10->x++::break od}", 23, 22);
