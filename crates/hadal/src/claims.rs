@@ -7,6 +7,7 @@
 //! searches a product is resumed with what the model's own folder holds, and searches its products
 //! from their beginning.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use hadal_model::{FaultKind, Model};
@@ -106,7 +107,11 @@ pub(crate) fn decide(checked: &mut Checked<'_>, observer: &mut dyn Observer) -> 
             property: Some(claim.property as u32),
             ..violation
         };
-        let violations = outcome.violations.into_iter().map(of_claim);
+        // A guard that faults does so in every rule that evaluates it.
+        let mut places = HashSet::new();
+        let violations = outcome.violations.into_iter();
+        let violations = violations.filter(|it| places.insert((it.kind, it.at.clone())));
+        let violations = violations.map(of_claim);
         checked.outcome.violations.extend(violations);
     }
     let is_open = |claim: &LoadedClaim| checked.outcome.holds[claim.property].is_none();

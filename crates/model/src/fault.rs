@@ -60,7 +60,7 @@ pub enum FaultKind {
     BlockedDStep,
     /// There is no room for another process.
     ProcessLimit,
-    /// A step never ends: the states that it passes through form a cycle, or are too many.
+    /// A step never ends: the states that it passes through form a cycle.
     AtomicCycle,
     /// There is no room for another channel.
     ChannelLimit,

@@ -245,13 +245,14 @@ pub enum Remark {
         /// What was seen, as a sentence.
         message: String,
     },
-    /// A step passes through more states than the expander has memory for, so that the search stops.
+    /// A step passes through more states than the expander has memory for, or than it follows, so
+    /// that the search stops.
     LargeStep {
         /// Where its first rule stands, as `file:line:column`.
         at: String,
         /// States that it had passed through by then.
         n_states: u64,
-        /// The memory that it needed for them.
+        /// The memory that it needed for them; 0 where that was not what ended the search.
         bytes: u64,
     },
     /// A canonical form was found only by a long search.

@@ -1,6 +1,6 @@
 //! The buffer successors are written to: flat, of fixed capacity, with a column per fact.
 
-use crate::{Fault, PAD_BYTES, Rule, Shape, States};
+use crate::{Fault, FaultKind, PAD_BYTES, Rule, Shape, States};
 
 /// Successors of a block of states, in order, with what happened at each source state.
 ///
@@ -64,7 +64,7 @@ pub struct Source {
     /// Whether the model may end here. Set only where no rule is enabled.
     pub may_end: bool,
     /// Faults of guards, bodies and assumptions in the order of instances, the first one of each
-    /// rule and kind. An assertion may fail and let its firing complete.
+    /// rule and kind, and of assertions the first one of each place. An assertion may fail and let its firing complete.
     pub faults: Vec<Fault>,
 }
 
@@ -368,7 +368,11 @@ impl Successors {
     /// Records a fault at `source`, unless there is one of the same rule and kind.
     pub fn add_fault(&mut self, source: u32, fault: Fault) {
         let faults = &mut self.sources[source as usize].faults;
-        let is_same = |it: &Fault| (it.kind, &it.name) == (fault.kind, &fault.name);
+        let is_same = |it: &Fault| {
+            // An assertion is a property of its own, wherever it stands.
+            let is_there = fault.kind != FaultKind::Assertion || it.at == fault.at;
+            (it.kind, &it.name) == (fault.kind, &fault.name) && is_there
+        };
         if !faults.iter().any(is_same) {
             faults.push(fault);
         }

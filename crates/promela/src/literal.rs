@@ -1,7 +1,14 @@
 //! The values of numbers, characters and strings.
 
-/// The value of a number, as C reads it: decimal, octal after `0`, hexadecimal after `0x`.
+/// The value of a number of the language. It is decimal, whatever it begins with: SPIN reads `010`
+/// as ten.
 pub(crate) fn number(text: &str) -> Option<i64> {
+    text.parse().ok()
+}
+
+/// The value of a number in a condition of the preprocessor, as C reads it: decimal, octal after
+/// `0`, hexadecimal after `0x`.
+pub(crate) fn c_number(text: &str) -> Option<i64> {
     let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
     if let Some(digits) = digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
         return i64::from_str_radix(digits, 16).ok();

@@ -4,7 +4,8 @@
 //! and deadlock of the state's expansion).
 //! Failures of properties are known when a state is found, faults and deadlocks when it is expanded
 //! with its rank; so failures wait until the expansion has reached their state.
-//! Of several findings of one kind about the same rule or property only the first counts.
+//! Of several findings of one kind about the same rule or property only the first counts. Each
+//! assertion is a property in this sense, and so is a claim, whatever rules it moves by.
 //!
 //! An order dependence is the last finding, however many are asked for: a reduction by symmetry is
 //! sound up to the state that has it, by induction on the order above, and for no state after it.
@@ -13,7 +14,7 @@ mod saved;
 
 use std::collections::{HashSet, VecDeque};
 
-use hadal_model::{Failure, Fault, Shape, Source, Step};
+use hadal_model::{Failure, Fault, FaultKind, Shape, Source, Step};
 use serde::{Deserialize, Serialize};
 
 use crate::window::SourceSummary;
@@ -48,6 +49,23 @@ enum Subject {
     Rule(String),
     Start(String),
     Property(u32),
+    Assertion { rule: String, at: String },
+    Claim,
+}
+
+impl Subject {
+    /// What a fault of a rule is about.
+    fn of_rule(fault: &Fault) -> Self {
+        match fault.kind {
+            FaultKind::Assertion => Subject::Assertion {
+                rule: fault.name.clone(),
+                at: fault.at.clone(),
+            },
+            // A search has one claim at most.
+            FaultKind::Claim => Subject::Claim,
+            _ => Subject::Rule(fault.name.clone()),
+        }
+    }
 }
 
 impl std::fmt::Debug for Findings<'_> {
@@ -167,7 +185,7 @@ impl<'a> Findings<'a> {
         self.accept_waiting(ordinal);
         for fault in &source.faults {
             self.faulted |= !fault.goes_on;
-            let subject = Subject::Rule(fault.name.clone());
+            let subject = Subject::of_rule(fault);
             let kind = ViolationKind::Fault(fault.kind);
             if !self.is_full() && self.known.insert((kind, subject)) {
                 self.accepted.push(of_fault(fault, ordinal, depth));

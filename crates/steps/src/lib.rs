@@ -16,7 +16,8 @@
 //!   it meets the faults of all micro steps. Firings by rule are those of micro steps, each
 //!   transient state of a source expanded once.
 //! - An expander whose memory is [limited](hadal_model::Expander::limit_memory) stops at a step that
-//!   passes through more transient states than fit.
+//!   passes through more transient states than fit, and any expander at one that passes through
+//!   more than [`MAX_TRANSIENT_STATES`]. Such a step may end, so this is no fault.
 //! - A cycle of transient states is a fault of the kind
 //!   [`AtomicCycle`](hadal_model::FaultKind::AtomicCycle). Of paths around it, those are followed
 //!   that enter no state which fewer micro steps lead to.
@@ -45,11 +46,11 @@ use hadal_model::{Expander, Model, Shape, Step, Stop};
 use expander::{StepsExpander, least_bytes};
 
 /// Transient states that one step may pass through, unless [`Steps::with_limit`] sets another
-/// limit. A step that passes through more is taken for one that never ends.
-pub const MAX_TRANSIENT_STATES: usize = 1 << 20;
+/// limit. The search stops at a step that passes through more, as it does where memory ends.
+pub const MAX_TRANSIENT_STATES: usize = 1 << 24;
 
 /// Bytes that these states may take, for one source.
-pub const MAX_TRANSIENT_BYTES: usize = 256 << 20;
+pub const MAX_TRANSIENT_BYTES: usize = 1 << 31;
 
 /// A model of micro steps as the model of its states at rest.
 ///

@@ -31,8 +31,10 @@ pub(crate) struct Walk<'a> {
     /// What it has borrowed of `allowance`.
     borrowed: usize,
     allowance: Option<Arc<Allowance>>,
-    /// What it needed last and did not get.
+    /// What it needed last and did not get; 0 where it had enough.
     needed: usize,
+    /// Whether a source has more transient states than the limit allows.
+    is_cut: bool,
     /// The states of `nodes`, as the inner model has them, and padding.
     node_states: Vec<u8>,
     /// The sources first, then transient states as they are found.
@@ -88,7 +90,7 @@ pub(crate) enum Target {
     Known(u32),
     /// To a state at rest.
     Result(u32),
-    /// To a state beyond the limit.
+    /// To a state beyond the limit, so that the walk does not end.
     Nowhere,
 }
 
@@ -115,8 +117,6 @@ pub(crate) struct Facts {
     n_transient: usize,
     /// Whether a micro step led back to its own level or an earlier one.
     is_tangled: bool,
-    /// Whether it has more transient states than the limit allows.
-    is_cut: bool,
     has_cycle: bool,
 }
 
@@ -125,7 +125,8 @@ pub(crate) enum Unfinished {
     Stopped,
     /// There are too many states to hold for all of these sources at once.
     TooMany,
-    /// There is no memory for the states of a single source.
+    /// There is no memory for the states of a single source, or there are more than the limit
+    /// allows.
     NoMemory,
 }
 
@@ -146,6 +147,7 @@ impl<'a> Walk<'a> {
             borrowed: 0,
             allowance: None,
             needed: 0,
+            is_cut: false,
             node_states: Vec::new(),
             nodes: Vec::new(),
             result_states: Vec::new(),
@@ -190,7 +192,7 @@ impl<'a> Walk<'a> {
         self.table.clear();
         self.order.clear();
         self.firsts.clear();
-        self.is_of_starts = false;
+        (self.is_of_starts, self.is_cut, self.needed) = (false, false, 0);
     }
 
     /// Number of sources.
@@ -399,7 +401,7 @@ impl<'a> Walk<'a> {
         (self.most_bytes, self.allowance) = (own, Some(allowance));
     }
 
-    /// What it needed last and did not get, in bytes.
+    /// What it needed last and did not get, in bytes; 0 where the limit ended the walk.
     pub(crate) fn needed_bytes(&self) -> usize {
         self.needed
     }
@@ -452,11 +454,16 @@ impl<'a> Walk<'a> {
         rule.map_or(String::new(), |rule| rule.at.clone())
     }
 
-    /// Fails where several sources have more states than are to be held at once.
+    /// Fails where several sources have more states than are to be held at once, or a single one
+    /// more than the limit allows.
     fn check_size(&self) -> Result<(), Unfinished> {
+        if self.is_cut && self.n_sources() == 1 {
+            return Err(Unfinished::NoMemory);
+        }
         let (n_nodes, n_results) = (self.nodes.len(), self.results.len());
         let n_bytes = n_nodes * self.micro.state_len + n_results * self.rest_len;
-        match self.n_sources() > 1 && (n_nodes > self.limit || n_bytes > BATCH_BYTES) {
+        match self.n_sources() > 1 && (n_nodes > self.limit || self.is_cut || n_bytes > BATCH_BYTES)
+        {
             true => Err(Unfinished::TooMany),
             false => Ok(()),
         }
@@ -521,7 +528,7 @@ impl<'a> Walk<'a> {
                 Target::Node(known)
             }
             None if is_full => {
-                facts.is_cut = true;
+                self.is_cut = true;
                 Target::Nowhere
             }
             None => {
@@ -570,11 +577,7 @@ impl<'a> Walk<'a> {
 
     /// Counts what levels do not tell, finds cycles and sorts results by source.
     fn finish(&mut self) -> Result<(), Unfinished> {
-        if self
-            .facts
-            .iter()
-            .any(|facts| facts.is_tangled || facts.is_cut)
-        {
+        if self.facts.iter().any(|facts| facts.is_tangled) {
             let recount = Recount::bytes_for(self.nodes.len(), self.edges.len());
             self.check_bytes(self.bytes_with(0) + recount)?;
             self.untangle();
@@ -601,14 +604,10 @@ impl<'a> Walk<'a> {
         let mut recount = std::mem::take(&mut self.recount);
         recount.collect(self);
         for source in 0..self.n_sources() {
-            let Facts {
-                is_tangled, is_cut, ..
-            } = self.facts[source];
-            if is_cut {
-                let fault = self.endless(source, None);
-                self.facts[source].faults.push(fault);
-            } else if is_tangled && let Some(cycle) = recount.run(self, source) {
-                let fault = self.endless(source, Some(&cycle));
+            if self.facts[source].is_tangled
+                && let Some(cycle) = recount.run(self, source)
+            {
+                let fault = self.endless(&cycle);
                 self.facts[source].faults.push(fault);
                 self.facts[source].has_cycle = true;
             }
@@ -616,35 +615,19 @@ impl<'a> Walk<'a> {
         self.recount = recount;
     }
 
-    /// The fault of a step that never ends, with the rules of a cycle or, where there are too many
-    /// states, without.
-    fn endless(&self, source: usize, cycle: Option<&[u32]>) -> Fault {
-        let (rule, message) = match cycle {
-            Some(cycle) => {
-                // A rule that fires several times on the way around is named once.
-                let mut names: Vec<&str> = Vec::new();
-                for rule in cycle {
-                    let name = self.micro.rules[*rule as usize].name.as_str();
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
-                }
-                let message = format!("the step never ends: {}, ...", names.join(", "));
-                (cycle.first().copied(), message)
+    /// The fault of a step that never ends, with the rules of a cycle.
+    fn endless(&self, cycle: &[u32]) -> Fault {
+        // A rule that fires several times on the way around is named once.
+        let mut names: Vec<&str> = Vec::new();
+        for rule in cycle {
+            let name = self.micro.rules[*rule as usize].name.as_str();
+            if !names.contains(&name) {
+                names.push(name);
             }
-            None => {
-                let mut nodes = self.nodes.iter();
-                let first = nodes.find(|node| {
-                    node.source == source as u32 && node.rule != NOTHING && !self.is_of_starts
-                });
-                let message = format!(
-                    "the step passes through more than {} states; it may never end",
-                    self.limit
-                );
-                (first.map(|node| node.rule), message)
-            }
-        };
-        let rule = rule.and_then(|rule| self.micro.rules.get(rule as usize));
+        }
+        let message = format!("the step never ends: {}, ...", names.join(", "));
+        let rule = cycle.first();
+        let rule = rule.and_then(|rule| self.micro.rules.get(*rule as usize));
         Fault {
             kind: FaultKind::AtomicCycle,
             message,

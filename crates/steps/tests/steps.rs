@@ -7,7 +7,7 @@ use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::text::parse;
 use hadal_ir::verify::verify;
 use hadal_model::{
-    Cursor, FaultKind, Flow, Model, PAD_BYTES, Source, States, Step, Stop, Successors,
+    Cursor, FaultKind, Flow, Model, PAD_BYTES, Remark, Source, States, Step, Stop, Successors,
     for_each_batch,
 };
 use hadal_steps::Steps;
@@ -174,7 +174,7 @@ fn a_cycle_is_a_fault_and_what_comes_to_rest_is_delivered() {
 }
 
 #[test]
-fn a_step_that_is_too_long_is_a_fault() {
+fn the_search_stops_at_a_step_that_is_too_long() {
     let names: Vec<String> = (0..20).map(|n| format!("s{n}")).collect();
     let edge = |n: u8| {
         (
@@ -189,11 +189,24 @@ fn a_step_that_is_too_long_is_a_fault() {
     let model = program((0, 0), &edges, "", "");
     let (found, source) = expand(&Steps::with_limit(&model, 10), Some(0));
     assert_eq!((found, source.faults.len()), (vec![(99, 1, 11)], 0));
-    let (found, source) = expand(&Steps::with_limit(&model, 9), Some(0));
-    assert_eq!(found, []);
-    assert_eq!(source.faults[0].kind, FaultKind::AtomicCycle);
-    let message = "the step passes through more than 9 states; it may never end";
-    assert_eq!(source.faults[0].message, message);
+    let steps = Steps::with_limit(&model, 9);
+    let stop = Stop::new();
+    let mut expander = steps.expander(&stop);
+    let mut out = Successors::new(steps.shape(), 4);
+    out.reset(1);
+    let source = vec![0; steps.shape().state_len + PAD_BYTES];
+    let block = States::new(&source, steps.shape().state_len, 1);
+    let flow = expander.expand(block, Cursor::default(), &mut out);
+    assert_eq!(flow, Flow::Stopped);
+    let remarks = expander.take_remarks();
+    assert!(matches!(
+        remarks[..],
+        [Remark::LargeStep {
+            n_states: 10,
+            bytes: 0,
+            ..
+        }]
+    ));
 }
 
 /// A path is found in one pass over the micro steps: with a pass for each of its states, this one

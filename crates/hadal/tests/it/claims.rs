@@ -232,3 +232,34 @@ fn a_folder_is_that_of_the_model() {
     assert_eq!(verdict(&text, &flags).0, 1);
     assert_eq!(hadal(&["resume", &run]).code, 2);
 }
+
+/// Kinds and places of what is found.
+fn findings(text: &str, flags: &[&str]) -> Vec<(String, String)> {
+    let mut all = vec!["--json", "-", "--max-errors", "5"];
+    all.extend(flags);
+    let record = check(text, &all).record();
+    let violations = record["violations"].as_array().expect("violations");
+    let text_of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let violations = violations.iter();
+    let violations = violations.map(|it| (text_of(&it["kind"]), text_of(&it["at"])));
+    violations.collect()
+}
+
+#[test]
+fn a_formula_is_violated_once() {
+    let text = "byte x; active proctype A() { do :: x<5 -> x++ :: x>0 -> x-- od }
+        ltl q { [] !x || [] (x==0) }";
+    assert_eq!(findings(text, &["--claim", "q"]).len(), 1);
+}
+
+#[test]
+fn assertions_at_different_places_are_different_findings() {
+    for block in ["atomic", "d_step"] {
+        let text = format!(
+            "byte x; active proctype A() {{ {block} {{ assert(x == 1); assert(x == 2) }} }}"
+        );
+        let found = findings(&text, &[]);
+        assert_eq!(found.len(), 2, "{block}: {found:?}");
+        assert_ne!(found[0], found[1]);
+    }
+}

@@ -67,6 +67,10 @@ impl Lowering<'_> {
             let zero = self.builder.int(0);
             return vec![self.builder.assign(place, zero)];
         }
+        self.no_such_channel()
+    }
+
+    pub(super) fn no_such_channel(&mut self) -> Block {
         self.fault(
             FaultKind::BadChannel,
             "there is no such channel: it was never created, or its process is gone",

@@ -76,7 +76,7 @@ impl Lowering<'_> {
             Action::Receive(receive) => {
                 let channel = self.channel(scope, &receive.chan, receive.span);
                 let ready = self.has_match(scope, &channel, receive);
-                let bad = self.is_bad(&channel);
+                let bad = self.is_bad_to_receive(&channel);
                 self.builder.or(vec![ready, bad])
             }
             Action::Run(_, None) => {

@@ -40,6 +40,7 @@ mod steps;
 use hadal_ir::Program as Ir;
 use hadal_ir::types::MAX_STATE_BITS;
 use hadal_syntax::Diagnostic;
+use rustc_hash::FxHashMap;
 
 use crate::MAX_INSTANCES;
 use crate::naming::Naming;
@@ -141,6 +142,7 @@ fn lower_with(
         builder,
         layout,
         receivable: Vec::new(),
+        no_channel: FxHashMap::default(),
         coverage: Coverage::default(),
         diagnostics: Vec::new(),
     };
@@ -189,6 +191,8 @@ struct Lowering<'p> {
     layout: Layout,
     /// Functions that look for a receiver, by the channels that it may receive from.
     receivable: Vec<(origins::Origins, hadal_ir::ids::FunctionId)>,
+    /// Functions that report a channel that does not exist, by place in the text.
+    no_channel: FxHashMap<hadal_ir::ids::SiteId, hadal_ir::ids::FunctionId>,
     coverage: Coverage,
     diagnostics: Vec<Diagnostic>,
 }

@@ -5,8 +5,9 @@
 //! that it may name, with the condition that it does. If none of them holds, it names no channel.
 
 use hadal_ir::expr::{BinaryOp as Op, Expr, Place, Quantifier};
-use hadal_ir::ids::{ExprId, LocalId, MapId};
-use hadal_ir::program::{Segment, ValueMap};
+use hadal_ir::ids::{ExprId, FunctionId, LocalId, MapId};
+use hadal_ir::program::{Frame, Function, Segment, ValueMap};
+use hadal_ir::stmt::{ReturnValue, StmtKind};
 
 use super::Lowering;
 use super::exprs::Scope;
@@ -304,14 +305,103 @@ impl Lowering<'_> {
         span: TokenSpan,
     ) -> ExprId {
         let channel = self.channel(scope, value, span);
-        let mut len = self.builder.int(0);
+        let zero = self.builder.int(0);
+        let mut len = self.without_channel(&channel, Some(zero));
         for alternative in channel.alternatives.iter().rev() {
-            if alternative.queue.is_some() {
-                let own = self.builder.read(alternative.len_place());
-                len = self.builder.cond(alternative.condition, own, len);
-            }
+            let own = match alternative.queue.is_some() {
+                true => self.builder.read(alternative.len_place()),
+                false => zero,
+            };
+            len = self.builder.cond(alternative.condition, own, len);
         }
         len
+    }
+
+    /// Whether a number is that of a channel whose process is gone: there is none in its place on
+    /// the stack.
+    fn is_gone(&mut self, number: ExprId) -> ExprId {
+        let Some(stack) = &self.layout.stack else {
+            return self.builder.truth(false);
+        };
+        let first = i64::from(self.layout.n_global) + 1;
+        let last = first + i64::from(stack.n) - 1;
+        let is_inside = self.builder.in_range(number, first, last);
+        let element = self.stack_element(number).expect("there is a stack");
+        let tag = self.builder.read(element.field(STACK_KIND));
+        let is_free = self.builder.equals(tag, 0);
+        self.builder.and(vec![is_inside, is_free])
+    }
+
+    /// Whether a receive waits for a message of a channel that is gone, as SPIN does where it has
+    /// no need to tell rendezvous channels from others.
+    fn waits_for_gone(&self) -> bool {
+        let mut channels = self.program.channels.iter();
+        let is_rendezvous = channels.clone().any(|it| it.capacity == 0);
+        !(is_rendezvous && channels.any(|it| it.capacity > 0))
+    }
+
+    /// Whether a receive cannot have a meaning: there is no channel that it names.
+    pub(super) fn is_bad_to_receive(&mut self, channel: &Channel) -> ExprId {
+        let mut parts = vec![self.is_bad(channel)];
+        if self.waits_for_gone() && self.builder.known_truth(parts[0]).is_none() {
+            let is_gone = self.is_gone(channel.number);
+            parts.push(self.builder.not(is_gone));
+        }
+        self.builder.and(parts)
+    }
+
+    /// The value of an expression about a channel where it names none: `gone` for a channel whose
+    /// process is gone, if it is given, and a fault otherwise.
+    fn without_channel(&mut self, channel: &Channel, gone: Option<ExprId>) -> ExprId {
+        let bad = self.is_bad(channel);
+        if self.builder.known_truth(bad) == Some(false) {
+            return self.builder.int(0);
+        }
+        let function = self.no_channel();
+        let fault = self.builder.call(function, Vec::new());
+        match gone {
+            Some(value) => {
+                let is_gone = self.is_gone(channel.number);
+                self.builder.cond(is_gone, value, fault)
+            }
+            None => fault,
+        }
+    }
+
+    /// As [`without_channel`](Self::without_channel), for a truth value: that none is named, and
+    /// what holds then.
+    fn holds_without_channel(&mut self, channel: &Channel, gone: Option<bool>) -> ExprId {
+        let gone = gone.map(|gone| self.builder.int(gone.into()));
+        let bad = self.is_bad(channel);
+        let value = self.without_channel(channel, gone);
+        let zero = self.builder.int(0);
+        let holds = self.builder.binary(Op::Ne, value, zero);
+        self.builder.and(vec![bad, holds])
+    }
+
+    /// A function that faults, since expressions cannot; one for each place in the text, which the
+    /// fault names.
+    fn no_channel(&mut self) -> FunctionId {
+        let site = self.builder.site();
+        if let Some(function) = self.no_channel.get(&site) {
+            return *function;
+        }
+        let mut body = self.no_such_channel();
+        let zero = self.builder.int(0);
+        let value = ReturnValue::Value(zero);
+        body.push(self.builder.stmt(StmtKind::Return(value)));
+        let result = self.builder.range(0, 1);
+        self.builder.ir.functions.push(Function {
+            name: format!("no_channel{}", self.builder.ir.functions.len()),
+            params: Vec::new(),
+            result: Some(result),
+            frame: Frame::default(),
+            body,
+            site,
+        });
+        let function = FunctionId::new(self.builder.ir.functions.len() - 1);
+        self.no_channel.insert(site, function);
+        function
     }
 
     pub(super) fn queue_test(
@@ -342,12 +432,23 @@ impl Lowering<'_> {
             };
             holds.push(self.builder.and(vec![alternative.condition, holds_there]));
         }
+        let gone = match op {
+            QueueOp::Empty => Some(true),
+            QueueOp::Nempty | QueueOp::Len => Some(false),
+            // What does not exist has no capacity.
+            QueueOp::Full | QueueOp::Nfull => None,
+        };
+        holds.push(self.holds_without_channel(&channel, gone));
         self.builder.or(holds)
     }
 
     pub(super) fn poll(&mut self, scope: &mut Scope, receive: &Receive) -> ExprId {
         let channel = self.channel(scope, &receive.chan, receive.span);
-        self.has_match(scope, &channel, receive)
+        let ready = self.has_match(scope, &channel, receive);
+        self.builder.set_site(receive.span);
+        let is_empty = self.waits_for_gone() && !receive.random;
+        let otherwise = self.holds_without_channel(&channel, is_empty.then_some(false));
+        self.builder.or(vec![ready, otherwise])
     }
 
     /// Whether a buffered channel has a message that a receive takes.
@@ -427,7 +528,6 @@ impl Lowering<'_> {
         receive: &Receive,
         block: &mut hadal_ir::stmt::Block,
     ) -> LocalId {
-        use hadal_ir::stmt::StmtKind;
         let n = alternative.capacity;
         let found = self.value_local(scope, "found");
         let none = self.builder.int(-1);

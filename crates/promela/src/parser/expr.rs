@@ -171,7 +171,10 @@ impl Parser {
             _ => {
                 let shown: String = text.chars().take(40).collect();
                 let error = self.text.error(format!("`{shown}` is not a number"), span);
-                let note = "numbers are decimal, octal or hexadecimal, and have at most 32 bits";
+                let mut note = "numbers are decimal and have at most 32 bits".to_owned();
+                if let Some(value) = literal::c_number(&text) {
+                    note += &format!("; write `{value}`");
+                }
                 self.report(error.note(note));
                 ExprKind::Error
             }

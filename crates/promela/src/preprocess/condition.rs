@@ -150,7 +150,7 @@ impl Condition<'_> {
         };
         self.at += 1;
         match token.kind {
-            TokenKind::Number => crate::literal::number(&token.text)
+            TokenKind::Number => crate::literal::c_number(&token.text)
                 .unwrap_or_else(|| self.fail("a number is out of range")),
             TokenKind::Char => crate::literal::character(&token.text).into(),
             TokenKind::Ident => 0,

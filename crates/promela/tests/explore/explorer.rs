@@ -467,6 +467,18 @@ impl<'p> Explorer<'p> {
         Ok(Some(vec![(next, keeper)]))
     }
 
+    /// Whether an expression names a channel whose process is gone.
+    fn is_gone(&self, context: Context<'_>, chan: &Expr) -> Value<bool> {
+        let id = self.eval(context, chan)?;
+        Ok(usize::try_from(id).is_ok_and(|id| id > context.state.channels.len()))
+    }
+
+    /// Whether such a channel is taken for one without messages when something is received.
+    fn waits_for_gone(&self) -> bool {
+        let mut channels = self.program.channels.iter();
+        !(channels.clone().any(|it| it.capacity == 0) && channels.any(|it| it.capacity > 0))
+    }
+
     /// The index and capacity of a channel.
     fn channel(&self, context: Context<'_>, chan: &Expr) -> Value<(usize, u32)> {
         let id = self.eval(context, chan)?;
@@ -718,6 +730,9 @@ impl<'p> Explorer<'p> {
         context: Context<'_>,
         receive: &Receive,
     ) -> Value<Option<(usize, usize)>> {
+        if self.waits_for_gone() && self.is_gone(context, &receive.chan)? {
+            return Ok(None);
+        }
         let (idx, _) = self.channel(context, &receive.chan)?;
         let messages = &context.state.channels[idx].messages;
         let n_candidates = if receive.random { messages.len() } else { 1 };
@@ -822,6 +837,11 @@ impl<'p> Explorer<'p> {
                 0 => self.eval(context, no)?,
                 _ => self.eval(context, yes)?,
             },
+            Expr::Queue(op @ (QueueOp::Len | QueueOp::Empty | QueueOp::Nempty), chan, _)
+                if self.is_gone(context, chan)? =>
+            {
+                i32::from(*op == QueueOp::Empty)
+            }
             Expr::Queue(op, chan, _) => {
                 let (idx, capacity) = self.channel(context, chan)?;
                 let len = state.channels[idx].messages.len();
@@ -832,6 +852,9 @@ impl<'p> Explorer<'p> {
                     QueueOp::Full => i32::from(len == capacity as usize),
                     QueueOp::Nfull => i32::from(len < capacity as usize),
                 }
+            }
+            Expr::Poll(receive) if receive.random && self.is_gone(context, &receive.chan)? => {
+                return Err(Error::BadChannel);
             }
             Expr::Poll(receive) => i32::from(self.find_message(context, receive)?.is_some()),
             Expr::Timeout => i32::from(context.timeout),

@@ -34,6 +34,65 @@ fn statements_are_steps() {
 }
 
 #[test]
+fn a_number_with_a_leading_zero_is_decimal() {
+    check_body("assert(010 == 10); assert(09 == 9)", 4, 3);
+}
+
+/// SPIN does not search other processes at such an error, so its counts differ.
+fn check_bad_channel(text: &str) {
+    let errors = explore(text).errors;
+    assert!(errors.contains(&Error::BadChannel), "{text}");
+    assert_eq!(lowered::difference(text), None, "{text}");
+}
+
+#[test]
+fn a_channel_that_was_never_assigned_is_an_error() {
+    for use_of_it in [
+        "x = len(c)",
+        "nempty(c)",
+        "empty(c)",
+        "full(c)",
+        "nfull(c)",
+        "c?[1]",
+    ] {
+        let text = format!(
+            "chan d=[1] of {{byte}}; chan c; byte x; active proctype A() {{
+                if :: x==1 -> c=d :: x==0 -> x=2 fi; {use_of_it}; x=3 }}"
+        );
+        check_bad_channel(&text);
+    }
+}
+
+#[test]
+fn a_channel_whose_process_is_gone() {
+    let text = |capacity: u32, use_of_it: &str| {
+        format!(
+            "chan g = [1] of {{chan}}; byte x;
+             proctype P() {{ chan l = [{capacity}] of {{byte}}; g!l }}
+             init {{ chan k; run P(); g?k; _nr_pr == 1; {use_of_it}; x=4 }}"
+        )
+    };
+    for capacity in [0, 1] {
+        for use_of_it in ["x = len(k)", "len(k) == 0", "empty(k)"] {
+            check(&text(capacity, use_of_it), 10, 10, &[]);
+        }
+        check(
+            &text(capacity, "nempty(k)"),
+            7,
+            7,
+            &[Error::InvalidEndState],
+        );
+        for use_of_it in ["full(k)", "nfull(k)", "k!1", "k!!1", "k??[1]"] {
+            check_bad_channel(&text(capacity, use_of_it));
+        }
+    }
+    for use_of_it in ["k?[1]", "k?x", "k?1", "k??1", "k?<x>"] {
+        check_bad_channel(&text(0, use_of_it));
+        check(&text(1, use_of_it), 7, 7, &[Error::InvalidEndState]);
+    }
+}
+
+#[test]
 fn paths_through_an_atomic_count() {
     check_body("atomic{if::x=1::x=2 fi; if::x=x+1::x=x+2 fi}", 7, 7);
     check_body("atomic{do::x<10->x++::break od}", 23, 22);

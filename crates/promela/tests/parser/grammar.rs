@@ -112,14 +112,14 @@ fn statements() {
 #[test]
 fn precedence() {
     check(
-        "init { a || b && c | d ^ e & f == g < h << i + j * -k; (a + b) * c - (d - e); !a == b; ~-a % 'A'; 0x1f + 017 }",
+        "init { a || b && c | d ^ e & f == g < h << i + j * -k; (a + b) * c - (d - e); !a == b; ~-a % 'A'; 017 + 09 }",
         expect![[r#"
             init {
               a || b && c | d ^ e & f == g < h << i + j * -k;
               (a + b) * c - (d - e);
               !a == b;
               ~(-a) % 65;
-              31 + 15;
+              17 + 9;
             }
         "#]],
     );

@@ -9,6 +9,23 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
+fn numbers_are_decimal() {
+    check(
+        "init { x = 0x10 }",
+        expect![[r#"
+        error: `0x10` is not a number
+         --> test.pml:1:12
+          |
+        1 | init { x = 0x10 }
+          |            ^^^^
+          |
+          = note: numbers are decimal and have at most 32 bits; write `16`
+
+    "#]],
+    );
+}
+
+#[test]
 fn a_selection_that_is_not_closed() {
     check(
         "init {\n  if\n  :: x -> y = 1\n  od;\n  z = 2\n}\n",

@@ -36,6 +36,16 @@ fn check_files(files: &[(&str, &str)], defines: &[&str], expected: Expect) {
 }
 
 #[test]
+fn numbers_in_conditions_are_those_of_c() {
+    check(
+        "#if 010 == 8 && 0x10 == 16\nyes 010\n#endif",
+        expect![[r#"
+            yes 010
+        "#]],
+    );
+}
+
+#[test]
 fn macros_are_expanded_until_they_meet_themselves() {
     check(
         "#define N 3\n#define A B + A\n#define B A + N\nA; B; N",

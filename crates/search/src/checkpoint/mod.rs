@@ -149,7 +149,7 @@ impl<'de> Deserialize<'de> for Blob {
 }
 
 /// Version of the payload of a manifest. Bump it when [`Content`] or anything in it changes.
-pub const PAYLOAD_VERSION: u32 = 3;
+pub const PAYLOAD_VERSION: u32 = 4;
 
 /// The bytes of a manifest: length of the label, the label, the content.
 pub(crate) fn to_manifest(label: &[u8], content: &Content) -> Vec<u8> {

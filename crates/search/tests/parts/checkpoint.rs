@@ -99,7 +99,7 @@ fn another_shape_needs_another_payload_version() {
     let text = serde_json::to_string_pretty(&content).expect("numbers and names become text");
     let text = format!("PAYLOAD_VERSION {PAYLOAD_VERSION}\n{text}\n");
     expect![[r#"
-        PAYLOAD_VERSION 3
+        PAYLOAD_VERSION 4
         {
           "Underway": {
             "order": "cost",

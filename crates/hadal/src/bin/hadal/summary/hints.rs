@@ -106,9 +106,12 @@ impl Summary<'_> {
         }
         let is_large = |remark: &Remark| matches!(remark, Remark::LargeStep { .. });
         let is_for_step = self.outcome().remarks.iter().any(is_large);
+        let is_beyond = |remark: &Remark| matches!(remark, Remark::LargeStep { bytes: 0, .. });
+        let is_beyond_limit = self.outcome().remarks.iter().any(is_beyond);
         if reason == Some(Reason::Memory) {
             let hint = match self.checked.no_scratch() {
                 Some(why) if !is_for_step => format!("{why}; {}", remedy(why)),
+                _ if is_beyond_limit => "end the atomic sequence earlier".to_owned(),
                 _ if is_for_step => {
                     "give it more with --memory, use fewer --threads, or end the atomic sequence \
                      earlier"

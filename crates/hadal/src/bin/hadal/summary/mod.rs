@@ -182,11 +182,14 @@ impl Summary<'_> {
             } = remark
             {
                 let at = if at.is_empty() { "at the start" } else { at };
+                let why = match needed {
+                    0 => "no step is followed further".to_owned(),
+                    _ => format!("there is no memory for them, {} or more", bytes(*needed)),
+                };
                 return format!(
-                    "stopped at a step ({at}) that passes through more than {} states: there is no \
-                     memory for them, {} or more; nothing is proved",
+                    "stopped at a step ({at}) that passes through more than {} states: {why}; \
+                     nothing is proved",
                     count(*n_states),
-                    bytes(*needed)
                 );
             }
         }
