@@ -174,12 +174,20 @@ fn an_index_of_an_array_of_channels_is_like_any_other() {
     violated(
         "chan q[2] = [1] of { byte }; active proctype P() { byte i = 2;
 	q[i]!i }",
-        expect![[""]],
+        expect![[r#"
+            <stdin>: violated: index 2 of `q` is outside 0..1, in P(0) at <stdin>:2, the first step
+              !  P(0) line 2: q[i]!i
+                   index 2 of `q` is outside 0..1
+        "#]],
     );
     violated(
         "chan q[2] = [0] of { byte }; active proctype P() { byte i = 2, x;
 	q[i - 3]?x }",
-        expect![[""]],
+        expect![[r#"
+            <stdin>: violated: index -1 of `q` is outside 0..1, in P(0) at <stdin>:2, the first step
+              !  P(0) line 2: q[i - 3]?x
+                   index -1 of `q` is outside 0..1
+        "#]],
     );
 }
 
@@ -188,19 +196,35 @@ fn an_index_names_the_array_that_it_is_of() {
     let declared = "typedef T { byte a[2]; chan c[2] = [1] of { byte } } T t[3]; byte i = 3, x;";
     violated(
         &format!("{declared} active proctype P() {{ t[i].a[0] = 1 }}"),
-        expect![[""]],
+        expect![[r#"
+            <stdin>: violated: index 3 of `t` is outside 0..2, in P(0) at <stdin>:1, the first step
+              !  P(0) line 1: t[i].a[0] = 1
+                   index 3 of `t` is outside 0..2
+        "#]],
     );
     violated(
         &format!("{declared} active proctype P() {{ t[1].a[i] = 1 }}"),
-        expect![[""]],
+        expect![[r#"
+            <stdin>: violated: index 3 of `t.a` is outside 0..1, in P(0) at <stdin>:1, the first step
+              !  P(0) line 1: t[1].a[i] = 1
+                   index 3 of `t.a` is outside 0..1
+        "#]],
     );
     violated(
         &format!("{declared} active proctype P() {{ t[2].c[i]?x }}"),
-        expect![[""]],
+        expect![[r#"
+            <stdin>: violated: index 3 of `t.c` is outside 0..1, in P(0) at <stdin>:1, the first step
+              !  P(0) line 1: t[2].c[i]?x
+                   index 3 of `t.c` is outside 0..1
+        "#]],
     );
     violated(
         "active proctype P() { byte a[2], i = 2; a[i] = 1 }",
-        expect![[""]],
+        expect![[r#"
+            <stdin>: violated: index 2 of `a` is outside 0..1, in P(0) at <stdin>:1, the first step
+              !  P(0) line 1: a[i] = 1
+                   index 2 of `a` is outside 0..1
+        "#]],
     );
 }
 
@@ -276,13 +300,18 @@ fn missing_fields_of_a_channel_that_is_known_at_run_time_only_are_reported() {
         .iter()
         .map(|it| it["message"].as_str().expect("text"))
         .collect();
-    let expected = "1 argument for a message of 2 fields";
+    let expected = "1 argument for a message of 2 fields, in init(0) at <stdin>:1";
     assert_eq!(messages, [expected; 2]);
     assert_eq!(record["states"], 6);
     violated(
-        "chan c = [0] of { byte, byte }; chan d = c;
-active proctype P() { c!1,2 } active proctype Q() { byte x; d?x }",
-        expect![[""]],
+        "chan c = [0] of { byte, byte }; chan d;
+active proctype P() { d = c; c!1,2 }
+active proctype Q() { byte x; d == c; d?x }",
+        expect![[r#"
+            <stdin>: violated: 1 argument for a message of 2 fields, in Q(1) at <stdin>:3, after 2 steps
+              !  Q(1) line 3: d?x
+                   1 argument for a message of 2 fields
+        "#]],
     );
 }
 

@@ -146,7 +146,7 @@ fn errors_have_their_kinds() {
     hold(&record);
     assert_eq!(record["violations"][0]["kind"], "atomic-cycle");
     let message = &record["violations"][0]["message"];
-    assert!(message.to_string().contains("spin, spin, ..."), "{message}");
+    assert!(message.to_string().contains("ends: spin, ..."), "{message}");
 }
 
 #[test]

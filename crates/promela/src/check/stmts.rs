@@ -438,9 +438,13 @@ impl Checker<'_> {
         let ExprKind::Const(_) = expr.kind else {
             return None;
         };
-        let token = self.text.tokens.get(expr.span.start as usize)?;
-        let is_word = matches!(&*token.text, "true" | "false");
-        is_word.then(|| token.text.to_string())
+        let tokens = expr.span.start as usize..expr.span.end as usize;
+        let mut tokens = self.text.tokens.get(tokens)?.iter();
+        // It may stand in parentheses.
+        let word = tokens.find(|token| !matches!(&*token.text, "(" | ")"))?;
+        let is_alone = tokens.all(|token| matches!(&*token.text, "(" | ")"));
+        let is_word = matches!(&*word.text, "true" | "false");
+        (is_word && is_alone).then(|| word.text.to_string())
     }
 
     fn is_priority(&self, var: &ast::VarRef) -> bool {

@@ -166,7 +166,12 @@ fn what_only_a_claim_may_ask() {
 fn formats() {
     check(
         r#"byte x; init { printf("%d %d\n", x); printf("100%% %d", x, x); printf("%s", x); printf("%3d %ld", x, x) }"#,
-        expect![[""]],
+        expect![[r#"
+            warning test.pml:1:16: the format asks for 2 values, not 1
+            warning test.pml:1:38: the format asks for 1 value, not 2
+            warning test.pml:1:64: `%s` prints no value of Promela
+              use %d, %u, %x, %o, %c, or %e for the name of an `mtype`
+        "#]],
     );
 }
 
