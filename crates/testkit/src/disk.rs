@@ -6,7 +6,7 @@
 //! and not the file's content; a seed decides. It is as adverse as `docs/reference/format.md` allows, and
 //! more so than real disks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,8 +28,9 @@ struct State {
     names: BTreeMap<String, usize>,
     safe_names: BTreeMap<String, usize>,
     unsafe_changes: Vec<NameChange>,
-    /// Every file there ever was, also those without a name.
-    files: Vec<Content>,
+    /// Every file that has a name, may have one after a crash, or is open.
+    files: BTreeMap<usize, Content>,
+    n_created: usize,
     n_operations: u64,
     stop_at: Option<u64>,
     fill_at: Option<u64>,
@@ -43,17 +44,31 @@ enum NameChange {
     Remove(String),
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Content {
-    bytes: Vec<u8>,
-    safe_bytes: Vec<u8>,
+    bytes: Bytes,
+    safe_bytes: Bytes,
     unsafe_changes: Vec<ContentChange>,
+    /// Every open file has a clone.
+    open: Arc<()>,
 }
 
 #[derive(Clone, Debug)]
 enum ContentChange {
-    Write(usize, Vec<u8>),
+    /// The number of a sector, and what is written there.
+    Write(usize, Sector),
     Truncate(usize),
+}
+
+/// Shared by all versions of a file, so that a byte is copied once.
+type Sector = Arc<[u8]>;
+
+/// A version of a file.
+#[derive(Clone, Debug, Default)]
+struct Bytes {
+    sectors: Vec<Sector>,
+    /// What the last sector has beyond it does not count.
+    len: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,10 +114,9 @@ impl CrashDisk {
     pub fn flip(&self, name: &str, byte: usize, bit: u32) {
         let mut state = self.state();
         let file = state.names[name];
-        let content = &mut state.files[file];
-        content.bytes[byte] ^= 1 << bit;
-        if let Some(byte) = content.safe_bytes.get_mut(byte) {
-            *byte ^= 1 << bit;
+        let content = state.content(file);
+        for version in [&mut content.bytes, &mut content.safe_bytes] {
+            version.flip(byte, bit);
         }
     }
 
@@ -117,15 +131,16 @@ impl CrashDisk {
                 change.apply(&mut names);
             }
         }
-        let files: Vec<Content> = state
-            .files
-            .iter()
-            .map(|content| content.crash(&mut rng))
+        let kept: BTreeSet<usize> = names.values().copied().collect();
+        let files = kept
+            .into_iter()
+            .map(|file| (file, state.files[&file].crash(&mut rng)))
             .collect();
         let state = State {
             safe_names: names.clone(),
             names,
             files,
+            n_created: state.n_created,
             ..State::default()
         };
         Self {
@@ -164,8 +179,24 @@ impl State {
     }
 
     fn used_bytes(&self) -> u64 {
-        let len = |&file: &usize| self.files[file].bytes.len() as u64;
+        let len = |file: &usize| self.files[file].bytes.len as u64;
         self.names.values().map(len).sum()
+    }
+
+    /// A file that is open or has a name.
+    fn content(&mut self, file: usize) -> &mut Content {
+        self.files
+            .get_mut(&file)
+            .expect("files that are open or have a name are kept")
+    }
+
+    /// A file, opened.
+    fn opened(&self, disk: &CrashDisk, file: usize) -> Arc<CrashFile> {
+        Arc::new(CrashFile {
+            disk: disk.clone(),
+            file,
+            _open: Arc::clone(&self.files[&file].open),
+        })
     }
 
     fn change_name(&mut self, change: NameChange) {
@@ -192,13 +223,90 @@ impl NameChange {
     }
 }
 
+impl Bytes {
+    /// Bytes that are new have this value.
+    fn resize(&mut self, len: usize, value: u8) {
+        let within = self.len % SECTOR_BYTES;
+        if len > self.len
+            && within > 0
+            && let Some(last) = self.sectors.last_mut()
+        {
+            Arc::make_mut(last)[within..].fill(value);
+        }
+        let n_sectors = len.div_ceil(SECTOR_BYTES);
+        if n_sectors > self.sectors.len() {
+            let new = Sector::from([value; SECTOR_BYTES]);
+            self.sectors.resize(n_sectors, new);
+        }
+        self.sectors.truncate(n_sectors);
+        self.len = len;
+    }
+
+    /// Replaces a whole sector. What was never written before it has the value `unwritten`.
+    fn write(&mut self, number: usize, sector: &Sector, unwritten: u8) {
+        let (start, end) = (number * SECTOR_BYTES, (number + 1) * SECTOR_BYTES);
+        if self.len < start {
+            self.resize(start, unwritten);
+        }
+        match self.sectors.get_mut(number) {
+            Some(old) => *old = Arc::clone(sector),
+            None => self.sectors.push(Arc::clone(sector)),
+        }
+        self.len = self.len.max(end);
+    }
+
+    /// Replaces the first bytes of a sector.
+    fn write_part(&mut self, number: usize, part: &[u8], unwritten: u8) {
+        let end = number * SECTOR_BYTES + part.len();
+        if self.len < end {
+            self.resize(end, unwritten);
+        }
+        if let Some(sector) = self.sectors.get_mut(number) {
+            Arc::make_mut(sector)[..part.len()].copy_from_slice(part);
+        }
+    }
+
+    /// Reads whole sectors; nothing where the file ends before.
+    fn read(&self, number: usize, to: &mut [u8]) -> Option<()> {
+        if number * SECTOR_BYTES + to.len() > self.len {
+            return None;
+        }
+        for (part, sector) in to
+            .chunks_exact_mut(SECTOR_BYTES)
+            .zip(&self.sectors[number..])
+        {
+            part.copy_from_slice(sector);
+        }
+        Some(())
+    }
+
+    fn flip(&mut self, byte: usize, bit: u32) {
+        if byte < self.len {
+            Arc::make_mut(&mut self.sectors[byte / SECTOR_BYTES])[byte % SECTOR_BYTES] ^= 1 << bit;
+        }
+    }
+}
+
+impl ContentChange {
+    fn apply(&self, to: &mut Bytes) {
+        match self {
+            Self::Write(number, sector) => to.write(*number, sector, 0),
+            Self::Truncate(len) => to.resize(*len, 0),
+        }
+    }
+}
+
 impl Content {
     fn change(&mut self, change: ContentChange) {
-        match &change {
-            ContentChange::Write(offset, bytes) => write(&mut self.bytes, *offset, bytes, 0),
-            ContentChange::Truncate(len) => self.bytes.resize(*len, 0),
-        }
+        change.apply(&mut self.bytes);
         self.unsafe_changes.push(change);
+    }
+
+    /// Changes are repeated, since to copy a long file that grows a little would take long.
+    fn sync(&mut self) {
+        for change in self.unsafe_changes.drain(..) {
+            change.apply(&mut self.safe_bytes);
+        }
     }
 
     fn crash(&self, rng: &mut Pcg64Mcg) -> Self {
@@ -211,18 +319,15 @@ impl Content {
                         bytes.resize(*len, 0);
                     }
                 }
-                ContentChange::Write(offset, written) => {
-                    for (sector, part) in written.chunks(SECTOR_BYTES).enumerate() {
-                        // What was never written there may be anything.
-                        let unwritten = rng.random();
-                        let offset = offset + sector * SECTOR_BYTES;
-                        if rng.random_bool(chance) {
-                            write(&mut bytes, offset, part, unwritten);
-                        } else if rng.random_bool(0.1) {
-                            // Not even a sector need be whole.
-                            let part = &part[..rng.random_range(0..part.len())];
-                            write(&mut bytes, offset, part, unwritten);
-                        }
+                ContentChange::Write(number, sector) => {
+                    // What was never written there may be anything.
+                    let unwritten = rng.random();
+                    if rng.random_bool(chance) {
+                        bytes.write(*number, sector, unwritten);
+                    } else if rng.random_bool(0.1) {
+                        // Not even a sector need be whole.
+                        let part = &sector[..rng.random_range(0..sector.len())];
+                        bytes.write_part(*number, part, unwritten);
                     }
                 }
             }
@@ -230,17 +335,9 @@ impl Content {
         Self {
             safe_bytes: bytes.clone(),
             bytes,
-            unsafe_changes: Vec::new(),
+            ..Self::default()
         }
     }
-}
-
-fn write(bytes: &mut Vec<u8>, offset: usize, written: &[u8], unwritten: u8) {
-    let end = offset + written.len();
-    if bytes.len() < end {
-        bytes.resize(end, unwritten);
-    }
-    bytes[offset..end].copy_from_slice(written);
 }
 
 fn missing() -> io::Error {
@@ -253,21 +350,19 @@ impl Disk for CrashDisk {
         if state.names.contains_key(name) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let file = state.files.len();
-        state.files.push(Content::default());
+        let file = state.n_created;
+        state.n_created += 1;
+        state.files.insert(file, Content::default());
         state.change_name(NameChange::Create(name.to_owned(), file));
-        let disk = self.clone();
-        let file = Arc::new(CrashFile { disk, file });
         state.outcome()?;
-        Ok(file)
+        Ok(state.opened(self, file))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
         let state = self.operate()?;
         state.outcome()?;
         let file = *state.names.get(name).ok_or_else(missing)?;
-        let disk = self.clone();
-        Ok(Arc::new(CrashFile { disk, file }))
+        Ok(state.opened(self, file))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -291,9 +386,9 @@ impl Disk for CrashDisk {
     fn list(&self) -> io::Result<Vec<Entry>> {
         let state = self.operate()?;
         state.outcome()?;
-        let entry = |(name, &file): (&String, &usize)| Entry {
+        let entry = |(name, file): (&String, &usize)| Entry {
             name: name.clone(),
-            len: state.files[file].bytes.len() as u64,
+            len: state.files[file].bytes.len as u64,
         };
         Ok(state.names.iter().map(entry).collect())
     }
@@ -301,8 +396,17 @@ impl Disk for CrashDisk {
     fn sync_folder(&self) -> io::Result<()> {
         let mut state = self.operate()?;
         state.outcome()?;
-        state.safe_names = state.names.clone();
-        state.unsafe_changes.clear();
+        let State {
+            names,
+            safe_names,
+            unsafe_changes,
+            files,
+            ..
+        } = &mut *state;
+        safe_names.clone_from(names);
+        unsafe_changes.clear();
+        let named: BTreeSet<&usize> = names.values().collect();
+        files.retain(|file, content| named.contains(file) || Arc::strong_count(&content.open) > 1);
         Ok(())
     }
 
@@ -322,12 +426,13 @@ impl Disk for CrashDisk {
 struct CrashFile {
     disk: CrashDisk,
     file: usize,
+    _open: Arc<()>,
 }
 
 impl CrashFile {
     /// Claims the difference that a new length makes.
     fn room(&self, state: &State, len: usize) -> io::Result<()> {
-        let more = len.saturating_sub(state.files[self.file].bytes.len()) as u64;
+        let more = len.saturating_sub(state.files[&self.file].bytes.len) as u64;
         if more > 0 && state.fill_at.is_some_and(|n| state.n_operations > n) {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -356,31 +461,26 @@ impl DiskFile for CrashFile {
         let offset = check_sectors(bytes, offset)?;
         let state = self.disk.operate()?;
         state.outcome()?;
-        let content = &state.files[self.file].bytes;
-        match content.get(offset..offset + bytes.len()) {
-            Some(found) => {
-                bytes.copy_from_slice(found);
-                Ok(())
-            }
-            None => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
+        let content = &state.files[&self.file].bytes;
+        let read = content.read(offset / SECTOR_BYTES, bytes);
+        read.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let offset = check_sectors(bytes, offset)?;
         let mut state = self.disk.operate()?;
         self.room(&state, offset + bytes.len())?;
-        let content = &mut state.files[self.file];
-        content.change(ContentChange::Write(offset, bytes.to_vec()));
+        let content = state.content(self.file);
+        for (number, sector) in (offset / SECTOR_BYTES..).zip(bytes.chunks_exact(SECTOR_BYTES)) {
+            content.change(ContentChange::Write(number, sector.into()));
+        }
         state.outcome()
     }
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.operate()?;
         state.outcome()?;
-        let content = &mut state.files[self.file];
-        content.safe_bytes = content.bytes.clone();
-        content.unsafe_changes.clear();
+        state.content(self.file).sync();
         Ok(())
     }
 
@@ -388,11 +488,13 @@ impl DiskFile for CrashFile {
         let mut state = self.disk.operate()?;
         let len = usize::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?;
         self.room(&state, len)?;
-        state.files[self.file].change(ContentChange::Truncate(len));
+        state
+            .content(self.file)
+            .change(ContentChange::Truncate(len));
         state.outcome()
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.disk.state().files[self.file].bytes.len() as u64)
+        Ok(self.disk.state().files[&self.file].bytes.len as u64)
     }
 }

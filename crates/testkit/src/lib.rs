@@ -7,6 +7,7 @@
 //! - [`graph`]: an explicit graph as a model, random ones among them.
 //! - [`guards`]: random Murphi models whose guards test fields of the state.
 //! - [`loops`]: random Murphi models rich in loops over interchangeable elements.
+//! - [`parallel`]: work on many items at once.
 //! - [`random`]: well-typed random programs of the guarded-command language.
 //! - [`oracle`]: a brute-force search that is too simple to be wrong.
 //! - [`renaming`]: states with the elements of scalarsets renamed, by brute force.
@@ -24,6 +25,7 @@ pub mod graph;
 pub mod guards;
 pub mod loops;
 pub mod oracle;
+pub mod parallel;
 pub mod random;
 pub mod renaming;
 pub mod writes;

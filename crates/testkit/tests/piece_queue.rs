@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hadal_store::disk::{Disk, Folder, FolderOptions};
 use hadal_store::{Error, PieceQueue, QueueDisk, SpillEntry};
 use hadal_testkit::disk::CrashDisk;
+use hadal_testkit::parallel::on_all;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -252,7 +253,8 @@ fn a_crash_at_any_operation_leaves_the_queue_of_the_last_manifest() {
     assert!(committed.iter().all(|map| !map.is_empty()));
     let n_operations = whole.n_operations();
     assert!(n_operations > 300, "{n_operations}");
-    for n in 0..n_operations {
+    let operations: Vec<u64> = (0..n_operations).collect();
+    on_all(&operations, |&n| {
         let disk = CrashDisk::new();
         disk.stop_at(n);
         let (committed, outcome) = history(&disk);
@@ -260,7 +262,7 @@ fn a_crash_at_any_operation_leaves_the_queue_of_the_last_manifest() {
         for seed in 0..2 {
             assert_committed(&disk.crash(seed), &committed, &format!("operation {n}"));
         }
-    }
+    });
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! contradiction within the known version is damage.
 
 use super::buffers::Aligned;
-use super::frame::{self, u32_at, u64_at};
+use super::frame::{self, first_nonzero, u32_at, u64_at};
 use super::medium::SECTOR_BYTES;
 use crate::error::{Error, Versions};
 
@@ -125,7 +125,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Manifest, Error> {
     if u32_at(header, 12) != crc32c::crc32c(payload) {
         return damaged(HEADER_BYTES, "the payload's checksum is wrong");
     }
-    if let Some(at) = padding.iter().position(|&byte| byte != 0) {
+    if let Some(at) = first_nonzero(padding) {
         return damaged(HEADER_BYTES + len + at, "the padding is not zero");
     }
     Ok(Manifest {

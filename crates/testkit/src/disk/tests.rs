@@ -263,7 +263,7 @@ fn a_flipped_bit_is_found_wherever_it_is() {
     run_on(&disk, OPTIONS).1.unwrap();
     let names: Vec<(String, usize)> = {
         let state = disk.state();
-        let len = |file: &usize| state.files[*file].bytes.len();
+        let len = |file: &usize| state.files[file].bytes.len;
         state
             .names
             .iter()
