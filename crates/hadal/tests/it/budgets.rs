@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::common::{RESULTS, hadal, root};
 use hadal_testkit::corpus::{Size, Verdict, directives, expected_rows, model_files, models_folder};
+use hadal_testkit::parallel::on_all;
 use serde_json::Value;
 
 /// Means to the same end, for state spaces of up to this many states: from a spill every few states
@@ -30,6 +31,23 @@ const MEANS: [(u64, &[&str]); 6] = [
 
 /// Runs that are cut off have at most this many states.
 const CUT_OFF: u64 = 2_000;
+
+/// A model and its flags.
+type Case = (String, Vec<String>);
+
+/// Runs every model by all means, and fails where results differ. Returns how many runs had states
+/// on disk.
+#[track_caller]
+fn compare_all(cases: &[Case]) -> usize {
+    let results = on_all(cases, |(model, flags)| {
+        let mut problems = Vec::new();
+        let n_on_disk = compare(&mut problems, model, flags);
+        (problems, n_on_disk)
+    });
+    let problems: Vec<&String> = results.iter().flat_map(|(problems, _)| problems).collect();
+    assert!(problems.is_empty(), "\n{problems:#?}");
+    results.iter().map(|(_, n_on_disk)| n_on_disk).sum()
+}
 
 /// Runs a model by all means and says where results differ. Returns how many runs had states on
 /// disk.
@@ -94,19 +112,17 @@ fn has_liveness(text: &str) -> bool {
 
 #[test]
 fn our_models_give_the_same_whatever_the_means() {
-    let mut problems = Vec::new();
-    let (mut n_compared, mut n_on_disk) = (0, 0);
+    let mut cases = Vec::new();
     for path in model_files(&root().join("models")).expect("the folder of models is there") {
         let text = std::fs::read_to_string(&path).expect("a model can be read");
         let expected = directives(&text).expect("directives are well-formed");
         if expected.expect == Verdict::Rejected || has_liveness(&text) {
             continue;
         }
-        n_on_disk += compare(&mut problems, &path.display().to_string(), &expected.flags);
-        n_compared += 1;
+        cases.push((path.display().to_string(), expected.flags));
     }
-    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
-    assert!(n_compared > 15, "{n_compared} models");
+    assert!(cases.len() > 15, "{} models", cases.len());
+    let n_on_disk = compare_all(&cases);
     assert!(n_on_disk > 30, "{n_on_disk} runs had states on disk");
 }
 
@@ -117,15 +133,15 @@ fn models_by_others_give_the_same_whatever_the_means() {
         return;
     };
     let table = std::fs::read_to_string(folder.join("expected.tsv")).expect("the table is there");
-    let mut problems = Vec::new();
+    let mut cases = Vec::new();
     for row in expected_rows(&table).expect("the table is well-formed") {
         if row.size == Size::Small {
             let path: &Path = &folder.join(&row.model);
             let mut flags = vec!["--deadlock".to_owned(), "off".to_owned()];
             let constants = row.overrides.iter();
             flags.extend(constants.map(|(name, value)| format!("--const={name}={value}")));
-            compare(&mut problems, &path.display().to_string(), &flags);
+            cases.push((path.display().to_string(), flags));
         }
     }
-    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+    compare_all(&cases);
 }

@@ -6,6 +6,7 @@ use crate::common::{hadal, root};
 use hadal_testkit::corpus::{
     self, Directives, Language, Scale, Size, Verdict, directives, expected_rows, model_files,
 };
+use hadal_testkit::parallel::on_all;
 use serde_json::Value;
 
 /// Instances above this many states are left to the longer checks.
@@ -115,21 +116,23 @@ fn check_scale(problems: &mut Vec<String>, path: &Path, flags: &[String], scale:
 
 #[test]
 fn our_models_give_what_they_say() {
-    let mut problems = Vec::new();
     let files = model_files(&root().join("models")).expect("the folder of models is there");
     assert!(files.len() >= 15, "the corpus has at least fifteen models");
-    for path in files {
-        let text = std::fs::read_to_string(&path).expect("a model can be read");
+    let problems = on_all(&files, |path| {
+        let mut problems = Vec::new();
+        let text = std::fs::read_to_string(path).expect("a model can be read");
         match directives(&text) {
             Ok(expected) => {
-                check_model(&mut problems, &path, &expected);
+                check_model(&mut problems, path, &expected);
                 for scale in &expected.scales {
-                    check_scale(&mut problems, &path, &expected.flags, scale);
+                    check_scale(&mut problems, path, &expected.flags, scale);
                 }
             }
             Err(error) => problems.push(format!("{}: {error}", path.display())),
         }
-    }
+        problems
+    });
+    let problems = problems.concat();
     assert!(problems.is_empty(), "\n{}", problems.join("\n"));
 }
 
@@ -187,13 +190,13 @@ fn models_by_others_give_the_counts_of_their_table() {
 /// Everything but time and memory is the same for any number of threads.
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let mut n_compared = 0;
-    for path in model_files(&root().join("models")).expect("the folder of models is there") {
-        let text = std::fs::read_to_string(&path).expect("a model can be read");
+    let files = model_files(&root().join("models")).expect("the folder of models is there");
+    let compared = on_all(&files, |path| {
+        let text = std::fs::read_to_string(path).expect("a model can be read");
         let expected = directives(&text).expect("directives are well-formed");
         let small = expected.states.is_none_or(|states| states < 60_000);
         if expected.expect == Verdict::Rejected || !small {
-            continue;
+            return false;
         }
         let records = ["1", "2", "8"].map(|threads| {
             let name = path.display().to_string();
@@ -209,7 +212,13 @@ fn the_number_of_threads_changes_nothing() {
         });
         assert_eq!(records[0], records[1], "{}", path.display());
         assert_eq!(records[0], records[2], "{}", path.display());
-        n_compared += 1;
-    }
-    assert!(n_compared >= 15);
+        true
+    });
+    assert!(
+        compared
+            .into_iter()
+            .filter(|&is_compared| is_compared)
+            .count()
+            >= 15
+    );
 }

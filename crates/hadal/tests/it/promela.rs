@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use hadal_testkit::parallel::on_all;
 use serde_json::Value;
 
 use crate::common::{Run, check_text};
@@ -117,11 +118,11 @@ fn difference(row: &Row, record: &Value) -> Option<String> {
 fn check_all(flags: &[&str]) {
     let copies = tempfile::tempdir().expect("a folder");
     let rows = rows(copies.path());
-    let differences = rows.iter().filter_map(|row| {
+    let differences = on_all(&rows, |row| {
         let run = check(row, flags);
         difference(row, &run.record())
     });
-    let differences: Vec<String> = differences.collect();
+    let differences: Vec<String> = differences.into_iter().flatten().collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
