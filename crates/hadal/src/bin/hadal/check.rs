@@ -8,6 +8,7 @@ use hadal::language;
 use hadal::{Disk, ModelSource, TextLimit};
 use hadal_literature::Configurable;
 
+use crate::allocator::adapt_allocator;
 use crate::exit::Exit;
 use crate::flags::CheckArgs;
 use crate::run::{self, Job, Start};
@@ -15,6 +16,7 @@ use crate::signals;
 
 /// `since` is when the process started.
 pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
+    adapt_allocator(args.run.resources().budget());
     signals::listen().context("cannot listen to signals")?;
     let strategy = &*args.strategy.strategy()?;
     refuse_unsupported(args, strategy)?;

@@ -7,6 +7,7 @@ use anyhow::Context;
 use hadal::{Error, SavedRun};
 use hadal_report::units::{bytes, counted};
 
+use crate::allocator::adapt_allocator;
 use crate::exit::Exit;
 use crate::flags::ResumeArgs;
 use crate::run::{self, Job, Start};
@@ -14,6 +15,7 @@ use crate::{signals, strategy};
 
 /// `since` is when the process started.
 pub(crate) fn run(args: &ResumeArgs, since: Instant) -> anyhow::Result<Exit> {
+    adapt_allocator(args.run.resources().budget());
     signals::listen().context("cannot listen to signals")?;
     let saved = SavedRun::open(&args.folder)?;
     if args.verify {
