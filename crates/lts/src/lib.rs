@@ -5,6 +5,7 @@
 //! it, or an `.aut` file of CADP or mCRL2, by its name, and [`save`] writes one. On top of that:
 //!
 //! - a [`GraphModel`] lets every search run on a graph, as on any other model;
+//! - [`minimise`] computes the smallest graph that is strongly or branching bisimilar;
 //! - [`Info`] is what there is to know about a graph in numbers.
 //!
 //! States and counts are 64 bits wide everywhere. Nothing here prints, and nothing knows a search.
@@ -17,6 +18,7 @@ mod files;
 mod hlts;
 mod info;
 mod labels;
+mod minimise;
 mod model;
 mod parallel;
 mod resources;
@@ -34,5 +36,6 @@ pub use files::{FileKind, Format, open, read_aut, save, write};
 pub use hlts::{BlockCache, Hlts, HltsWriter, VERSION, Walker};
 pub use info::{Cycles, Info};
 pub use labels::{Interner, Invisible, Labels};
+pub use minimise::{Equivalence, Minimised, minimise};
 pub use model::GraphModel;
 pub use resources::Resources;

@@ -1,0 +1,148 @@
+//! One round of refinement: from a partition to a finer one.
+//!
+//! A state gets the block of its signature. For branching bisimulation the signature is inductive,
+//! as Blom and van de Pol define it for graphs without cycles of invisible steps. An invisible step
+//! within a block is *inert*. States are taken after the targets of their invisible steps:
+//!
+//! - the elements of a state are (label, old block of the target) for steps that are not inert, and
+//!   (inert, new block of the target) for those that are;
+//! - if there is an inert step whose target's signature contains all other elements, the state joins
+//!   the target's new block: whatever it can do, it can still do there;
+//! - otherwise its elements are its signature.
+
+use std::ops::Range;
+
+use super::Tuning;
+use super::collapse::System;
+use super::signature::{INERT, Item, hash};
+use super::table::Table;
+use crate::hlts::Edges;
+use crate::resources::Resources;
+use crate::word::Word;
+use crate::{Error, parallel};
+
+/// Fewest states of a chunk: a chunk decodes one block that its neighbour decodes as well.
+const LEAST_CHUNK: u64 = 1 << 14;
+
+/// The states of a range in chunks, each with its part of `slots`.
+pub(super) fn chunks<'a, T>(
+    range: Range<u64>,
+    mut slots: &'a mut [T],
+    resources: &Resources<'_>,
+    tuning: Tuning,
+) -> Vec<(Range<u64>, &'a mut [T])> {
+    let n = range.end - range.start;
+    let step = match tuning.chunk_states {
+        0 => (n / (8 * resources.threads as u64)).max(LEAST_CHUNK),
+        states => states,
+    };
+    let mut chunks = Vec::new();
+    let mut begin = range.start;
+    while begin < range.end {
+        let end = (begin + step).min(range.end);
+        let (own, rest) = slots.split_at_mut((end - begin) as usize);
+        chunks.push((begin..end, own));
+        (begin, slots) = (end, rest);
+    }
+    chunks
+}
+
+/// Fills `new` with the block that each state gets by its block in `old`.
+pub(super) fn refine_once<W: Word>(
+    system: &System<'_, W>,
+    old: &[W],
+    new: &mut [W],
+    (table, seed): (&Table<W>, u64),
+    resources: &Resources<'_>,
+    tuning: Tuning,
+) -> Result<(), Error> {
+    let mut begin = 0;
+    for &end in &system.levels {
+        let (done, rest) = new.split_at_mut(begin as usize);
+        let level = &mut rest[..(end - begin) as usize];
+        let round = Round {
+            system,
+            old,
+            done,
+            table,
+            seed,
+        };
+        let chunks = chunks(begin..end, level, resources, tuning);
+        parallel::for_each(
+            resources.threads,
+            chunks,
+            Vec::new,
+            |items, (range, slots)| round.refine_chunk(range, slots, items, resources),
+        )?;
+        begin = end;
+    }
+    Ok(())
+}
+
+struct Round<'a, W> {
+    system: &'a System<'a, W>,
+    old: &'a [W],
+    /// The new blocks of states on lower levels.
+    done: &'a [W],
+    table: &'a Table<W>,
+    seed: u64,
+}
+
+impl<W: Word> Round<'_, W> {
+    fn refine_chunk(
+        &self,
+        range: Range<u64>,
+        slots: &mut [W],
+        items: &mut Vec<Item<W>>,
+        resources: &Resources<'_>,
+    ) -> Result<(), Error> {
+        let first = range.start;
+        let mut next = first;
+        let graph = self.system.graph();
+        graph.scan(range.clone(), resources, |source, edges| {
+            for state in next..source {
+                slots[(state - first) as usize] = self.block(state, &[])?;
+            }
+            self.collect(source, edges, items);
+            slots[(source - first) as usize] = match self.joined(items) {
+                Some(block) => block,
+                None => self.block(source, items)?,
+            };
+            next = source + 1;
+            Ok(())
+        })?;
+        for state in next..range.end {
+            slots[(state - first) as usize] = self.block(state, &[])?;
+        }
+        Ok(())
+    }
+
+    /// The elements of a state, sorted, each once.
+    fn collect(&self, source: u64, edges: Edges<'_>, items: &mut Vec<Item<W>>) {
+        let own = self.old[source as usize];
+        items.clear();
+        let pairs = edges.labels.iter().zip(edges.targets);
+        items.extend(pairs.map(|(&label, &target)| {
+            let block = self.old[target as usize];
+            match self.system.tau == Some(label) && block == own {
+                true => (INERT, self.done[target as usize]),
+                false => (label, block),
+            }
+        }));
+        items.sort_unstable();
+        items.dedup();
+    }
+
+    /// The block of an inert step's target, if that can do all that the state can.
+    fn joined(&self, items: &[Item<W>]) -> Option<W> {
+        let inert = items.iter().rev().take_while(|item| item.0 == INERT);
+        let mut blocks = inert.filter(|&&item| self.table.contains(item.1, items, item));
+        blocks.next().map(|item| item.1)
+    }
+
+    fn block(&self, state: u64, items: &[Item<W>]) -> Result<W, Error> {
+        let parent = self.old[state as usize];
+        self.table
+            .block_of(parent, hash(self.seed, parent, items), items)
+    }
+}
