@@ -6,11 +6,14 @@
 //!
 //! - a [`GraphModel`] lets every search run on a graph, as on any other model;
 //! - [`minimise`] computes the smallest graph that is strongly or branching bisimilar;
+//! - [`compare`] decides whether two graphs are equivalent, and finds a formula that tells them
+//!   apart;
 //! - [`Info`] is what there is to know about a graph in numbers.
 //!
 //! States and counts are 64 bits wide everywhere. Nothing here prints, and nothing knows a search.
 
 mod aut;
+mod compare;
 mod dot;
 mod edge;
 mod error;
@@ -29,6 +32,7 @@ mod varint;
 mod word;
 
 pub use aut::{AutReader, write_aut};
+pub use compare::{Comparison, Difference, Formula, Traces, compare};
 pub use dot::{MOST_IN_DOT, write_dot};
 pub use edge::{Counts, Edge};
 pub use error::{AutReason, Error};

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use hadal_lts::{Equivalence, Format, Info, minimise, open, write};
+use hadal_lts::{Equivalence, Format, Info, compare, minimise, open, write};
 
 use crate::resources;
 
@@ -52,6 +52,13 @@ fn minimal_forms_have_the_known_sizes() {
             let branching = minimal(Equivalence::Branching);
             let found = [size(&graph), size(&strong), size(&branching)].concat();
             assert_eq!(found, numbers, "{}", path.display());
+            for (equivalence, smaller) in [
+                (Equivalence::Strong, &strong),
+                (Equivalence::Branching, &branching),
+            ] {
+                let result = compare(&graph, smaller, equivalence, &tau(), &resources);
+                assert!(result.expect("there is memory").is_equivalent);
+            }
         }
     }
 }

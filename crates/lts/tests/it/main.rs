@@ -1,6 +1,7 @@
 //! Graphs as users of the crate meet them. One binary, for linking takes longer than running.
 
 mod aut;
+mod compare;
 mod expected;
 mod files;
 mod hlts;
