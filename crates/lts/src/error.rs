@@ -113,7 +113,9 @@ pub enum AutReason {
         found: String,
     },
     /// The initial state does not exist.
-    #[error("the initial state {initial} is not one of {n_states} states, 0 to {n_states}-1")]
+    #[error(
+        "the initial state {initial} is not one of {n_states} states, which are numbered from 0"
+    )]
     Initial {
         /// The initial state.
         initial: u64,
@@ -133,7 +135,8 @@ pub enum AutReason {
     },
     /// A state is a number, but not of a state.
     #[error(
-        "the {which} state {state} is out of range: the header declares {n_states} states, 0 to {n_states}-1"
+        "the {which} state {state} is out of range: the header declares {n_states} states, which \
+         are numbered from 0"
     )]
     Range {
         /// `source` or `target`.

@@ -93,8 +93,8 @@ fn wrong_headers_are_refused() {
     refused(
         "des (2, 0, 2)",
         expect![[r#"
-        line 1: the initial state 2 is not one of 2 states, 0 to 2-1
-    "#]],
+            line 1: the initial state 2 is not one of 2 states, which are numbered from 0
+        "#]],
     );
 }
 
@@ -133,8 +133,8 @@ fn wrong_edges_are_refused_with_their_line() {
     refused(
         "des (0, 1, 2)\n(0, a, 2)",
         expect![[r#"
-        line 2: the target state 2 is out of range: the header declares 2 states, 0 to 2-1
-    "#]],
+            line 2: the target state 2 is out of range: the header declares 2 states, which are numbered from 0
+        "#]],
     );
     refused(
         "des (0, 1, 2)\n(0, , 1)",
