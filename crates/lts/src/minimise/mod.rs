@@ -21,6 +21,7 @@ mod collapse;
 mod partition;
 mod quotient;
 mod rounds;
+mod settled;
 mod signature;
 mod table;
 

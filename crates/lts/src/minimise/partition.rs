@@ -3,7 +3,8 @@
 use super::Tuning;
 use super::collapse::System;
 use super::quotient;
-use super::rounds::refine_once;
+use super::rounds::Round;
+use super::settled::Settled;
 use super::table::Table;
 use crate::resources::Resources;
 use crate::word::Word;
@@ -32,23 +33,26 @@ pub(super) fn refine<W: Word>(
     // A subset is tested against the signature itself, so that a collision could split too much.
     let is_exact = system.tau.is_some();
     let (mut n_blocks, mut n_rounds) = (1, 0);
+    let mut settled = Settled::default();
     loop {
         n_rounds += 1;
         let table = Table::new(is_exact, tuning.hash_bits, table_bytes);
-        refine_once(
+        let round = Round {
             system,
-            &old,
-            &mut new,
-            (&table, n_rounds),
-            resources,
-            tuning,
-        )?;
-        let n_found = table.len();
+            old: &old,
+            settled,
+            table: &table,
+            seed: n_rounds,
+        };
+        round.refine(&mut new, resources, tuning)?;
+        let n_found = table.len() + settled.len();
         let lens = table.shard_lens();
         drop(table);
         std::mem::swap(&mut old, &mut new);
         if n_found == n_blocks {
-            let n_blocks = number_by_first_state(&mut old, &lens);
+            let n_blocks = number_by_first_state(&mut old, &lens, settled);
+            // The numbers are others now.
+            settled = Settled::default();
             if let Some(quotient) =
                 quotient::verified(system, &old, n_blocks, table_bytes, resources, tuning)?
             {
@@ -58,17 +62,25 @@ pub(super) fn refine<W: Word>(
                     n_rounds,
                 });
             }
+        } else {
+            settled.add(&mut old, &lens);
         }
         n_blocks = n_found;
     }
 }
 
-/// Numbers blocks, which have the numbers of a table with shards of these lengths, in the order of
-/// their first states. Returns how many there are.
-fn number_by_first_state<W: Word>(blocks: &mut [W], lens: &[usize]) -> u64 {
+/// Numbers blocks in the order of their first states. Those that are not settled have the numbers of
+/// a table with shards of these lengths. Returns how many there are.
+fn number_by_first_state<W: Word>(blocks: &mut [W], lens: &[usize], settled: Settled) -> u64 {
     let mut numbers: Vec<Vec<W>> = lens.iter().map(|&len| vec![W::MAX; len]).collect();
     let mut n_blocks = 0;
     for block in blocks {
+        if settled.contains(*block) {
+            // It has no other state.
+            *block = W::new(n_blocks);
+            n_blocks += 1;
+            continue;
+        }
         let (shard, position) = Table::split(*block);
         let number = &mut numbers[shard][position];
         if *number == W::MAX {

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use super::Tuning;
 use super::collapse::System;
+use super::settled::Settled;
 use super::signature::{INERT, Item, hash};
 use super::table::Table;
 use crate::hlts::Edges;
@@ -47,55 +48,53 @@ pub(super) fn chunks<'a, T>(
     chunks
 }
 
-/// Fills `new` with the block that each state gets by its block in `old`.
-pub(super) fn refine_once<W: Word>(
-    system: &System<'_, W>,
-    old: &[W],
-    new: &mut [W],
-    (table, seed): (&Table<W>, u64),
-    resources: &Resources<'_>,
-    tuning: Tuning,
-) -> Result<(), Error> {
-    let mut begin = 0;
-    for &end in &system.levels {
-        let (done, rest) = new.split_at_mut(begin as usize);
-        let level = &mut rest[..(end - begin) as usize];
-        let round = Round {
-            system,
-            old,
-            done,
-            table,
-            seed,
-        };
-        let chunks = chunks(begin..end, level, resources, tuning);
-        parallel::for_each(
-            resources.threads,
-            chunks,
-            Vec::new,
-            |items, (range, slots)| round.refine_chunk(range, slots, items, resources),
-        )?;
-        begin = end;
-    }
-    Ok(())
-}
-
-struct Round<'a, W> {
-    system: &'a System<'a, W>,
-    old: &'a [W],
-    /// The new blocks of states on lower levels.
-    done: &'a [W],
-    table: &'a Table<W>,
-    seed: u64,
+/// A round: what it refines, and where it finds the new blocks.
+pub(super) struct Round<'a, W> {
+    pub(super) system: &'a System<'a, W>,
+    pub(super) old: &'a [W],
+    pub(super) settled: Settled,
+    pub(super) table: &'a Table<W>,
+    /// Of the hash.
+    pub(super) seed: u64,
 }
 
 impl<W: Word> Round<'_, W> {
+    /// Fills `new` with the block that each state gets by its block in `old`.
+    pub(super) fn refine(
+        &self,
+        new: &mut [W],
+        resources: &Resources<'_>,
+        tuning: Tuning,
+    ) -> Result<(), Error> {
+        let mut begin = 0;
+        for &end in &self.system.levels {
+            // The targets of inert steps are on lower levels.
+            let (done, rest) = new.split_at_mut(begin as usize);
+            let level = &mut rest[..(end - begin) as usize];
+            let chunks = chunks(begin..end, level, resources, tuning);
+            parallel::for_each(
+                resources.threads,
+                chunks,
+                Vec::new,
+                |items, (range, slots)| self.refine_chunk(range, slots, (done, items), resources),
+            )?;
+            begin = end;
+        }
+        Ok(())
+    }
+
     fn refine_chunk(
         &self,
         range: Range<u64>,
         slots: &mut [W],
-        items: &mut Vec<Item<W>>,
+        (done, items): (&[W], &mut Vec<Item<W>>),
         resources: &Resources<'_>,
     ) -> Result<(), Error> {
+        let old = &self.old[range.start as usize..range.end as usize];
+        if old.iter().all(|&block| self.settled.contains(block)) {
+            slots.copy_from_slice(old);
+            return Ok(());
+        }
         let first = range.start;
         let mut next = first;
         let graph = self.system.graph();
@@ -103,12 +102,17 @@ impl<W: Word> Round<'_, W> {
             for state in next..source {
                 slots[(state - first) as usize] = self.block(state, &[])?;
             }
-            self.collect(source, edges, items);
+            next = source + 1;
+            let own = self.old[source as usize];
+            if self.settled.contains(own) {
+                slots[(source - first) as usize] = own;
+                return Ok(());
+            }
+            self.collect(source, edges, done, items);
             slots[(source - first) as usize] = match self.joined(items) {
                 Some(block) => block,
                 None => self.block(source, items)?,
             };
-            next = source + 1;
             Ok(())
         })?;
         for state in next..range.end {
@@ -118,14 +122,14 @@ impl<W: Word> Round<'_, W> {
     }
 
     /// The elements of a state, sorted, each once.
-    fn collect(&self, source: u64, edges: Edges<'_>, items: &mut Vec<Item<W>>) {
+    fn collect(&self, source: u64, edges: Edges<'_>, done: &[W], items: &mut Vec<Item<W>>) {
         let own = self.old[source as usize];
         items.clear();
         let pairs = edges.labels.iter().zip(edges.targets);
         items.extend(pairs.map(|(&label, &target)| {
             let block = self.old[target as usize];
             match self.system.tau == Some(label) && block == own {
-                true => (INERT, self.done[target as usize]),
+                true => (INERT, done[target as usize]),
                 false => (label, block),
             }
         }));
@@ -142,6 +146,9 @@ impl<W: Word> Round<'_, W> {
 
     fn block(&self, state: u64, items: &[Item<W>]) -> Result<W, Error> {
         let parent = self.old[state as usize];
+        if self.settled.contains(parent) {
+            return Ok(parent);
+        }
         self.table
             .block_of(parent, hash(self.seed, parent, items), items)
     }

@@ -279,12 +279,12 @@ fn the_label_of_invisible_steps_is_a_choice() {
 fn a_budget_that_does_not_suffice_is_an_error() {
     let stop = Stop::new();
     let mut resources = Resources::new(&stop);
-    // A chain: each state becomes a block of its own.
+    // Two equal chains: many blocks, and none of a single state.
     let n = 40_000;
     let chain = Plain {
         n,
         initial: 0,
-        edges: (0..64).map(|at| (at, 1, at + 1)).collect(),
+        edges: (0..64).chain(100..164).map(|at| (at, 1, at + 1)).collect(),
     };
     for (bytes, fits) in [
         (n as u64 * 4, false),
