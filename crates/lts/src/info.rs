@@ -160,6 +160,8 @@ fn measure_depth<W: Word>(
         if next.is_empty() {
             return Ok(());
         }
+        // In the order of the file, so that each of its blocks is decoded once a layer.
+        next.sort_unstable();
         info.n_reachable += next.len() as u64;
         info.depth += 1;
         layer = next;

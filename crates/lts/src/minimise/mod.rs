@@ -18,6 +18,7 @@
 //! round.
 
 mod collapse;
+mod discovery;
 mod partition;
 mod quotient;
 mod rounds;
@@ -110,12 +111,13 @@ fn minimise_in<W: Word>(
     tuning: Tuning,
 ) -> Result<Minimised, Error> {
     let system = System::<W>::new(graph, equivalence, tau, resources)?;
-    let refined = partition::refine(&system, resources, tuning)?;
-    let graph = quotient::in_order::<W>(&refined.quotient, resources)?;
-    Ok(Minimised {
-        graph,
-        n_rounds: refined.n_rounds,
-    })
+    let partition::Refined {
+        quotient, n_rounds, ..
+    } = partition::refine(&system, resources, tuning)?;
+    // Only the quotient is needed from here on.
+    drop(system);
+    let graph = discovery::in_order::<W>(&quotient, resources)?;
+    Ok(Minimised { graph, n_rounds })
 }
 
 /// Whether two states of `graph` are equivalent.

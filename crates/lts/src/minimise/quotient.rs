@@ -6,7 +6,6 @@
 //! others, inert steps left out, are contained in it: those reach such a state by inert steps, for
 //! inert steps have no cycle.
 
-use std::collections::VecDeque;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,11 +13,10 @@ use super::Tuning;
 use super::collapse::System;
 use super::rounds::chunks;
 use super::signature::{INERT, Item, is_subset};
-use crate::hlts::{Edges, Walker};
-use crate::labels::Interner;
+use crate::hlts::Edges;
 use crate::resources::Resources;
 use crate::word::Word;
-use crate::{BlockCache, Edge, Error, Hlts, parallel};
+use crate::{Edge, Error, Hlts, parallel};
 
 /// The edges of a block, once they are known.
 type Set<W> = OnceLock<Box<[Item<W>]>>;
@@ -146,38 +144,4 @@ impl<W: Word> Test<'_, W> {
             self.is_stable.store(false, Ordering::Relaxed);
         }
     }
-}
-
-/// The part of `graph` that can be reached, with states numbered in the order of a breadth-first
-/// search and labels in the order of their first use.
-pub(super) fn in_order<W: Word>(graph: &Hlts, resources: &Resources<'_>) -> Result<Hlts, Error> {
-    let counts = graph.counts();
-    let cache = BlockCache::new(resources.cache_bytes());
-    let mut walker = Walker::new(graph, &cache);
-    let mut numbers = vec![W::MAX; counts.n_states as usize];
-    let mut labels = Interner::new(u64::MAX);
-    let mut queue = VecDeque::from([W::new(counts.initial)]);
-    numbers[counts.initial as usize] = W::new(0);
-    let (mut n_found, mut source) = (1, 0);
-    let mut edges = Vec::new();
-    Hlts::build(0, resources, |writer| {
-        while let Some(state) = queue.pop_front() {
-            if source % (1 << 12) == 0 {
-                resources.poll()?;
-            }
-            walker.successors(state.get(), &mut edges)?;
-            for edge in &edges {
-                let number = &mut numbers[edge.target as usize];
-                if *number == W::MAX {
-                    *number = W::new(n_found);
-                    n_found += 1;
-                    queue.push_back(W::new(edge.target));
-                }
-                let label = labels.intern(graph.labels().bytes(edge.label))?;
-                writer.push(Edge::new(source, label, number.get()))?;
-            }
-            source += 1;
-        }
-        Ok((n_found, labels.into_labels()))
-    })
 }
