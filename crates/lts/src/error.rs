@@ -89,6 +89,9 @@ pub enum Error {
         /// The budget.
         limit: u64,
     },
+    /// Levels of invisible steps have numbers of 31 bits.
+    #[error("there is a path of 2^31 invisible steps, which is more than can be sorted")]
+    TooManyLevels,
     /// [`Stop`](hadal_model::Stop) was raised.
     #[error("stopped before the end")]
     Stopped,

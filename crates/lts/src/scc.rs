@@ -115,6 +115,9 @@ pub(crate) fn components<W: Word>(
 /// Marks a state with an edge to itself, in its height: a cycle that its component does not show.
 const LOOP: u32 = 1 << 31;
 
+/// Heights that are greater are not told apart.
+pub(crate) const MOST_HEIGHT: u32 = LOOP - 1;
+
 impl<W: Word> Search<W> {
     fn enter(&mut self, state: u64, place: Place) {
         let order = W::new(self.n_found);
@@ -127,7 +130,7 @@ impl<W: Word> Search<W> {
 
     fn raise(&mut self, state: u64, height: u32) {
         let own = &mut self.height[state as usize];
-        *own = *own & LOOP | (*own & !LOOP).max(height.min(LOOP - 1));
+        *own = *own & LOOP | (*own & !LOOP).max(height.min(MOST_HEIGHT));
     }
 
     /// All edges of `state` were followed: closes its component if it was found first in it.

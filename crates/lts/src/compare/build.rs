@@ -9,6 +9,7 @@
 //! operator says so: its left side holds in that block and fails in those that t reaches by leaving
 //! it invisibly.
 
+use std::mem::{self, Discriminant};
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -32,6 +33,7 @@ pub(super) fn formula(
         history,
         labels,
         known: FxHashMap::default(),
+        shared: FxHashMap::default(),
     };
     let formula = builder.distinguish(a, b);
     drop(builder);
@@ -46,7 +48,12 @@ struct Builder<'a> {
     labels: &'a Labels,
     /// By depth and blocks: it holds in all of the one and fails in all of the other.
     known: FxHashMap<(usize, u32, u32), Rc<Formula>>,
+    /// Each formula once, so that equal ones are the same and large ones take little memory.
+    shared: FxHashMap<Key, Rc<Formula>>,
 }
+
+/// A formula by its kind, its label and its parts, which are shared already.
+type Key = (Discriminant<Formula>, Option<String>, Vec<*const Formula>);
 
 impl Builder<'_> {
     /// A formula that holds in `s` and fails in `t`. Recursion is as deep as the history.
@@ -67,7 +74,8 @@ impl Builder<'_> {
             None => {
                 let item = of_t.iter().find(|item| lacks(&of_s, item));
                 let item = *item.expect("states part by their signatures");
-                Rc::new(Formula::Not(self.can(t, s, item, before)))
+                let part = self.can(t, s, item, before);
+                self.share(Formula::Not(part))
             }
         };
         self.known.insert(key, Rc::clone(&formula));
@@ -97,14 +105,14 @@ impl Builder<'_> {
         let then = self.all(reached, others, before);
         let name = self.labels.text(label).into_owned();
         if self.equivalence == Equivalence::Strong {
-            return Rc::new(Formula::Diamond { label: name, then });
+            return self.share(Formula::Diamond { label: name, then });
         }
         let own = before[s as usize];
         let invisible = edges_of_t.iter().filter(|edge| graph.tau == Some(edge.0));
         let exits = invisible.map(|edge| edge.1);
         let exits = exits.filter(|&target| before[target as usize] != own);
         let stay = self.all(s, exits.collect(), before);
-        Rc::new(Formula::Until {
+        self.share(Formula::Until {
             stay,
             label: name,
             is_tau: graph.tau == Some(label),
@@ -119,13 +127,22 @@ impl Builder<'_> {
         let mut parts: Vec<Rc<Formula>> = Vec::new();
         for other in others {
             let part = self.distinguish(s, other);
-            if !parts.contains(&part) {
+            if !parts.iter().any(|it| Rc::ptr_eq(it, &part)) {
                 parts.push(part);
             }
         }
         match parts.len() {
             1 => parts.swap_remove(0),
-            _ => Rc::new(Formula::And(parts)),
+            _ => self.share(Formula::And(parts)),
         }
+    }
+
+    /// The one formula that is equal to this.
+    fn share(&mut self, formula: Formula) -> Rc<Formula> {
+        let parts = formula.parts().into_iter().map(Rc::as_ptr).collect();
+        let label = formula.label().map(str::to_owned);
+        let key = (mem::discriminant(&formula), label, parts);
+        let shared = self.shared.entry(key);
+        Rc::clone(shared.or_insert_with(|| Rc::new(formula)))
     }
 }

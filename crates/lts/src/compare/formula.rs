@@ -3,6 +3,8 @@
 use std::fmt;
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
 /// A formula about a state. Parts are shared, so a formula that is small in memory may be long when
 /// it is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +38,66 @@ pub enum Formula {
 impl Formula {
     /// How many steps are nested.
     pub fn depth(&self) -> usize {
+        self.fold(&|formula, parts| {
+            let deepest = parts.iter().copied().max().unwrap_or(0);
+            deepest + usize::from(formula.label().is_some())
+        })
+    }
+
+    /// Characters that it takes to print, at most; saturating.
+    pub fn printed_len(&self) -> u64 {
+        self.fold(&|formula, parts: &[u64]| {
+            let label = formula.label().map_or(0, str::len) as u64;
+            let between = 4 * parts.len() as u64;
+            let own = label + between + 10;
+            parts
+                .iter()
+                .fold(own, |sum, part| sum.saturating_add(*part))
+        })
+    }
+
+    /// The label of a step.
+    pub(super) fn label(&self) -> Option<&str> {
         match self {
-            Formula::Not(part) => part.depth(),
-            Formula::And(parts) => parts.iter().map(|part| part.depth()).max().unwrap_or(0),
-            Formula::Diamond { then, .. } => 1 + then.depth(),
-            Formula::Until { stay, then, .. } => 1 + then.depth().max(stay.depth()),
+            Formula::Diamond { label, .. } | Formula::Until { label, .. } => Some(label),
+            Formula::Not(_) | Formula::And(_) => None,
         }
+    }
+
+    /// The parts, in order.
+    pub(super) fn parts(&self) -> Vec<&Rc<Formula>> {
+        match self {
+            Formula::Not(part) => vec![part],
+            Formula::And(parts) => parts.iter().collect(),
+            Formula::Diamond { then, .. } => vec![then],
+            Formula::Until { stay, then, .. } => vec![stay, then],
+        }
+    }
+
+    /// Combines the values of its parts, from the innermost outwards. A part that is shared is
+    /// visited once.
+    fn fold<T: Copy>(&self, combine: &impl Fn(&Formula, &[T]) -> T) -> T {
+        fn visit<T: Copy>(
+            formula: &Formula,
+            combine: &impl Fn(&Formula, &[T]) -> T,
+            known: &mut FxHashMap<*const Formula, T>,
+        ) -> T {
+            let mut values = Vec::new();
+            for part in formula.parts() {
+                let place = Rc::as_ptr(part);
+                let value = match known.get(&place) {
+                    Some(&value) => value,
+                    None => {
+                        let value = visit(part, combine, known);
+                        known.insert(place, value);
+                        value
+                    }
+                };
+                values.push(value);
+            }
+            combine(formula, &values)
+        }
+        visit(self, combine, &mut FxHashMap::default())
     }
 
     fn is_true(&self) -> bool {
@@ -95,40 +151,6 @@ impl Formula {
                 f.write_str(")")
             }
         }
-    }
-
-    /// Characters that it takes to print, saturating. Shared parts are measured once.
-    pub fn printed_len(&self) -> u64 {
-        fn measure(
-            formula: &Formula,
-            known: &mut rustc_hash::FxHashMap<*const Formula, u64>,
-        ) -> u64 {
-            let mut part = |part: &Rc<Formula>| {
-                let place = Rc::as_ptr(part);
-                if let Some(&len) = known.get(&place) {
-                    return len;
-                }
-                let len = measure(part, known);
-                known.insert(place, len);
-                len
-            };
-            match formula {
-                Formula::Not(inner) => part(inner).saturating_add(1),
-                Formula::And(parts) => parts.iter().fold(5, |sum: u64, inner| {
-                    sum.saturating_add(part(inner)).saturating_add(4)
-                }),
-                Formula::Diamond { label, then } => {
-                    part(then).saturating_add(label.len() as u64 + 4)
-                }
-                Formula::Until {
-                    stay, label, then, ..
-                } => {
-                    let parts = part(stay).saturating_add(part(then));
-                    parts.saturating_add(label.len() as u64 + 10)
-                }
-            }
-        }
-        measure(self, &mut rustc_hash::FxHashMap::default())
     }
 }
 

@@ -82,6 +82,9 @@ fn collapse<W: Word>(
 ) -> Result<(Collapsed<W>, Vec<u64>), Error> {
     let is_invisible = |label| invisible.contains(label);
     let components = scc::components::<W>(graph, is_invisible, resources)?;
+    if components.height.contains(&scc::MOST_HEIGHT) {
+        return Err(Error::TooManyLevels);
+    }
     let (number_of, levels) = by_level(components);
     let mut sorter = EdgeSorter::new(Within::LabelAndTarget, resources);
     graph.for_each_edge(resources, |edge| {

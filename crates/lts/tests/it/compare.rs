@@ -338,3 +338,28 @@ fn a_formula_that_would_be_too_deep_is_left_out() {
         matches!(difference.traces, Traces::Differ { in_first: false, labels } if labels.len() == 1501)
     );
 }
+
+#[test]
+fn large_formulas_share_their_parts() {
+    let mut random = Pcg64Mcg::seed_from_u64(15);
+    let mut longest = 0;
+    for _ in 0..20 {
+        // Two labels and many edges: states part late, and each for several reasons.
+        let n = 200;
+        let mut all = random_edges(&mut random, n, 500, 2);
+        let first = graph(n, &all, &["a", "tau"]);
+        let at = random.random_range(0..all.len());
+        all[at].target = random.random_range(0..n);
+        let second = graph(n, &all, &["a", "tau"]);
+        for equivalence in BOTH {
+            let result = compare(&first, &second, equivalence, &tau(), &resources());
+            let difference = result.expect("there is memory").difference;
+            let Some(formula) = difference.and_then(|it| it.formula) else {
+                continue;
+            };
+            assert!(formula.depth() > 0);
+            longest = longest.max(formula.printed_len());
+        }
+    }
+    assert!(longest > 1000, "{longest}");
+}
