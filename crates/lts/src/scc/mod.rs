@@ -1,7 +1,10 @@
 //! Strongly connected components of a graph, or of its edges with some labels.
 //!
-//! Tarjan's algorithm with a stack of its own. Memory is proportional to states: edges are read
-//! through the cache of blocks, again where it is too small.
+//! States on no cycle are found first, by reading the file in order ([`trim`]). The rest is Tarjan's
+//! algorithm with a stack of its own. Memory is proportional to states: edges are read through the
+//! cache of blocks, again where it is too small.
+
+mod trim;
 
 use crate::hlts::{Hlts, Place, Walker};
 use crate::resources::Resources;
@@ -76,6 +79,7 @@ pub(crate) fn components<W: Word>(
         n_in_cyclic: 0,
         largest: 0,
     };
+    trim::trim(graph, &keep, (&mut search, &mut found), resources)?;
     let mut n_steps = 0u64;
     for root in 0..n_states {
         if search.order[root as usize] != W::MAX {
