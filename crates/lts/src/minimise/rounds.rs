@@ -48,6 +48,37 @@ pub(super) fn chunks<'a, T>(
     chunks
 }
 
+/// States that one thread takes in order, whatever their levels.
+fn stage_len(tuning: Tuning) -> u64 {
+    match tuning.chunk_states {
+        0 => LEAST_CHUNK,
+        states => states,
+    }
+}
+
+/// Where the stages of a round end, from the ends of the levels: a large level is a stage of its own,
+/// small ones that follow each other are one. A path of a million invisible steps has as many
+/// levels, and each stage decodes blocks of its own.
+fn stages(levels: &[u64], tuning: Tuning) -> Vec<u64> {
+    let most = stage_len(tuning);
+    let (mut ends, mut begin, mut last) = (Vec::new(), 0, 0);
+    for &end in levels {
+        if end - begin > most && last > begin {
+            ends.push(last);
+            begin = last;
+        }
+        if end - begin > most {
+            ends.push(end);
+            begin = end;
+        }
+        last = end;
+    }
+    if last > begin {
+        ends.push(last);
+    }
+    ends
+}
+
 /// A round: what it refines, and where it finds the new blocks.
 pub(super) struct Round<'a, W> {
     pub(super) system: &'a System<'a, W>,
@@ -67,11 +98,14 @@ impl<W: Word> Round<'_, W> {
         tuning: Tuning,
     ) -> Result<(), Error> {
         let mut begin = 0;
-        for &end in &self.system.levels {
-            // The targets of inert steps are on lower levels.
+        for end in stages(&self.system.levels, tuning) {
             let (done, rest) = new.split_at_mut(begin as usize);
-            let level = &mut rest[..(end - begin) as usize];
-            let chunks = chunks(begin..end, level, resources, tuning);
+            let slots = &mut rest[..(end - begin) as usize];
+            let chunks = match end - begin <= stage_len(tuning) {
+                // Its levels depend on one another, so one thread takes them in order.
+                true => vec![(begin..end, slots)],
+                false => chunks(begin..end, slots, resources, tuning),
+            };
             parallel::for_each(
                 resources.threads,
                 chunks,
@@ -108,7 +142,11 @@ impl<W: Word> Round<'_, W> {
                 slots[(source - first) as usize] = own;
                 return Ok(());
             }
-            self.collect(source, edges, done, items);
+            let block = |target: u64| match target.checked_sub(first) {
+                Some(position) => slots[position as usize],
+                None => done[target as usize],
+            };
+            self.collect(source, edges, block, items);
             slots[(source - first) as usize] = match self.joined(items) {
                 Some(block) => block,
                 None => self.block(source, items)?,
@@ -121,15 +159,22 @@ impl<W: Word> Round<'_, W> {
         Ok(())
     }
 
-    /// The elements of a state, sorted, each once.
-    fn collect(&self, source: u64, edges: Edges<'_>, done: &[W], items: &mut Vec<Item<W>>) {
+    /// The elements of a state, sorted, each once. The new blocks of the targets of inert steps are
+    /// known: they are on lower levels.
+    fn collect(
+        &self,
+        source: u64,
+        edges: Edges<'_>,
+        new_block: impl Fn(u64) -> W,
+        items: &mut Vec<Item<W>>,
+    ) {
         let own = self.old[source as usize];
         items.clear();
         let pairs = edges.labels.iter().zip(edges.targets);
         items.extend(pairs.map(|(&label, &target)| {
             let block = self.old[target as usize];
             match self.system.tau == Some(label) && block == own {
-                true => (INERT, done[target as usize]),
+                true => (INERT, new_block(target)),
                 false => (label, block),
             }
         }));

@@ -179,6 +179,7 @@ fn minimised(graph: &Hlts, equivalence: Equivalence, stop: &Stop) -> Hlts {
         (4, 2, 128, false),
         (4, 1, 3, false),
         (1, 3, 0, true),
+        (2, 5, 128, false),
     ] {
         let mut resources = Resources::new(stop);
         resources.threads = threads;
@@ -314,4 +315,23 @@ fn a_raised_flag_stops_it() {
         let found = minimise(&graph.hlts(), equivalence, &tau(), &Resources::new(&stop));
         assert!(matches!(found, Err(Error::Stopped)));
     }
+}
+
+#[test]
+fn long_paths_of_invisible_steps_take_no_longer_than_others() {
+    // Every state offers `a` only behind the whole path: two classes, and as many levels as states.
+    let n = 200_000;
+    let mut edges: Vec<(usize, u32, usize)> = (0..n - 1).map(|at| (at, 0, at + 1)).collect();
+    edges.push((n - 1, 1, n));
+    let path = Plain {
+        n: n + 1,
+        initial: 0,
+        edges,
+    };
+    let stop = Stop::new();
+    let mut resources = Resources::new(&stop);
+    resources.threads = 2;
+    let found = minimise(&path.hlts(), Equivalence::Branching, &tau(), &resources);
+    let counts = found.expect("there is memory").graph.counts();
+    assert_eq!((counts.n_states, counts.n_edges), (2, 1));
 }
