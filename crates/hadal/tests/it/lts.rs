@@ -1,6 +1,8 @@
 //! `hadal lts`: graphs examined, converted, minimised and compared from the command line.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::common::{Run, hadal, root};
 use expect_test::{Expect, expect};
@@ -412,4 +414,33 @@ fn help_manual_and_completions_know_the_command() {
     for command in ["info", "convert", "minimise", "compare"] {
         assert!(manual.contains(command), "{command}");
     }
+}
+
+#[test]
+fn an_interrupt_stops_cleanly() {
+    let folder = Folder::new();
+    // A round for each state: far more than there is time for.
+    let n = 300_000;
+    let lines = (0..n - 1).map(|state| format!("({state}, a, {})\n", state + 1));
+    let text = format!("des (0, {}, {n})\n{}", n - 1, lines.collect::<String>());
+    let path = folder.with("chain.aut", text.as_bytes());
+    let output = folder.name("small.aut");
+    let child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .args(["lts", "minimise", &path, "-o", &output])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    std::thread::sleep(Duration::from_millis(1500));
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(killed.expect("there is a kill").success());
+    let run = Run::from(child.wait_with_output().expect("the binary ends"));
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("stopped before the end"),
+        "{}",
+        run.stderr
+    );
+    assert!(!folder.path("small.aut").exists());
 }

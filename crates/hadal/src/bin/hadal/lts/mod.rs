@@ -12,6 +12,7 @@ use std::path::Path;
 use anyhow::Context;
 use hadal::ScratchFolder;
 use hadal_lts::{Error, FileKind, Hlts, Info, Resources, compare, minimise, open, save};
+use hadal_report::units;
 
 pub(crate) use args::LtsArgs;
 
@@ -125,7 +126,19 @@ fn named(error: Error, path: &Path) -> anyhow::Error {
     match error {
         Error::Io(error) => anyhow::Error::from(error).context(path.display().to_string()),
         error => {
-            let message = format!("{}: {error}{hint}", path.display());
+            let what = match &error {
+                Error::Memory {
+                    what,
+                    needed,
+                    limit,
+                } => format!(
+                    "{what} needs {} of memory, and {} is left for it",
+                    units::bytes(*needed),
+                    units::bytes(*limit)
+                ),
+                error => error.to_string(),
+            };
+            let message = format!("{}: {what}{hint}", path.display());
             anyhow::Error::from(GraphError { message, error })
         }
     }
