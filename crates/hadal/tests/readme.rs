@@ -21,8 +21,17 @@ fn the_reference_names_every_flag() {
     let text = std::fs::read_to_string(common::root().join(page)).expect("the page is in the tree");
     let documented = flags(&text);
     let mut defined = BTreeSet::from(["--help".to_owned()]);
-    for command in ["check", "resume", "replay"] {
-        defined.extend(flags(&common::hadal(&[command, "--help"]).stdout));
+    for command in [
+        &["check"][..],
+        &["resume"],
+        &["replay"],
+        &["lts", "info"],
+        &["lts", "convert"],
+        &["lts", "minimise"],
+        &["lts", "compare"],
+    ] {
+        let help = common::hadal(&[command, &["--help"]].concat());
+        defined.extend(flags(&help.stdout));
     }
     let expected: BTreeSet<_> = documented
         .union(&["--help".to_owned()].into())

@@ -15,6 +15,7 @@ mod doc_paths;
 mod instances;
 mod lab;
 mod library;
+mod lts;
 mod murphi_doc;
 mod order;
 mod order_random;

@@ -8,6 +8,8 @@ use hadal_search::{Error as SearchError, Verdict};
 use hadal_store::Error as StoreError;
 use rustix::io::Errno;
 
+use crate::lts::GraphError;
+
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -17,6 +19,8 @@ pub(crate) enum Exit {
     Done,
     /// A violation was found.
     Violated,
+    /// Two graphs are not equivalent.
+    Different,
     /// The command line or the model is wrong.
     Usage,
     /// The search stopped before its end: nothing is proved.
@@ -29,7 +33,7 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Verified | Exit::Done => 0,
-            Exit::Violated => 1,
+            Exit::Violated | Exit::Different => 1,
             Exit::Usage => 2,
             Exit::Incomplete => 3,
             Exit::Internal => 4,
@@ -57,6 +61,9 @@ pub(crate) fn of_verdict(verdict: Verdict) -> Exit {
 pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
     if let Some(error) = error.downcast_ref() {
         return of_library_error(error);
+    }
+    if let Some(error) = error.downcast_ref::<GraphError>() {
+        return error.exit();
     }
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref());
     match causes.any(is_shortage) {

@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Measure strategies, and compare them as the papers do
     Lab(Box<crate::lab::LabArgs>),
+    /// Examine, convert, minimise and compare labelled transition systems
+    Lts(Box<crate::lts::LtsArgs>),
     /// Print a completion script for a shell
     Completions {
         /// The shell

@@ -3,7 +3,8 @@
 //! A command goes through the same stages: [`flags`] (what was typed) → a [`hadal::ModelSource`]
 //! and a [`hadal::Check`] → [`run`] (load, search, deliver) → [`summary`] for people and the run
 //! record for programs. This is the only place that prints, and the only one that knows the
-//! strategies of the literature ([`strategy`]) and their laboratory ([`lab`]).
+//! strategies of the literature ([`strategy`]) and their laboratory ([`lab`]). Graphs in files have
+//! commands of their own ([`lts`]).
 
 #[expect(unsafe_code, reason = "settings without a safe name")]
 mod allocator;
@@ -15,6 +16,7 @@ mod failure;
 mod flags;
 mod lab;
 mod language;
+mod lts;
 mod progress;
 mod replay;
 mod resume;
@@ -78,6 +80,7 @@ fn run(started: Instant) -> anyhow::Result<Exit> {
         Command::Resume(args) => resume::run(&args, started),
         Command::Replay(args) => replay::run(&args),
         Command::Lab(args) => lab::run(&args),
+        Command::Lts(args) => lts::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "hadal", &mut script);

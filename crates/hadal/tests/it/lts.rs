@@ -1,0 +1,446 @@
+//! `hadal lts`: graphs examined, converted, minimised and compared from the command line.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::common::{Run, hadal, root};
+use expect_test::{Expect, expect};
+use tempfile::TempDir;
+
+const CHAIN: &str = "models/graphs/chain.aut";
+const BUFFER: &str = "models/graphs/buffer.aut";
+const LOSSY: &str = "models/graphs/lossy_chain.aut";
+
+fn lts(args: &[&str]) -> Run {
+    hadal(&[&["lts"], args].concat())
+}
+
+/// Both streams and the exit code; a scratch folder is `DIR`.
+fn shown(run: &Run, folder: Option<&TempDir>) -> String {
+    let text = format!("{}{}exit {}\n", run.stdout, run.stderr, run.code);
+    match folder {
+        Some(folder) => text.replace(&folder.path().display().to_string(), "DIR"),
+        None => text,
+    }
+}
+
+#[track_caller]
+fn check(args: &[&str], expected: Expect) {
+    expected.assert_eq(&shown(&lts(args), None));
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Folder(tempfile::tempdir().expect("there is a folder for scratch files"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn name(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    fn with(&self, name: &str, text: &[u8]) -> String {
+        std::fs::write(self.path(name), text).expect("it can be written");
+        self.name(name)
+    }
+}
+
+fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
+    std::fs::read(path).expect("the file is there")
+}
+
+#[test]
+fn a_graph_is_described_in_numbers() {
+    check(
+        &["info", LOSSY],
+        expect![[r#"
+        models/graphs/lossy_chain.aut: 4 states, 6 edges
+
+          initial      state 0
+          reachable    all states, depth 3
+          deadlocks    0
+          degree       mean 1.50, at most 2 out of a state, 2 into one
+          loops        0 edges from a state to itself
+          components   1, the largest with 4 states; 1 with a cycle, 4 states in all
+          livelocks    none
+          as .hlts     206 B (34.3 bytes an edge)
+          labels       3
+            2  "put"
+            2  "i"
+            2  "get"
+        exit 0
+    "#]],
+    );
+    check(
+        &["info", LOSSY, "--tau", "i,put"],
+        expect![[r#"
+            models/graphs/lossy_chain.aut: 4 states, 6 edges
+
+              initial      state 0
+              reachable    all states, depth 3
+              deadlocks    0
+              degree       mean 1.50, at most 2 out of a state, 2 into one
+              loops        0 edges from a state to itself
+              components   1, the largest with 4 states; 1 with a cycle, 4 states in all
+              livelocks    1 component of invisible steps, 2 states in all
+              as .hlts     206 B (34.3 bytes an edge)
+              labels       3
+                2  "put"
+                2  "i"
+                2  "get"
+            exit 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_chain_of_cells_is_a_buffer_to_an_observer() {
+    check(
+        &["compare", CHAIN, BUFFER, "--equivalence", "branching"],
+        expect![[r#"
+            equivalent: models/graphs/chain.aut and models/graphs/buffer.aut; branching bisimulation, 3 states when minimised
+            exit 0
+        "#]],
+    );
+    check(
+        &["compare", CHAIN, BUFFER],
+        expect![[r#"
+        not equivalent: models/graphs/chain.aut and models/graphs/buffer.aut; strong bisimulation, 4 states and 3 states when minimised
+
+        A formula of depth 2 that holds in models/graphs/chain.aut and not in models/graphs/buffer.aut:
+
+          <"put"><"i">true
+
+        A shortest run that only models/graphs/buffer.aut has:
+
+          1  "put"
+          2  "put"
+        exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn a_chain_that_loses_is_not() {
+    check(
+        &["compare", BUFFER, LOSSY, "--equivalence", "branching"],
+        expect![[r#"
+            not equivalent: models/graphs/buffer.aut and models/graphs/lossy_chain.aut; branching bisimulation, 3 states and 4 states when minimised
+
+            A formula of depth 3 that holds in models/graphs/buffer.aut and not in models/graphs/lossy_chain.aut:
+
+              (<<"put">> !(<<"i">> !(<<"get">> true)))
+
+            A shortest run that only models/graphs/lossy_chain.aut has:
+
+              1  "put"
+              2  "put"
+              3  "put"
+            exit 1
+        "#]],
+    );
+    // Where every step is visible, a cell that loses is told from one that does not by a step.
+    check(
+        &[
+            "compare",
+            CHAIN,
+            LOSSY,
+            "--equivalence",
+            "branching",
+            "--tau",
+            "",
+        ],
+        expect![[r#"
+            not equivalent: models/graphs/chain.aut and models/graphs/lossy_chain.aut; branching bisimulation, 4 states and 4 states when minimised
+
+            A formula of depth 3 that holds in models/graphs/chain.aut and not in models/graphs/lossy_chain.aut:
+
+              (<<"put">> !(<<"i">> !(<<"get">> true)))
+
+            A shortest run that only models/graphs/lossy_chain.aut has:
+
+              1  "put"
+              2  "i"
+              3  "put"
+              4  "i"
+            exit 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_minimised_graph_is_written_and_equivalent() {
+    let folder = Folder::new();
+    let output = folder.name("small.aut");
+    let run = lts(&[
+        "minimise",
+        CHAIN,
+        "-o",
+        &output,
+        "--equivalence",
+        "branching",
+    ]);
+    expect![[r#"
+        DIR/small.aut: 3 states, 4 edges
+        models/graphs/chain.aut: 4 states, 5 edges; branching bisimulation, 2 rounds
+        exit 0
+    "#]]
+    .assert_eq(&shown(&run, Some(&folder.0)));
+    let text = String::from_utf8(bytes(&output)).expect("labels are Unicode");
+    assert_eq!(
+        text,
+        "des (0, 4, 3)\n(0, put, 1)\n(1, put, 2)\n(1, get, 0)\n(2, get, 1)\n"
+    );
+    let run = lts(&["compare", &output, BUFFER]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+}
+
+/// A ring of counters: larger than a chunk of states, so that threads share the work.
+fn large_graph() -> String {
+    let (n, mut lines) = (60_000u64, String::new());
+    for state in 0..n {
+        lines += &format!("({state}, step, {})\n", (state + 1) % n);
+        lines += &format!("({state}, i, {})\n", (state / 3) * 3);
+    }
+    format!("des (0, {}, {n})\n{lines}", 2 * n)
+}
+
+#[test]
+fn the_result_is_the_same_for_any_threads_memory_and_format() {
+    let folder = Folder::new();
+    let text = folder.with("large.aut", large_graph().as_bytes());
+    let compact = folder.name("large.hlts.zst");
+    assert_eq!(lts(&["convert", &text, "-o", &compact]).code, 0);
+    for equivalence in ["strong", "branching"] {
+        let mut results = Vec::new();
+        for (input, flags) in [
+            (&text, &["--threads", "1"][..]),
+            (&text, &["--threads", "4"]),
+            (&compact, &["--threads", "2", "--memory", "64M"]),
+        ] {
+            let output = folder.name("result.aut");
+            let args = [
+                "minimise",
+                input,
+                "-o",
+                &output,
+                "--equivalence",
+                equivalence,
+            ];
+            let run = lts(&[&args, flags].concat());
+            assert_eq!(run.code, 0, "{}", run.stderr);
+            results.push(bytes(&output));
+        }
+        assert!(
+            results.windows(2).all(|pair| pair[0] == pair[1]),
+            "{equivalence}"
+        );
+        assert!(results[0].len() < 1000, "{}", results[0].len());
+    }
+}
+
+#[test]
+fn conversion_there_and_back_changes_no_byte() {
+    let folder = Folder::new();
+    let names = ["a.hlts", "b.aut.zst", "c.hlts.zst", "d.aut"].map(|name| folder.name(name));
+    let mut from = CHAIN;
+    for to in &names {
+        let run = lts(&["convert", from, "-o", to]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        from = to;
+    }
+    assert_eq!(bytes(&names[3]), bytes(root().join(CHAIN)));
+    let picture = folder.name("e.dot");
+    assert_eq!(lts(&["convert", from, "-o", &picture]).code, 0);
+    assert!(bytes(&picture).starts_with(b"digraph"));
+}
+
+#[test]
+fn bad_input_is_named_with_its_line_and_exits_with_2() {
+    let folder = Folder::new();
+    let bad = |name: &str, text: &[u8], expected: Expect| {
+        let path = folder.with(name, text);
+        expected.assert_eq(&shown(&lts(&["info", &path]), Some(&folder.0)));
+    };
+    bad(
+        "a.aut",
+        b"des (0, 2, 2)\n(0, a, 1)\n",
+        expect![[r#"
+        error: DIR/a.aut: line 2: the file ends after 1 of the 2 edges that the header declares
+        exit 2
+    "#]],
+    );
+    bad(
+        "a.aut",
+        b"des (0, 1, 2)\n(0, a, 7)\n",
+        expect![[r#"
+            error: DIR/a.aut: line 2: the target state 7 is out of range: the header declares 2 states, which are numbered from 0
+            exit 2
+        "#]],
+    );
+    bad(
+        "a.aut",
+        b"des (0, 1, 2)\n(0, a, 0 1/2 1)\n",
+        expect![[r#"
+            error: DIR/a.aut: line 2: probabilities and rates are not supported: `0 1/2 1`
+            exit 2
+        "#]],
+    );
+    bad(
+        "a.hlts",
+        b"des (0, 0, 1)\n",
+        expect![[r#"
+        error: DIR/a.hlts: this is no .hlts file
+        exit 2
+    "#]],
+    );
+    let whole = folder.name("whole.hlts");
+    lts(&["convert", CHAIN, "-o", &whole]);
+    let mut damaged = bytes(&whole);
+    damaged[40] ^= 4;
+    bad(
+        "b.hlts",
+        &damaged,
+        expect![[r#"
+        error: DIR/b.hlts: the file is damaged at byte 32: the checksum of a block is wrong
+        exit 2
+    "#]],
+    );
+    damaged.truncate(100);
+    bad(
+        "c.hlts",
+        &damaged,
+        expect![[r#"
+        error: DIR/c.hlts: the file is damaged at byte 28: the file does not end as it should; it may be truncated
+        exit 2
+    "#]],
+    );
+    bad(
+        "d.aut.zst",
+        b"not compressed",
+        expect![[r#"
+        error: cannot read `DIR/d.aut.zst`: Unknown frame descriptor
+        exit 2
+    "#]],
+    );
+    bad(
+        "e.txt",
+        b"",
+        expect![[r#"
+        error: DIR/e.txt: the name must end in .aut, .hlts or .dot, and .zst may follow
+        exit 2
+    "#]],
+    );
+    bad(
+        "f.dot",
+        b"",
+        expect![[r#"
+        error: DIR/f.dot: .dot files are written, not read
+        exit 2
+    "#]],
+    );
+    expect![[r#"
+        error: cannot read `no/such.aut`: No such file or directory (os error 2)
+        exit 2
+    "#]]
+    .assert_eq(&shown(&lts(&["info", "no/such.aut"]), None));
+}
+
+#[test]
+fn bad_output_is_refused_before_the_work() {
+    let folder = Folder::new();
+    for output in [folder.name("graph.txt"), folder.name("no/such/folder.aut")] {
+        let run = lts(&["minimise", CHAIN, "-o", &output]);
+        assert_eq!(run.code, 2, "{}{}", run.stdout, run.stderr);
+        assert!(run.stderr.contains(&output), "{}", run.stderr);
+    }
+    assert_eq!(lts(&["minimise", CHAIN]).code, 2);
+    assert_eq!(lts(&["compare", CHAIN]).code, 2);
+    let args = ["compare", CHAIN, BUFFER, "--equivalence", "weak"];
+    assert_eq!(lts(&args).code, 2);
+}
+
+#[test]
+fn a_budget_that_does_not_suffice_exits_with_3() {
+    let folder = Folder::new();
+    let path = folder.with("huge.aut", b"des (0, 1, 3000000000)\n(0, a, 2999999999)\n");
+    let output = folder.name("small.aut");
+    for args in [
+        &["info", &path][..],
+        &["minimise", &path, "-o", &output],
+        &[
+            "minimise",
+            &path,
+            "-o",
+            &output,
+            "--equivalence",
+            "branching",
+            "--tau",
+            "a",
+        ],
+    ] {
+        let run = lts(&[args, &["--memory", "64M"]].concat());
+        assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+        assert!(
+            run.stderr.ends_with("; give it more with --memory\n"),
+            "{}",
+            run.stderr
+        );
+    }
+    assert!(!folder.path("small.aut").exists());
+}
+
+#[test]
+fn help_manual_and_completions_know_the_command() {
+    let help = lts(&["minimise", "--help"]).stdout;
+    let completions = hadal(&["completions", "bash"]).stdout;
+    for flag in [
+        "--equivalence",
+        "--tau",
+        "--output",
+        "--memory",
+        "--threads",
+    ] {
+        assert!(help.contains(flag), "{flag}");
+        assert!(completions.contains(flag), "{flag}");
+    }
+    let manual = hadal(&["man", "lts"]).stdout;
+    for command in ["info", "convert", "minimise", "compare"] {
+        assert!(manual.contains(command), "{command}");
+    }
+}
+
+#[test]
+fn an_interrupt_stops_cleanly() {
+    let folder = Folder::new();
+    // A round for each state: far more than there is time for.
+    let n = 300_000;
+    let lines = (0..n - 1).map(|state| format!("({state}, a, {})\n", state + 1));
+    let text = format!("des (0, {}, {n})\n{}", n - 1, lines.collect::<String>());
+    let path = folder.with("chain.aut", text.as_bytes());
+    let output = folder.name("small.aut");
+    let child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .args(["lts", "minimise", &path, "-o", &output])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    std::thread::sleep(Duration::from_millis(1500));
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(killed.expect("there is a kill").success());
+    let run = Run::from(child.wait_with_output().expect("the binary ends"));
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("stopped before the end"),
+        "{}",
+        run.stderr
+    );
+    assert!(!folder.path("small.aut").exists());
+}

@@ -1,0 +1,179 @@
+//! Graphs by the names of their files: `.aut`, `.hlts`, `.dot`, and `.zst` behind any of them.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use crate::aut::{AutReader, write_aut};
+use crate::dot::write_dot;
+use crate::hlts::{Hlts, HltsWriter};
+use crate::resources::Resources;
+use crate::scratch::Spool;
+use crate::sort::{EdgeSorter, Within};
+use crate::{Error, Labels};
+
+/// What a file holds, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileKind {
+    /// The format.
+    pub format: Format,
+    /// Whether it is compressed by zstd.
+    pub is_compressed: bool,
+}
+
+/// How a graph is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The text of CADP and mCRL2.
+    Aut,
+    /// Our own (docs/reference/hlts.md).
+    Hlts,
+    /// A picture for Graphviz; written only.
+    Dot,
+}
+
+impl FileKind {
+    /// The kind of a file with this name.
+    pub fn of(path: &Path) -> Result<Self, Error> {
+        let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
+        let is_compressed = extension(path).as_deref() == Some("zst");
+        let stem = path.file_stem().map(Path::new).filter(|_| is_compressed);
+        let format = match extension(stem.unwrap_or(path)).as_deref() {
+            Some("aut") => Format::Aut,
+            Some("hlts") => Format::Hlts,
+            Some("dot") => Format::Dot,
+            _ => return Err(Error::UnknownFormat),
+        };
+        Ok(FileKind {
+            format,
+            is_compressed,
+        })
+    }
+}
+
+/// Opens a graph. An `.hlts` file is read where it is; others are first converted, in memory where
+/// they are small and in a scratch file where not.
+pub fn open(path: &Path, resources: &Resources<'_>) -> Result<Hlts, Error> {
+    let kind = FileKind::of(path)?;
+    if kind.format == Format::Dot {
+        return Err(Error::NotReadable);
+    }
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+    }
+    match (kind.format, kind.is_compressed) {
+        (Format::Hlts, false) => Hlts::from_file(file),
+        (Format::Hlts, true) => {
+            let mut spool = Spool::new(resources);
+            let mut input = zstd::stream::read::Decoder::new(file)?;
+            copy(&mut input, &mut spool, resources)?;
+            Hlts::open(spool.finish()?)
+        }
+        (_, false) => read_aut(BufReader::with_capacity(256 << 10, file), resources),
+        (_, true) => {
+            let input = zstd::stream::read::Decoder::new(file)?;
+            read_aut(BufReader::with_capacity(256 << 10, input), resources)
+        }
+    }
+}
+
+/// Reads a text in the `.aut` format, whose edges may be in any order.
+pub fn read_aut(input: impl BufRead, resources: &Resources<'_>) -> Result<Hlts, Error> {
+    let mut reader = AutReader::new(input, resources.memory_bytes / 4)?;
+    let counts = reader.counts();
+    let mut sorter = EdgeSorter::new(Within::Arrival, resources);
+    let mut n = 0u64;
+    while let Some(edge) = reader.next_edge()? {
+        sorter.push(edge)?;
+        n += 1;
+        if n.is_multiple_of(1 << 16) {
+            resources.poll()?;
+        }
+    }
+    let labels = reader.into_labels();
+    Hlts::build(counts.initial, resources, |writer| {
+        sorter.finish(|edge| writer.push(edge))?;
+        Ok((counts.n_states, labels))
+    })
+}
+
+/// Writes a graph to a file, whose name says how. The file appears under its name only when it is
+/// complete.
+pub fn save(graph: &Hlts, path: &Path, resources: &Resources<'_>) -> Result<(), Error> {
+    let kind = FileKind::of(path)?;
+    // Pipes and devices cannot be replaced.
+    if path.metadata().is_ok_and(|about| !about.is_file()) {
+        let file = File::options().write(true).open(path)?;
+        return write_to(graph, kind, &file, resources);
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    use std::os::unix::fs::PermissionsExt;
+    let made = tempfile::Builder::new()
+        .prefix(".hadal-")
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(folder)?;
+    write_to(graph, kind, made.as_file(), resources)?;
+    made.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn write_to(
+    graph: &Hlts,
+    kind: FileKind,
+    file: &File,
+    resources: &Resources<'_>,
+) -> Result<(), Error> {
+    let mut out = BufWriter::with_capacity(256 << 10, file);
+    if kind.is_compressed {
+        let mut encoder = zstd::stream::write::Encoder::new(&mut out, ZSTD_LEVEL)?;
+        write(graph, kind.format, &mut encoder, resources)?;
+        encoder.finish()?;
+    } else {
+        write(graph, kind.format, &mut out, resources)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// zstd's own default.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Writes a graph in a format.
+pub fn write(
+    graph: &Hlts,
+    format: Format,
+    out: &mut dyn Write,
+    resources: &Resources<'_>,
+) -> Result<(), Error> {
+    match format {
+        Format::Aut => write_aut(graph, out, resources),
+        Format::Dot => write_dot(graph, out, resources),
+        Format::Hlts => write_hlts(graph, out, resources),
+    }
+}
+
+/// Writes a graph with its values and multiplicities.
+fn write_hlts(graph: &Hlts, out: &mut dyn Write, resources: &Resources<'_>) -> Result<(), Error> {
+    let counts = graph.counts();
+    let mut writer = HltsWriter::new(out, counts.initial, graph.value_len())?;
+    graph.for_each_value(|value| writer.push_value(value))?;
+    graph.for_each_edge(resources, |edge| writer.push(edge))?;
+    let labels: &Labels = graph.labels();
+    writer.finish(counts.n_states, labels)?;
+    Ok(())
+}
+
+fn copy(input: &mut dyn Read, out: &mut dyn Write, resources: &Resources<'_>) -> Result<(), Error> {
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        resources.poll()?;
+        match input.read(&mut buffer)? {
+            0 => return Ok(()),
+            n => out.write_all(&buffer[..n])?,
+        }
+    }
+}

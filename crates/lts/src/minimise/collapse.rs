@@ -1,0 +1,139 @@
+//! The graph that is refined: as it is for strong bisimulation, without cycles of invisible steps
+//! for branching bisimulation.
+//!
+//! States on a cycle of invisible steps are branching bisimilar, so each such component becomes one
+//! state. What remains of the invisible steps has no cycle, and states are numbered by *level*: the
+//! longest path of invisible steps from them. An invisible step leads to a lower level.
+
+use crate::labels::Invisible;
+use crate::minimise::Equivalence;
+use crate::resources::Resources;
+use crate::scc;
+use crate::sort::{EdgeSorter, Within};
+use crate::word::Word;
+use crate::{Edge, Error, Hlts};
+
+/// A graph to be refined.
+pub(super) struct System<'a, W> {
+    original: &'a Hlts,
+    collapsed: Option<Collapsed<W>>,
+    /// The invisible label; none where all are visible.
+    pub(super) tau: Option<u32>,
+    /// Where each level ends.
+    pub(super) levels: Vec<u64>,
+}
+
+struct Collapsed<W> {
+    graph: Hlts,
+    /// By state of the original, its number in `graph`.
+    number_of: Vec<W>,
+}
+
+impl<'a, W: Word> System<'a, W> {
+    pub(super) fn new(
+        graph: &'a Hlts,
+        equivalence: Equivalence,
+        tau: &[String],
+        resources: &Resources<'_>,
+    ) -> Result<Self, Error> {
+        let invisible = match equivalence {
+            Equivalence::Strong => Invisible::default(),
+            Equivalence::Branching => graph.labels().invisible(tau),
+        };
+        let Some(tau) = invisible.first() else {
+            return Ok(System {
+                original: graph,
+                collapsed: None,
+                tau: None,
+                levels: vec![graph.counts().n_states],
+            });
+        };
+        let (collapsed, levels) = collapse(graph, &invisible, tau, resources)?;
+        Ok(System {
+            original: graph,
+            collapsed: Some(collapsed),
+            tau: Some(tau),
+            levels,
+        })
+    }
+
+    /// The graph that is refined.
+    pub(super) fn graph(&self) -> &Hlts {
+        match &self.collapsed {
+            Some(collapsed) => &collapsed.graph,
+            None => self.original,
+        }
+    }
+
+    /// The number of a state of the original in the graph that is refined.
+    pub(super) fn number_of(&self, state: u64) -> W {
+        match &self.collapsed {
+            Some(collapsed) => collapsed.number_of[state as usize],
+            None => W::new(state),
+        }
+    }
+}
+
+fn collapse<W: Word>(
+    graph: &Hlts,
+    invisible: &Invisible,
+    tau: u32,
+    resources: &Resources<'_>,
+) -> Result<(Collapsed<W>, Vec<u64>), Error> {
+    let is_invisible = |label| invisible.contains(label);
+    let components = scc::components::<W>(graph, is_invisible, resources)?;
+    if components.height.contains(&scc::MOST_HEIGHT) {
+        return Err(Error::TooManyLevels);
+    }
+    let (number_of, levels) = by_level(components);
+    let mut sorter = EdgeSorter::new(Within::LabelAndTarget, resources);
+    graph.for_each_edge(resources, |edge| {
+        let source = number_of[edge.source as usize].get();
+        let target = number_of[edge.target as usize].get();
+        match is_invisible(edge.label) {
+            true if source == target => Ok(()),
+            true => sorter.push(Edge::new(source, tau, target)),
+            false => sorter.push(Edge::new(source, edge.label, target)),
+        }
+    })?;
+    let initial = number_of[graph.counts().initial as usize].get();
+    let n_states = levels.last().copied().unwrap_or(0);
+    let collapsed = Hlts::build(initial, resources, |writer| {
+        sorter.finish(|edge| writer.push(edge))?;
+        Ok((n_states, graph.labels().clone()))
+    })?;
+    let collapsed = Collapsed {
+        graph: collapsed,
+        number_of,
+    };
+    Ok((collapsed, levels))
+}
+
+/// Numbers components by level, and within a level in the order of their first states. Returns the
+/// number of each state, and where levels end.
+fn by_level<W: Word>(components: scc::Components<W>) -> (Vec<W>, Vec<u64>) {
+    let scc::Components { mut of, height, .. } = components;
+    let n_levels = height.iter().max().map_or(0, |&most| most as usize + 1);
+    let mut levels = vec![0u64; n_levels];
+    for &height in &height {
+        levels[height as usize] += 1;
+    }
+    let mut next = Vec::with_capacity(n_levels);
+    let mut end = 0;
+    for level in &mut levels {
+        next.push(end);
+        end += *level;
+        *level = end;
+    }
+    let mut number = vec![W::MAX; height.len()];
+    for state in &mut of {
+        let component = state.at();
+        if number[component] == W::MAX {
+            let next = &mut next[height[component] as usize];
+            number[component] = W::new(*next);
+            *next += 1;
+        }
+        *state = number[component];
+    }
+    (of, levels)
+}

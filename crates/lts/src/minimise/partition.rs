@@ -1,0 +1,93 @@
+//! Refinement until nothing is split, and the proof that nothing has to be.
+
+use super::Tuning;
+use super::collapse::System;
+use super::quotient;
+use super::rounds::Round;
+use super::settled::Settled;
+use super::table::Table;
+use crate::resources::Resources;
+use crate::word::Word;
+use crate::{Error, Hlts};
+
+/// A stable partition.
+pub(super) struct Refined<W> {
+    /// By state, its block. Blocks are numbered in the order of their first states.
+    pub(super) blocks: Vec<W>,
+    /// The graph of the blocks.
+    pub(super) quotient: Hlts,
+    pub(super) n_rounds: u64,
+}
+
+pub(super) fn refine<W: Word>(
+    system: &System<'_, W>,
+    resources: &Resources<'_>,
+    tuning: Tuning,
+) -> Result<Refined<W>, Error> {
+    let n_states = system.graph().counts().n_states;
+    let arrays = 2 * n_states.saturating_mul(size_of::<W>() as u64);
+    resources.require("the numbers of blocks", arrays)?;
+    let table_bytes = resources.memory_bytes - arrays;
+    let n = n_states as usize;
+    let (mut old, mut new) = (vec![W::new(0); n], vec![W::new(0); n]);
+    // A subset is tested against the signature itself, so that a collision could split too much.
+    let is_exact = system.tau.is_some();
+    let (mut n_blocks, mut n_rounds) = (1, 0);
+    let mut settled = Settled::default();
+    loop {
+        n_rounds += 1;
+        let table = Table::new(is_exact, tuning.hash_bits, table_bytes);
+        let round = Round {
+            system,
+            old: &old,
+            settled,
+            table: &table,
+            seed: n_rounds,
+        };
+        round.refine(&mut new, resources, tuning)?;
+        let n_found = table.len() + settled.len();
+        let lens = table.shard_lens();
+        drop(table);
+        std::mem::swap(&mut old, &mut new);
+        if n_found == n_blocks {
+            let n_blocks = number_by_first_state(&mut old, &lens, settled);
+            // The numbers are others now.
+            settled = Settled::default();
+            if let Some(quotient) =
+                quotient::verified(system, &old, n_blocks, table_bytes, resources, tuning)?
+            {
+                return Ok(Refined {
+                    blocks: old,
+                    quotient,
+                    n_rounds,
+                });
+            }
+        } else {
+            settled.add(&mut old, &lens);
+        }
+        n_blocks = n_found;
+    }
+}
+
+/// Numbers blocks in the order of their first states. Those that are not settled have the numbers of
+/// a table with shards of these lengths. Returns how many there are.
+fn number_by_first_state<W: Word>(blocks: &mut [W], lens: &[usize], settled: Settled) -> u64 {
+    let mut numbers: Vec<Vec<W>> = lens.iter().map(|&len| vec![W::MAX; len]).collect();
+    let mut n_blocks = 0;
+    for block in blocks {
+        if settled.contains(*block) {
+            // It has no other state.
+            *block = W::new(n_blocks);
+            n_blocks += 1;
+            continue;
+        }
+        let (shard, position) = Table::split(*block);
+        let number = &mut numbers[shard][position];
+        if *number == W::MAX {
+            *number = W::new(n_blocks);
+            n_blocks += 1;
+        }
+        *block = *number;
+    }
+    n_blocks
+}

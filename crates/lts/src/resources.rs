@@ -1,0 +1,60 @@
+//! What work on graphs may use: memory, threads, a folder for scratch files.
+
+use std::path::PathBuf;
+
+use hadal_model::Stop;
+
+/// What work on graphs may use. Nothing here changes a result, unless the work ends for want of it.
+#[derive(Clone, Debug)]
+pub struct Resources<'a> {
+    /// Bytes that the data may take.
+    pub memory_bytes: u64,
+    /// Threads that work.
+    pub threads: usize,
+    /// Where scratch files lie while they are needed.
+    pub scratch: PathBuf,
+    /// Polled by everything that takes long.
+    pub stop: &'a Stop,
+}
+
+impl<'a> Resources<'a> {
+    /// One thread, 256 MiB and the system's folder for scratch files.
+    pub fn new(stop: &'a Stop) -> Self {
+        Resources {
+            memory_bytes: 256 << 20,
+            threads: 1,
+            scratch: std::env::temp_dir(),
+            stop,
+        }
+    }
+
+    /// What is held in memory before it goes to a scratch file.
+    pub(crate) fn spool_bytes(&self) -> usize {
+        usize::try_from(self.memory_bytes / 8).unwrap_or(usize::MAX)
+    }
+
+    /// What a cache of decoded blocks may hold.
+    pub(crate) fn cache_bytes(&self) -> u64 {
+        self.memory_bytes / 4
+    }
+
+    /// An error if `needed` bytes are more than allowed.
+    pub(crate) fn require(&self, what: &'static str, needed: u64) -> Result<(), crate::Error> {
+        match needed > self.memory_bytes {
+            true => Err(crate::Error::Memory {
+                what,
+                needed,
+                limit: self.memory_bytes,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// An error if a stop was requested.
+    pub(crate) fn poll(&self) -> Result<(), crate::Error> {
+        match self.stop.is_raised() {
+            true => Err(crate::Error::Stopped),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Graphs in files, by their names.
+
+use std::path::Path;
+
+use expect_test::expect;
+use hadal_lts::{Error, FileKind, Format, MOST_IN_DOT, open, save};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::{edges, from_aut, graph, random_edges, resources};
+
+#[test]
+fn names_say_what_a_file_is() {
+    let kind = |name: &str| FileKind::of(Path::new(name)).ok();
+    let is = |format, is_compressed| {
+        Some(FileKind {
+            format,
+            is_compressed,
+        })
+    };
+    assert_eq!(kind("a/b.aut"), is(Format::Aut, false));
+    assert_eq!(kind("b.HLTS"), is(Format::Hlts, false));
+    assert_eq!(kind("b.v2.dot.zst"), is(Format::Dot, true));
+    assert_eq!(kind("b.zst"), None);
+    assert_eq!(kind("aut"), None);
+    assert_eq!(kind("b.aut.gz"), None);
+}
+
+#[test]
+fn each_format_compressed_and_not_gives_the_same_graph() {
+    let mut random = Pcg64Mcg::seed_from_u64(5);
+    let all = random_edges(&mut random, 3000, 30_000, 2);
+    let graph = graph(3000, &all, &["push(1, 2)", "i"]);
+    let folder = tempfile::tempdir().expect("there is a folder for scratch files");
+    for name in ["g.aut", "g.hlts", "g.aut.zst", "g.hlts.zst"] {
+        let path = folder.path().join(name);
+        save(&graph, &path, &resources()).expect("it can be written");
+        let again = open(&path, &resources()).expect("it can be read");
+        assert_eq!(again.counts(), graph.counts());
+        let texts = |graph: &hadal_lts::Hlts, edges: Vec<hadal_lts::Edge>| {
+            let text = |label| graph.labels().text(label).into_owned();
+            let parts = edges
+                .into_iter()
+                .map(|it| (it.source, text(it.label), it.target));
+            parts.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            texts(&again, edges(&again)),
+            texts(&graph, all.clone()),
+            "{name}"
+        );
+    }
+    let len = |name: &str| {
+        folder
+            .path()
+            .join(name)
+            .metadata()
+            .expect("it exists")
+            .len()
+    };
+    assert!(len("g.aut.zst") < len("g.aut") / 2);
+    assert!(len("g.hlts") < len("g.aut") / 3);
+    // Nothing else is left in the folder.
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 4);
+}
+
+#[test]
+fn conversion_there_and_back_changes_no_byte() {
+    let mut random = Pcg64Mcg::seed_from_u64(6);
+    let graph = graph(100, &random_edges(&mut random, 100, 1000, 2), &["a b", "c"]);
+    let folder = tempfile::tempdir().expect("there is a folder for scratch files");
+    let path = |name: &str| folder.path().join(name);
+    save(&graph, &path("1.aut"), &resources()).expect("it can be written");
+    for (from, to) in [
+        ("1.aut", "2.hlts"),
+        ("2.hlts", "3.aut"),
+        ("3.aut", "4.hlts"),
+    ] {
+        let graph = open(&path(from), &resources()).expect("it can be read");
+        save(&graph, &path(to), &resources()).expect("it can be written");
+    }
+    let bytes = |name: &str| std::fs::read(path(name)).expect("it exists");
+    assert_eq!(bytes("1.aut"), bytes("3.aut"));
+    assert_eq!(bytes("2.hlts"), bytes("4.hlts"));
+}
+
+#[test]
+fn a_file_larger_than_its_memory_is_sorted_on_disk() {
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    let mut all = random_edges(&mut random, 1000, 60_000, 2);
+    let lines = |edges: &[hadal_lts::Edge]| {
+        let line =
+            |it: &hadal_lts::Edge| format!("({}, l{}, {})\n", it.source, it.label, it.target);
+        format!(
+            "des (0, 60000, 1000)\n{}",
+            edges.iter().map(line).collect::<String>()
+        )
+    };
+    let sorted = lines(&all);
+    // By target: as far from the order of sources as can be, each source's edges in order.
+    all.sort_by_key(|edge| edge.target);
+    let shuffled = lines(&all);
+    let mut small = resources();
+    small.memory_bytes = 1 << 20;
+    let read = |text: &str, resources: &hadal_lts::Resources<'_>| {
+        let graph = hadal_lts::read_aut(text.as_bytes(), resources).expect("the text is right");
+        let edges = edges(&graph);
+        edges
+            .into_iter()
+            .map(|it| (it.source, it.target))
+            .collect::<Vec<_>>()
+    };
+    all.sort_by_key(|edge| edge.source);
+    let expected: Vec<(u64, u64)> = all.iter().map(|it| (it.source, it.target)).collect();
+    assert_eq!(read(&shuffled, &small), expected);
+    assert_eq!(read(&shuffled, &resources()), expected);
+    assert_eq!(read(&sorted, &small), read(&sorted, &resources()));
+}
+
+#[test]
+fn a_small_graph_is_a_picture() {
+    let graph = from_aut("des (1, 2, 2)\n(1, \"say \"hi\"\", 0)\n(0, i, 0)\n").expect("right");
+    let mut out = Vec::new();
+    hadal_lts::write_dot(&graph, &mut out, &resources()).expect("it is small");
+    expect![[r#"
+        digraph lts {
+          node [shape=circle];
+          start [shape=point];
+          start -> 1;
+          0 -> 0 [label="i"];
+          1 -> 0 [label="say \"hi\""];
+        }
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&out));
+    let large = from_aut(&format!("des (0, 0, {})", MOST_IN_DOT + 1)).expect("right");
+    let written = hadal_lts::write_dot(&large, &mut Vec::new(), &resources());
+    assert!(matches!(written, Err(Error::TooLargeForDot { .. })));
+}
+
+#[test]
+fn a_write_that_fails_leaves_what_was_there() {
+    let folder = tempfile::tempdir().expect("there is a folder for scratch files");
+    let path = folder.path().join("old.aut");
+    std::fs::write(&path, "precious").expect("it can be written");
+    let graph = graph(1, &[hadal_lts::Edge::new(0, 0, 0)], &["two\nlines"]);
+    let saved = save(&graph, &path, &resources());
+    assert!(matches!(saved, Err(Error::LineBreak { .. })));
+    assert_eq!(std::fs::read(&path).expect("it exists"), b"precious");
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
+}
+
+#[test]
+fn a_compressed_file_that_is_cut_is_an_error() {
+    let folder = tempfile::tempdir().expect("there is a folder for scratch files");
+    for name in ["g.aut.zst", "g.hlts.zst"] {
+        let path = folder.path().join(name);
+        let mut random = Pcg64Mcg::seed_from_u64(8);
+        let graph = graph(300, &random_edges(&mut random, 300, 3000, 1), &["a"]);
+        save(&graph, &path, &resources()).expect("it can be written");
+        let bytes = std::fs::read(&path).expect("it exists");
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("it can be written");
+        assert!(open(&path, &resources()).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn a_raised_flag_stops_reading() {
+    let stop = hadal_model::Stop::new();
+    stop.raise();
+    let resources = hadal_lts::Resources::new(&stop);
+    let graph = from_aut("des (0, 1, 1)\n(0, a, 0)\n").expect("right");
+    let read = graph.for_each_edge(&resources, |_| Ok(()));
+    assert!(matches!(read, Err(Error::Stopped)));
+}
