@@ -1,7 +1,7 @@
 //! Whether an edge is executable, as an expression.
 
 use hadal_ir::expr::{BinaryOp as Op, Place, Quantifier};
-use hadal_ir::ids::{ExprId, FunctionId};
+use hadal_ir::ids::{ExprId, FunctionId, SiteId};
 use hadal_ir::program::{Frame, Function, LocalKind, ParamMode};
 use hadal_ir::stmt::{ReturnValue, StmtKind};
 use hadal_ir::types::{Simple, Type};
@@ -231,22 +231,8 @@ impl Lowering<'_> {
             });
         }
         let found = self.builder.or(found);
-        let body = vec![
-            self.builder
-                .stmt(StmtKind::Return(ReturnValue::Value(found))),
-        ];
-        let truth = self
-            .builder
-            .add_type(Type::Simple(Simple::boolean().total()));
-        self.builder.ir.functions.push(Function {
-            name: format!("receivable{}", self.builder.ir.functions.len()),
-            params: vec![ParamMode::Value; 2 + n_fields],
-            result: Some(truth),
-            frame: scope.frame,
-            body,
-            site,
-        });
-        let function = FunctionId::new(self.builder.ir.functions.len() - 1);
+        let name = format!("receivable{}", self.builder.ir.functions.len());
+        let function = self.truth_function(name, 2 + n_fields, scope.frame, found, site);
         self.receivable.push((origins.clone(), function));
         Some(function)
     }
@@ -354,20 +340,78 @@ impl Lowering<'_> {
     pub(super) fn is_not_outranked(&mut self, scope: &mut Scope) -> Option<ExprId> {
         self.program.uses_priorities.then(|| {
             let own = self.priority(scope);
-            let mut higher = Vec::new();
-            for proctype in 0..self.program.proctypes.len() {
-                for number in 0..self.layout.processes[proctype].n {
-                    higher.push(scope.with(proctype, Slot::Number(number), |scope| {
-                        let other = self.priority(scope);
-                        let is_higher = self.builder.binary(Op::Gt, other, own);
-                        let can_move = self.can_move(scope);
-                        self.builder.and(vec![is_higher, can_move])
-                    }));
-                }
-            }
-            let higher = self.builder.or(higher);
-            self.builder.not(higher)
+            let function = self.outranked(scope.timeout);
+            let is_outranked = self.builder.call(function, vec![own]);
+            self.builder.not(is_outranked)
         })
+    }
+
+    /// The function that looks for a process that can move and whose priority is higher than its
+    /// parameter. All rules ask that, so that it is lowered once, with `timeout` and without.
+    fn outranked(&mut self, timeout: bool) -> FunctionId {
+        if let Some(known) = self.outranked[usize::from(timeout)] {
+            return known;
+        }
+        let site = self.builder.site();
+        let mut frame = Frame::default();
+        let own = self.builder.value_local(&mut frame, "priority");
+        let mut scope = Scope {
+            proctype: 0,
+            slot: Slot::Number(0),
+            frame,
+            timeout,
+            in_d_step: false,
+        };
+        let mut found = Vec::new();
+        for proctype in 0..self.program.proctypes.len() {
+            let n = self.layout.processes[proctype].n;
+            if n == 0 {
+                continue;
+            }
+            let slot = match n {
+                1 => Slot::Number(0),
+                _ => Slot::Local(self.builder.counter(&mut scope.frame, "instance", n)),
+            };
+            let any = scope.with(proctype, slot, |scope| {
+                let (other, own) = (self.priority(scope), self.builder.local(own));
+                let is_higher = self.builder.binary(Op::Gt, other, own);
+                let can_move = self.can_move(scope);
+                self.builder.and(vec![is_higher, can_move])
+            });
+            found.push(match slot {
+                Slot::Number(_) => any,
+                Slot::Local(var) => self.builder.quantified(Quantifier::Exists, var, n, any),
+            });
+        }
+        let found = self.builder.or(found);
+        let name = format!("outranked{}", self.builder.ir.functions.len());
+        let function = self.truth_function(name, 1, scope.frame, found, site);
+        self.outranked[usize::from(timeout)] = Some(function);
+        function
+    }
+
+    /// Adds a function of `n_params` values that returns whether `result` is true.
+    fn truth_function(
+        &mut self,
+        name: String,
+        n_params: usize,
+        frame: Frame,
+        result: ExprId,
+        site: SiteId,
+    ) -> FunctionId {
+        let result = StmtKind::Return(ReturnValue::Value(result));
+        let body = vec![self.builder.stmt(result)];
+        let truth = Type::Simple(Simple::boolean().total());
+        let truth = self.builder.add_type(truth);
+        self.builder.ir.functions.push(Function {
+            name,
+            params: vec![ParamMode::Value; n_params],
+            result: Some(truth),
+            frame,
+            body,
+            site,
+        });
+        FunctionId::new(self.builder.ir.functions.len() - 1)
     }
 
     /// Whether a process has an executable edge, or can be removed.

@@ -143,6 +143,7 @@ fn lower_with(
         layout,
         receivable: Vec::new(),
         no_channel: FxHashMap::default(),
+        outranked: [None; 2],
         coverage: Coverage::default(),
         diagnostics: Vec::new(),
     };
@@ -193,6 +194,8 @@ struct Lowering<'p> {
     receivable: Vec<(origins::Origins, hadal_ir::ids::FunctionId)>,
     /// Functions that report a channel that does not exist, by place in the text.
     no_channel: FxHashMap<hadal_ir::ids::SiteId, hadal_ir::ids::FunctionId>,
+    /// The functions that look for a process of a higher priority, without `timeout` and with.
+    outranked: [Option<hadal_ir::ids::FunctionId>; 2],
     coverage: Coverage,
     diagnostics: Vec<Diagnostic>,
 }

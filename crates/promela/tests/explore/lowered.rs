@@ -284,6 +284,17 @@ fn processes_are_looked_up_among_many() {
 }
 
 #[test]
+fn whether_others_can_move_is_asked_in_one_place() {
+    let text = "byte x; active [40] proctype P() priority 2 { BODY }";
+    let text = text.replace("BODY", &"x = 1; ".repeat(40));
+    let source = Source::new("test.pml", &text).unwrap();
+    let compiled = compile(source, &Options::default(), &mut |_| None);
+    let lowered = lower(&compiled.program.unwrap(), &compiled.text, &options());
+    let n_exprs = lowered.unwrap().ir.exprs.len();
+    assert!(n_exprs < 2_000, "{n_exprs} expressions for 40 statements");
+}
+
+#[test]
 fn random_products_have_the_counts_of_the_explorer() {
     let seed = from_environment("HADAL_LOWER_SEED", 0);
     let n_runs = from_environment("HADAL_LOWER_RUNS", 40);
