@@ -14,6 +14,9 @@ use super::{
     Statement, Translation,
 };
 
+/// Rounds of a loop inside a `d_step`; one that has more is taken for endless.
+const MAX_ROUNDS: u64 = 1 << 20;
+
 /// Promela, as SPIN 6.5.2 has it.
 #[derive(Clone, Copy, Debug)]
 pub struct Promela;
@@ -316,7 +319,7 @@ impl Language for Promela {
             warnings: compiled.diagnostics,
             symmetry_breaks: Vec::new(),
             constants: Vec::new(),
-            loop_limit: None,
+            loop_limit: Some(MAX_ROUNDS),
             claims,
             not_asked,
             naming: Some(Arc::new(PromelaNaming {

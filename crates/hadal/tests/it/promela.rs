@@ -171,3 +171,20 @@ active proctype right() { byte n; wire?n; log!n; log?n; wire!n + 1 }";
         murphi.stderr
     );
 }
+
+#[test]
+fn a_d_step_that_never_ends_is_a_fault() {
+    let text = "byte x;
+active proctype P() {
+  x = 1;
+  d_step { do :: x == 1 -> skip od }
+}";
+    for engine in ["native", "interpreter"] {
+        let flags = ["--language", "promela", "--engine", engine];
+        let run = check_text(text, &flags);
+        assert_eq!(run.code, 1, "{}", run.stderr);
+        let message = "a loop ran more than 1048576 times";
+        assert!(run.stdout.contains(message), "{}", run.stdout);
+        assert!(run.stdout.contains(":4:"), "{}", run.stdout);
+    }
+}

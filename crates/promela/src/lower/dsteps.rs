@@ -58,6 +58,8 @@ impl Lowering<'_> {
             arms,
             otherwise: Vec::new(),
         });
+        let automaton = &self.program.proctypes[scope.proctype].automaton;
+        self.builder.set_site(automaton.point(entry).span);
         let at = self.builder.local(next);
         let has_left = self.builder.equals(at, exit.0.into());
         let condition = self.builder.not(has_left);

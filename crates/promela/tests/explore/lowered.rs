@@ -81,7 +81,7 @@ fn kind(kind: FaultKind) -> Error {
         FaultKind::BadChannel => Error::BadChannel,
         FaultKind::BlockedDStep => Error::DStepBlocks,
         FaultKind::ProcessLimit => Error::TooManyProcesses,
-        FaultKind::AtomicCycle => Error::EndlessAtomic,
+        FaultKind::AtomicCycle | FaultKind::LoopLimit => Error::EndlessAtomic,
         FaultKind::ChannelLimit => Error::TooManyChannels,
         FaultKind::Claim => Error::Claim,
         kind => panic!("no program has {kind}"),

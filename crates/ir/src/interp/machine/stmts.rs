@@ -71,7 +71,7 @@ impl<'p> Machine<'p> {
                 while self.holds(*condition)? {
                     if rounds >= self.limits.loop_rounds {
                         let limit = self.limits.loop_rounds;
-                        let message = format!("a while loop ran more than {limit} times");
+                        let message = format!("a loop ran more than {limit} times");
                         return self.fault(FaultKind::LoopLimit, message, stmt.site);
                     }
                     rounds += 1;
