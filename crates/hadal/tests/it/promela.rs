@@ -188,3 +188,14 @@ active proctype P() {
         assert!(run.stdout.contains(":4:"), "{}", run.stdout);
     }
 }
+
+#[test]
+fn counts_beyond_the_largest_number_are_not_exact() {
+    let choices = "if :: skip :: skip fi; ".repeat(70);
+    let text = format!("active proctype P() {{ atomic {{ {choices} }} }}");
+    let run = check_text(text, &["--language", "promela"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let expected = "transitions  at least 18,446,744,073,709,551,615";
+    assert!(run.stdout.contains(expected), "{}", run.stdout);
+    assert!(!run.stdout.contains("transitions/s"), "{}", run.stdout);
+}
