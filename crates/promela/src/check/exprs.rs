@@ -87,10 +87,8 @@ impl Checker<'_> {
         if let (Expr::Const(a), Expr::Const(b)) = (&left, &right) {
             match apply_binary(op, *a, *b) {
                 Some(value) => return Expr::Const(value),
-                None => {
-                    self.error("division by zero", span);
-                    return Expr::Const(0);
-                }
+                // An error where it is executed, which may be never.
+                None => self.warn("this divides by zero", span),
             }
         }
         Expr::Binary(op, Box::new(left), Box::new(right), span)
@@ -104,11 +102,27 @@ impl Checker<'_> {
             Some(value) => value,
             None => {
                 if self.diagnostics.n_errors() == n_errors {
-                    self.error(format!("{what} must be constant"), it.span);
+                    self.not_constant(&expr, what, it.span);
                 }
                 1
             }
         }
+    }
+
+    /// Reports an expression that must be constant and is not.
+    pub(super) fn not_constant(&mut self, expr: &Expr, what: &str, span: TokenSpan) {
+        let is_division = |it: &Expr| match it {
+            Expr::Binary(op, a, b, _) => {
+                let operands = self.constant_of(a).zip(self.constant_of(b));
+                operands.is_some_and(|(a, b)| apply_binary(*op, a, b).is_none())
+            }
+            _ => false,
+        };
+        let message = match expr.any(&is_division) {
+            true => format!("{what} divides by zero"),
+            false => format!("{what} must be constant"),
+        };
+        self.error(message, span);
     }
 
     pub(super) fn constant_of(&self, expr: &Expr) -> Option<i32> {

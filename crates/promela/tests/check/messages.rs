@@ -105,7 +105,7 @@ fn values() {
             warning test.pml:2:21: 40000 does not fit and is stored as -25536
             warning test.pml:2:32: 8 does not fit and is stored as 0
             warning test.pml:2:46: 256 does not fit and is stored as 0
-            error test.pml:2:55: division by zero
+            warning test.pml:2:55: this divides by zero
             warning test.pml:2:76: this loop does not end: its variable cannot exceed the last value
         "#]],
     );
@@ -116,6 +116,20 @@ fn values() {
             error test.pml:1:38: `y` is not declared
             error test.pml:1:49: the number of processes must be 1 to 255
             error test.pml:1:74: a priority must be 1 to 255
+        "#]],
+    );
+    check(
+        "#define N 0
+         byte a[4 / N], x = 1 % N; byte b[2] = { 1, 1 / N };
+         init { if :: N > 0 -> x = 1 / N :: else fi }",
+        expect![[r#"
+            warning test.pml:2:17: this divides by zero
+            error test.pml:2:17: the size of an array divides by zero
+            warning test.pml:2:29: this divides by zero
+            error test.pml:2:29: the value of a global variable divides by zero
+            warning test.pml:2:53: this divides by zero
+            error test.pml:2:53: the value of a global variable divides by zero
+            warning test.pml:3:36: this divides by zero
         "#]],
     );
 }

@@ -319,3 +319,17 @@ fn labels_that_are_observed_make_jumps_steps() {
         5,
     );
 }
+
+#[test]
+fn a_constant_division_by_zero_is_an_error_where_it_is_executed() {
+    let text = |guard: &str| {
+        format!(
+            "byte x; active proctype P() {{ if :: {guard} -> x = 1 / 0 :: else -> x = 7 % 4 fi }}"
+        )
+    };
+    check(&text("x > 0"), 4, 3, &[]);
+    check(&text("0 && (1 / 0)"), 4, 3, &[]);
+    let errors = [Error::DivisionByZero, Error::InvalidEndState];
+    check(&text("x == 0"), 2, 1, &errors);
+    check(&text("1 / 0"), 1, 0, &errors);
+}
