@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hadal_model::{Expander, Model, Property, Shape, Step, Stop};
+use hadal_model::{Expander, Model, Property, Shape, Step, Stop, Stopped};
 
 use crate::language::Naming;
 
@@ -31,6 +31,13 @@ impl NamedModel {
     }
 }
 
+impl NamedModel {
+    fn named(&self, parent: Option<&[u8]>, step: Step) -> Step {
+        let leaves = parent.map_or(Vec::new(), |parent| self.inner.describe_state(parent));
+        self.naming.step(step, &leaves)
+    }
+}
+
 impl Model for NamedModel {
     fn shape(&self) -> &Shape {
         &self.shape
@@ -50,7 +57,16 @@ impl Model for NamedModel {
 
     fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
         let step = self.inner.describe_step(parent, index)?;
-        let leaves = parent.map_or(Vec::new(), |parent| self.inner.describe_state(parent));
-        Some(self.naming.step(step, &leaves))
+        Some(self.named(parent, step))
+    }
+
+    fn reference_step(
+        &self,
+        parent: Option<&[u8]>,
+        index: u32,
+        stop: &Stop,
+    ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
+        let found = self.inner.reference_step(parent, index, stop)?;
+        Ok(found.map(|(step, state)| (self.named(parent, step), state)))
     }
 }
