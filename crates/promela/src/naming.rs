@@ -40,7 +40,8 @@ pub(crate) struct ProcessNames {
 #[derive(Debug, Clone)]
 pub(crate) struct Wait {
     pub(crate) point: String,
-    pub(crate) line: u32,
+    /// Where it is: `line 7`, or `line 7 of file`.
+    pub(crate) line: String,
     /// What a process waits for there.
     pub(crate) statements: Vec<Arc<str>>,
 }
@@ -193,7 +194,7 @@ impl Naming {
             let mut waits = process.into_iter().flat_map(|it| &it.waits);
             if let Some(wait) = waits.find(|it| it.point == *value) {
                 let statements = wait.statements.join(" or ");
-                blocked.push(format!("{name} line {}: {statements}", wait.line));
+                blocked.push(format!("{name} {}: {statements}", wait.line));
             }
         }
         blocked

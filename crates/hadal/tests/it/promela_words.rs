@@ -433,3 +433,28 @@ fn an_invalid_end_state_is_called_so() {
         "#]],
     );
 }
+
+#[test]
+fn a_statement_of_an_included_file_is_shown_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (main, part) = (path("main.pml"), path("part.pml"));
+    let text = "byte x;\nproctype R()\n{\n\tx = 1;\n\tif :: x == 2 -> x = 3 fi\n}\n";
+    std::fs::write(&part, text).expect("it can be written");
+    let text = "#include \"part.pml\"\ninit { run R();\n x == 1; x == 3 }\n";
+    std::fs::write(&main, text).expect("it can be written");
+    let run = crate::common::hadal(&["check", &main, "--threads", "1"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    for line in [
+        "1  init(0) line 2: run R()".to_owned(),
+        format!("2  R(1) line 4 of {part}: x = 1"),
+        format!("R(1): line 4 of {part} → line 5 of {part}"),
+        format!("blocked: R(1) line 5 of {part}: x == 2"),
+    ] {
+        assert!(run.stdout.contains(&line), "{line}\n{}", run.stdout);
+    }
+    let run = crate::common::hadal(&["check", &main, "--trace", "chart"]);
+    let columns = run.stdout.lines().find(|line| line.trim_start().starts_with("init(0)"));
+    let columns = columns.map(|line| line.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(columns, Some(vec!["init(0)", "R(1)"]), "{}", run.stdout);
+}

@@ -102,7 +102,7 @@ impl Lowering<'_> {
         let site = self.builder.set_site(span);
         let name = &self.program.proctypes[proctype].name;
         Statement {
-            name: format!("{name} line {}: {text}", self.builder.line(span)),
+            name: format!("{name} {}: {text}", self.builder.line(span)),
             at: self.builder.ir.position(site),
             rules,
         }

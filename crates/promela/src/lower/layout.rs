@@ -18,7 +18,7 @@ use hadal_ir::types::{Field, Simple, SimpleKind, Type};
 use rustc_hash::FxHashMap;
 
 use super::LowerOptions;
-use super::build::Builder;
+use super::build::{Builder, Line};
 use super::claim::{self, add_claim};
 use super::origins::Flow;
 use crate::MAX_INSTANCES;
@@ -321,7 +321,7 @@ impl ProcessLayout {
         for (number, point) in proctype.automaton.points.iter().enumerate() {
             points.push((!point.in_dstep).then(|| {
                 let line = builder.line(point.span);
-                names.push(point_names.next(line));
+                names.push(point_names.next(line.clone()));
                 if !point.is_end && number != proctype.automaton.end.index() {
                     let mut statements: Vec<Arc<str>> = Vec::new();
                     for edge in &point.edges {
@@ -331,7 +331,7 @@ impl ProcessLayout {
                     }
                     waits.push(Wait {
                         point: names[names.len() - 1].clone(),
-                        line,
+                        line: line.to_string(),
                         statements,
                     });
                 }
@@ -429,18 +429,15 @@ impl ProcessLayout {
 #[derive(Default)]
 pub(super) struct PointNames {
     /// By line, the points that have a name.
-    n_named: FxHashMap<u32, u32>,
+    n_named: FxHashMap<Line, u32>,
 }
 
 impl PointNames {
     /// A name for a point in a line, unlike those before.
-    pub(super) fn next(&mut self, line: u32) -> String {
-        let n_named = self.n_named.entry(line).or_default();
+    pub(super) fn next(&mut self, line: Line) -> String {
+        let n_named = self.n_named.entry(line.clone()).or_default();
         *n_named += 1;
-        match *n_named {
-            1 => format!("line {line}"),
-            n => format!("line {line}.{}", n - 1),
-        }
+        line.nth(*n_named - 1)
     }
 }
 

@@ -307,7 +307,7 @@ impl Lowering<'_> {
         let name = &self.program.proctypes[scope.proctype].name;
         let line = self.builder.line(span);
         self.builder.ir.rules.push(Rule {
-            name: format!("{name} line {line}: {text}"),
+            name: format!("{name} {line}: {text}"),
             params,
             frame: scope.frame,
             priority: if timeout { TIMEOUT } else { 0 },
