@@ -17,7 +17,7 @@ use hadal_syntax::Diagnostic;
 use crate::claims::LoadedClaim;
 use crate::language::{Naming, Problems, Statement};
 use crate::load_limits::Loading;
-use crate::named_model::NamedModel;
+use crate::named_model::{NamedModel, WholeModel};
 use crate::order::{self, OrderReport};
 use crate::{Engine, Error, ModelSource, Rejection, Symmetry};
 
@@ -147,15 +147,18 @@ impl LoadedModel {
         }
         let report = OrderReport::of(&order, interpreter.program(), &source.sources);
         let mut interpreted = Vec::new();
-        let model = executable(interpreter, source.engine, loading, &mut interpreted)?;
+        let naming = translation.naming.clone();
+        let engine = source.engine;
+        let model = executable(interpreter, naming, engine, loading, &mut interpreted)?;
         let (mut claims, mut properties) = (Vec::new(), Vec::new());
         for claim in translation.claims {
             let product = match claim.product {
                 Some(product) => {
                     let interpreter = Interpreter::new(product.program, limits);
-                    let model = executable(interpreter, source.engine, loading, &mut Vec::new())?;
-                    let named = NamedModel::new(model, product.naming, Vec::new());
-                    Some(Box::new(named) as Box<dyn Model>)
+                    let naming = Some(product.naming.clone());
+                    let model = executable(interpreter, naming, engine, loading, &mut Vec::new())?;
+                    let whole = WholeModel::new(model, product.naming, Vec::new());
+                    Some(Box::new(whole) as Box<dyn Model>)
                 }
                 None => None,
             };
@@ -168,7 +171,7 @@ impl LoadedModel {
             properties.push(claim.property);
         }
         let model = match translation.naming.clone() {
-            Some(naming) => Box::new(NamedModel::new(model, naming, properties)),
+            Some(naming) => Box::new(WholeModel::new(model, naming, properties)),
             None => model,
         };
         let wider = translation.wider.map(|(name, value)| {
@@ -219,6 +222,7 @@ fn verify(program: &Program) -> Result<(), Error> {
 /// A model that an engine executes; `interpreted` gets what is too large for native code.
 fn executable(
     interpreter: Interpreter,
+    naming: Option<Arc<dyn Naming>>,
     engine: Engine,
     loading: &Loading,
     interpreted: &mut Vec<String>,
@@ -230,6 +234,13 @@ fn executable(
             Box::new(native)
         }
         Engine::Interpreter => Box::new(interpreter),
+    };
+    let model: Box<dyn Model> = match naming {
+        Some(naming) => Box::new(NamedModel {
+            inner: model,
+            naming,
+        }),
+        None => model,
     };
     // Only a model with registers has steps of several firings.
     Ok(match model.shape().register_bits {

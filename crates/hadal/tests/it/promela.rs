@@ -151,11 +151,11 @@ active proctype right() { byte n; wire?n; log!n; log?n; wire!n + 1 }";
     assert_eq!(run.code, 1, "{}", run.stderr);
     let lines: Vec<&str> = run.stdout.lines().map(str::trim).collect();
     let rows = [
-        "left(0)   right(1)",
-        "1  wire!1 ─> wire?n",
-        "2  │         log!n ─>",
-        "3  │         ─> log?n",
-        "4  wire?m <─ wire!n + 1",
+        "left(0)        right(1)",
+        "1  wire!1 [1] ──> wire?n",
+        "2  │              log!n ─>",
+        "3  │              ─> log?n",
+        "4  wire?m <────── wire!n + 1 [2]",
     ];
     for row in rows {
         assert!(lines.contains(&row), "{row}: {}", run.stdout);

@@ -6,12 +6,13 @@
 
 use hadal_ir::expr::Place;
 use hadal_ir::ids::LocalId;
-use hadal_ir::stmt::{Block, StmtKind};
+use hadal_ir::stmt::{Block, PutItem, StmtKind};
 use hadal_model::FaultKind;
 
 use super::Lowering;
 use super::exprs::Scope;
 use crate::automaton::{Edge, PointId};
+use crate::naming::statement_note;
 use crate::program::Action;
 
 /// Selections that code is nested in at most; a point below becomes a head.
@@ -125,6 +126,7 @@ impl Lowering<'_> {
                     }));
                 }
                 self.builder.set_site(only.span);
+                self.note(only, &mut block);
                 self.inner_effect(scope, &only.action, &mut block);
                 if !self.leads_to_head(only.target, heads, &mut block) {
                     at = only.target;
@@ -137,6 +139,7 @@ impl Lowering<'_> {
                 let condition = self.is_executable_alone(scope, edges, idx);
                 self.builder.set_site(edge.span);
                 let mut code = Block::new();
+                self.note(edge, &mut code);
                 self.inner_effect(scope, &edge.action, &mut code);
                 self.code_to(scope, edge.target, heads, &mut code);
                 arms.push((condition, code));
@@ -155,6 +158,14 @@ impl Lowering<'_> {
             kind: FaultKind::BlockedDStep,
             message: "this statement blocks inside the `d_step`".to_owned(),
         })]
+    }
+
+    /// Notes that a statement is executed, for those who read a run: native code has nothing of it.
+    pub(super) fn note(&mut self, edge: &Edge, block: &mut Block) {
+        if edge.action != Action::Goto {
+            let note = statement_note(self.builder.line(edge.span), &edge.text);
+            block.push(self.builder.stmt(StmtKind::Put(PutItem::Text(note))));
+        }
     }
 
     /// What an edge inside does; a `d_step` may hold another.

@@ -118,12 +118,13 @@ impl Lowering<'_> {
         };
         let (channel, sender) = (handshake.channel, handshake.sender);
         let registers = handshake.fields.clone();
-        let alternatives: Vec<(&Receive, Option<PointId>)> = match &edge.action {
+        // The statement of a `d_step` with each.
+        let alternatives: Vec<(&Receive, Option<&Edge>)> = match &edge.action {
             Action::Receive(receive) => vec![(receive, None)],
             Action::DStep { entry, .. } => {
                 let inner = inner_edges(&proctype.automaton.point(*entry).edges);
                 let receives = inner.iter().filter_map(|inner| match &inner.action {
-                    Action::Receive(receive) => Some((receive, Some(inner.target))),
+                    Action::Receive(receive) => Some((receive, Some(inner))),
                     _ => None,
                 });
                 receives.collect()
@@ -148,9 +149,9 @@ impl Lowering<'_> {
                 }
             }
         }
-        for (receive, inner_target) in alternatives {
+        for (receive, inner) in alternatives {
             if let Some(takes) = self.takes(&mut scope, receive, None, number, &fields) {
-                taken.push((takes, receive, inner_target));
+                taken.push((takes, receive, inner));
             }
         }
         if taken.is_empty() {
@@ -171,12 +172,15 @@ impl Lowering<'_> {
 
         let mut block = Block::new();
         let mut arms = Vec::new();
-        for (takes, receive, inner_target) in taken {
+        for (takes, receive, inner) in taken {
             let mut code = Block::new();
+            if let Some(inner) = inner {
+                self.note(inner, &mut code);
+            }
             self.check_handshake_arity(&mut scope, receive, &mut code);
             self.assign_fields(&mut scope, receive, &fields, &mut code);
-            if let (Action::DStep { exit, .. }, Some(target)) = (&edge.action, inner_target) {
-                self.rest_of_d_step(&mut scope, target, *exit, &mut code);
+            if let (Action::DStep { exit, .. }, Some(inner)) = (&edge.action, inner) {
+                self.rest_of_d_step(&mut scope, inner.target, *exit, &mut code);
             }
             arms.push((takes, code));
         }

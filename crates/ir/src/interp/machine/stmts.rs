@@ -285,6 +285,8 @@ impl<'p> Machine<'p> {
     fn put(&mut self, item: &'p PutItem) -> Result<(), Halt> {
         let types = &self.code.program.types;
         let text = match item {
+            // Most runs of a body are not shown to anyone.
+            PutItem::Text(_) if self.output.is_none() => return Ok(()),
             PutItem::Text(text) => text.clone(),
             PutItem::Value(value, ty) => match self.eval(*value)? {
                 UNDEFINED => "undefined".to_owned(),
