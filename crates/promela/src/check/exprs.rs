@@ -155,15 +155,21 @@ impl Checker<'_> {
         }
     }
 
-    /// Something that can be assigned.
+    /// Something that is assigned.
     pub(super) fn place(&mut self, var: &ast::VarRef) -> Option<(Place, Scalar)> {
+        let (place, ty) = self.declared_place(var)?;
+        if ty == Scalar::Chan {
+            self.note_chan(&place, true);
+        }
+        Some((place, ty))
+    }
+
+    /// Something that can be assigned.
+    pub(super) fn declared_place(&mut self, var: &ast::VarRef) -> Option<(Place, Scalar)> {
         match self.resolve(var)? {
             Resolved::Place(place, ty) => {
                 if self.in_claim && place.var != VarId::Scratch {
                     self.error("a claim cannot change a variable", var.span);
-                }
-                if ty == Scalar::Chan {
-                    self.note_chan(&place, true);
                 }
                 Some((place, ty))
             }

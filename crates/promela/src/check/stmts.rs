@@ -511,11 +511,9 @@ impl Checker<'_> {
 
     /// The place that a declaration resets, which is no assignment of a channel.
     fn place_of_decl(&mut self, var: &ast::VarRef) -> Option<(Place, Scalar)> {
-        let written = self.written_chans.clone();
         let in_claim = std::mem::replace(&mut self.in_claim, false);
-        let place = self.place(var);
+        let place = self.declared_place(var);
         self.in_claim = in_claim;
-        self.written_chans = written;
         place
     }
 

@@ -11,6 +11,7 @@ use super::exprs::Scope;
 use super::layout::Slot;
 use super::origins::Origins;
 use super::queues::Channel;
+use super::steps::receives_of;
 use super::{HANDSHAKE, Lowering};
 use crate::MAX_INSTANCES;
 use crate::automaton::{Edge, PointId};
@@ -255,20 +256,8 @@ impl Lowering<'_> {
             };
             let mut here = Vec::new();
             for edge in &point.edges {
-                let receives: Vec<&Receive> = match &edge.action {
-                    Action::Receive(receive) => vec![receive],
-                    Action::DStep { entry, .. } => {
-                        let inner = inner_edges(&proctype.automaton.point(*entry).edges);
-                        let receives = inner.iter().filter_map(|inner| match &inner.action {
-                            Action::Receive(receive) => Some(receive),
-                            _ => None,
-                        });
-                        receives.collect()
-                    }
-                    _ => continue,
-                };
                 // An escape that takes the message goes first, but someone takes it either way.
-                for receive in receives {
+                for (receive, _) in receives_of(&proctype.automaton, edge) {
                     here.extend(self.takes(scope, receive, Some(origins), number, fields));
                 }
             }

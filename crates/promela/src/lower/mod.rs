@@ -15,7 +15,8 @@
 //!
 //! What is where:
 //!
-//! - [`layout`]: the variables of a state, and how many processes and channels there can be;
+//! - [`layout`]: the variables of a state; [`channels`]: those that hold channels; [`instances`]: how
+//!   many processes there can be;
 //! - [`origins`]: which channels an expression may name;
 //! - [`exprs`], [`queues`]: expressions, and access to channels;
 //! - [`executable`]: whether an edge is executable, as an expression;
@@ -25,12 +26,14 @@
 //! - [`build`]: adds expressions and statements to a program.
 
 mod build;
+mod channels;
 mod claim;
 mod coverage;
 mod dsteps;
 mod effects;
 mod executable;
 mod exprs;
+mod instances;
 mod layout;
 mod origins;
 mod processes;

@@ -8,7 +8,8 @@ use hadal_model::FaultKind;
 
 use super::Lowering;
 use super::exprs::Scope;
-use super::layout::{STACK_KIND, Slot};
+use super::channels::STACK_KIND;
+use super::layout::Slot;
 use crate::MAX_INSTANCES;
 use crate::program::{Expr as PExpr, Initial, Place as PPlace, Run, Scalar, VarId, Variable};
 use crate::text::TokenSpan;

@@ -118,19 +118,10 @@ impl Lowering<'_> {
         };
         let (channel, sender) = (handshake.channel, handshake.sender);
         let registers = handshake.fields.clone();
-        // The statement of a `d_step` with each.
-        let alternatives: Vec<(&Receive, Option<&Edge>)> = match &edge.action {
-            Action::Receive(receive) => vec![(receive, None)],
-            Action::DStep { entry, .. } => {
-                let inner = inner_edges(&proctype.automaton.point(*entry).edges);
-                let receives = inner.iter().filter_map(|inner| match &inner.action {
-                    Action::Receive(receive) => Some((receive, Some(inner))),
-                    _ => None,
-                });
-                receives.collect()
-            }
-            _ => return,
-        };
+        let alternatives = receives_of(&proctype.automaton, edge);
+        if alternatives.is_empty() {
+            return;
+        }
         self.builder.set_site(edge.span);
         let mut scope = self.scope_of(source.proctype, false);
         let number = self.builder.read(Place::var(channel));
@@ -139,11 +130,11 @@ impl Lowering<'_> {
             .map(|&it| self.builder.read(Place::var(it)));
         let fields: Vec<ExprId> = fields.collect();
         let (mut taken, mut earlier) = (Vec::new(), Vec::new());
-        for (before_idx, before) in edges[..edge_idx].iter().enumerate() {
+        for before in &edges[..edge_idx] {
             if before.escape.is_none() || before.escape == edge.escape {
                 continue;
             }
-            for receive in receives_of(&proctype.automaton, &edges[before_idx]) {
+            for (receive, _) in receives_of(&proctype.automaton, before) {
                 if let Some(takes) = self.takes(&mut scope, receive, None, number, &fields) {
                     earlier.push(self.builder.not(takes));
                 }
@@ -337,17 +328,22 @@ struct Source {
     may_keep: bool,
 }
 
-fn receives_of<'a>(automaton: &'a Automaton, edge: &'a Edge) -> Vec<&'a Receive> {
-    let receive = |edge: &'a Edge| match &edge.action {
-        Action::Receive(receive) => Some(receive),
-        _ => None,
-    };
+/// The receives that an edge may begin with, each with its edge inside, where that is a `d_step`.
+pub(super) fn receives_of<'a>(
+    automaton: &'a Automaton,
+    edge: &'a Edge,
+) -> Vec<(&'a Receive, Option<&'a Edge>)> {
     match &edge.action {
+        Action::Receive(receive) => vec![(receive, None)],
         Action::DStep { entry, .. } => {
-            let inner = inner_edges(&automaton.point(*entry).edges);
-            inner.iter().filter_map(receive).collect()
+            let inner = inner_edges(&automaton.point(*entry).edges).iter();
+            let receives = inner.filter_map(|inner| match &inner.action {
+                Action::Receive(receive) => Some((receive, Some(inner))),
+                _ => None,
+            });
+            receives.collect()
         }
-        _ => receive(edge).into_iter().collect(),
+        _ => Vec::new(),
     }
 }
 
