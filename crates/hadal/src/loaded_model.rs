@@ -8,7 +8,7 @@ use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::{Budget, Native};
 use hadal_model::{FaultKind, Model};
-use hadal_search::{Outcome, Violation, ViolationKind};
+use hadal_search::{Outcome, Reason, Verdict, Violation, ViolationKind};
 use hadal_steps::Steps;
 use hadal_symmetry::Symmetric;
 use hadal_symmetry::order::Order;
@@ -90,10 +90,25 @@ impl LoadedModel {
     /// The source to start over with, if a search with this `outcome` met more processes than
     /// states of this model have room for.
     pub fn wider(&self, outcome: &Outcome) -> Option<&ModelSource> {
-        let is_limit =
-            |violation: &Violation| violation.kind == ViolationKind::Fault(FaultKind::ProcessLimit);
         let wider = self.wider.as_ref()?;
         outcome.violations.iter().any(is_limit).then_some(wider)
+    }
+
+    /// Drops what a search that was stopped found out about the room for processes, where that is a
+    /// guess: it is not started over, and the model does nothing wrong.
+    pub(crate) fn drop_guesses(&self, outcome: &mut Outcome) {
+        let was_stopped = !matches!(
+            outcome.reason,
+            None | Some(Reason::Bound | Reason::Unchecked | Reason::Liveness)
+        );
+        if self.wider(outcome).is_none() || !was_stopped {
+            return;
+        }
+        outcome.violations.retain(|violation| !is_limit(violation));
+        outcome.verdict = match outcome.violations.is_empty() {
+            true => Verdict::Incomplete,
+            false => Verdict::Violated,
+        };
     }
 
     pub(crate) fn new(mut source: ModelSource, loading: &Loading) -> Result<Self, Error> {
@@ -208,6 +223,11 @@ impl LoadedModel {
         loaded.compile_seconds = started.elapsed().as_secs_f64();
         Ok(loaded)
     }
+}
+
+/// Whether states had no room for one more process.
+fn is_limit(violation: &Violation) -> bool {
+    violation.kind == ViolationKind::Fault(FaultKind::ProcessLimit)
 }
 
 fn verify(program: &Program) -> Result<(), Error> {
