@@ -107,14 +107,12 @@ impl Checker<'_> {
                 StmtKind::Else => else_span = Some(first.span),
                 StmtKind::Send(_) | StmtKind::Receive(_) => io_span = Some(first.span),
                 StmtKind::Unless(..) => {
-                    let error = self
+                    let warning = self
                         .text
-                        .error("an option cannot begin with `unless`", first.span)
-                        .help(
-                            "write `:: skip; { ... } unless { ... }`, or put `unless` after the \
-                             whole `fi` or `od`",
-                        );
-                    self.diagnostics.push(error);
+                        .warning("an option that begins with `unless`", first.span)
+                        .note("at the selection its escape comes before all options")
+                        .help("put `unless` after the whole `fi` or `od`, or `skip ->` before it");
+                    self.diagnostics.push(warning);
                 }
                 StmtKind::If(_) | StmtKind::Do(_) if !first.labels.is_empty() => {
                     let label = &first.labels[0];

@@ -223,8 +223,8 @@ fn control() {
          init { if :: q!1 :: else fi; goto L; x = 1; L: if :: { x = 1 } unless { x == 2 } :: L2: do :: break od fi }",
         expect![[r#"
             warning test.pml:2:30: `else` beside a send or receive
-            error test.pml:2:63: an option cannot begin with `unless`
-              write `:: skip; { ... } unless { ... }`, or put `unless` after the whole `fi` or `od`
+            warning test.pml:2:63: an option that begins with `unless`
+              put `unless` after the whole `fi` or `od`, or `skip ->` before it
             error test.pml:2:94: an option cannot begin with a labelled selection
               put the label in front of the outer `if` or `do`
         "#]],

@@ -333,3 +333,48 @@ fn a_constant_division_by_zero_is_an_error_where_it_is_executed() {
     check(&text("x == 0"), 2, 1, &errors);
     check(&text("1 / 0"), 1, 0, &errors);
 }
+
+#[test]
+fn an_option_may_begin_with_unless() {
+    let escape = "{ y = 1; y = 2 } unless { x == 1 -> y = 3 }";
+    let check = |body: &str, states, edges| {
+        let text = format!(
+            "byte x, y; active proctype P() {{ {body} }} active proctype Q() {{ x = 1; x = 2 }}"
+        );
+        check(&text, states, edges, &[]);
+    };
+    check(
+        &format!("if :: {escape} :: x == 1 -> y = 5 fi; y = 9"),
+        26,
+        40,
+    );
+    check(
+        &format!(
+            "if :: {escape} :: {{ x == 0; y = 6 }} unless {{ x == 2 -> y = 4 }} \
+             :: else -> y = 8 fi; y = 9"
+        ),
+        38,
+        61,
+    );
+    check(
+        "do :: { x == 0 -> y = 1; y = 2 } unless { x == 1 -> y = 3; break } :: x == 2 -> break od; \
+         y = 9",
+        40,
+        64,
+    );
+    check(
+        &format!("{{ if :: {escape} :: x == 1 -> y = 5 fi; y = 9 }} unless {{ x == 2 -> y = 20 }}"),
+        37,
+        54,
+    );
+    check(
+        &format!("atomic {{ if :: {escape} :: x == 1 -> y = 5 fi; y = 9 }}"),
+        9,
+        11,
+    );
+    check(
+        &format!("if :: {{ {escape} }} unless {{ x == 2 -> y = 13 }} :: x == 1 -> y = 5 fi; y = 4"),
+        32,
+        49,
+    );
+}
