@@ -37,7 +37,7 @@ use crate::text::TokenSpan;
 mod build;
 mod graph;
 
-pub(crate) use build::{Built, Node, NodeKind, build};
+pub(crate) use build::{Built, MAX_EDGES, Node, NodeKind, build};
 pub(crate) use graph::Graph;
 
 /// Number of a point in its automaton.

@@ -40,7 +40,13 @@ pub(crate) struct Built {
     pub(crate) empty_loops: Vec<TokenSpan>,
     /// Pairs of `else` that belong to the same point.
     pub(crate) double_elses: Vec<(TokenSpan, TokenSpan)>,
+    /// The statement whose edges exceed [`MAX_EDGES`]; the automaton is not complete then.
+    pub(crate) too_large: Option<TokenSpan>,
 }
+
+/// Edges of an automaton. There are not many more than statements, but for `unless`: the edges of its
+/// escape are repeated at each point inside.
+pub(crate) const MAX_EDGES: usize = 200_000;
 
 /// Builds the automaton of a process. Labels of `goto`s must exist, and a `break` must be in a
 /// loop. A jump with a label that a property or a remote reference
@@ -304,10 +310,16 @@ impl Builder {
         let start = numbering.point(start_elem);
         let end_point = numbering.point(end);
         let mut points: Vec<Point> = Vec::new();
+        let (mut n_edges, mut too_large) = (0, None);
         while points.len() < numbering.order.len() {
             let id = numbering.order[points.len()];
             let mut seeds = Vec::new();
             self.edges(id, &mut seeds);
+            n_edges += seeds.len();
+            if n_edges > MAX_EDGES {
+                too_large.get_or_insert(self.elems[id].span);
+                seeds.clear();
+            }
             let edges = seeds
                 .into_iter()
                 .map(|seed| self.edge(seed, &mut numbering))
@@ -332,7 +344,10 @@ impl Builder {
                 (label, point)
             })
             .collect();
-        let unreachable = self.unreachable(&numbering);
+        let unreachable = match too_large {
+            None => self.unreachable(&numbering),
+            Some(_) => Vec::new(),
+        };
         let double_elses = double_elses(&points);
         Built {
             automaton: Automaton {
@@ -345,6 +360,7 @@ impl Builder {
             crossings: self.crossings,
             empty_loops: self.empty_loops,
             double_elses,
+            too_large,
         }
     }
 

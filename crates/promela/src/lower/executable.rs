@@ -17,6 +17,9 @@ use crate::MAX_INSTANCES;
 use crate::automaton::{Edge, PointId};
 use crate::program::{Action, Receive, Scalar, Send};
 
+/// Edges of an escape whose conditions are written out at each edge that they come before.
+const MAX_INLINE: usize = 4;
+
 impl Lowering<'_> {
     /// Whether an edge may be taken by a process that is at its point and has control.
     pub(super) fn is_executable(
@@ -43,13 +46,62 @@ impl Lowering<'_> {
         edge_idx: usize,
     ) -> Vec<ExprId> {
         let mut parts = Vec::new();
-        for (before_idx, before) in edges[..edge_idx].iter().enumerate() {
-            if before.escape.is_some() && before.escape != edges[edge_idx].escape {
-                let other = self.is_executable_alone(scope, edges, before_idx);
+        let mut first = 0;
+        for escape in edges[..edge_idx].chunk_by(|a, b| a.escape == b.escape) {
+            let idxs = first..first + escape.len();
+            first = idxs.end;
+            if escape[0].escape.is_none() || escape[0].escape == edges[edge_idx].escape {
+                continue;
+            }
+            let is_large = escape.len() > MAX_INLINE;
+            // What `else` means depends on the edges before it.
+            if is_large && escape.iter().all(|edge| edge.action != Action::Else) {
+                let escapes = self.escapes(scope, escape);
+                parts.push(self.builder.not(escapes));
+                continue;
+            }
+            for idx in idxs {
+                let other = self.is_executable_alone(scope, edges, idx);
                 parts.push(self.builder.not(other));
             }
         }
         parts
+    }
+
+    /// Whether some edge of an escape is executable, as a call of a function: an escape of many edges
+    /// is asked for at each edge of each point inside its `unless`.
+    fn escapes(&mut self, scope: &Scope, escape: &[Edge]) -> ExprId {
+        let texts = escape.iter().map(|edge| (edge.span, edge.text.clone()));
+        let key = (scope.proctype, scope.timeout, texts.collect());
+        let n = self.layout.processes[scope.proctype].n;
+        let function = match self.escaping.get(&key) {
+            Some(known) => *known,
+            None => {
+                let site = self.builder.site();
+                let mut inner = Scope {
+                    frame: Frame::default(),
+                    ..*scope
+                };
+                if let Slot::Local(_) = scope.slot {
+                    let instance = self.builder.counter(&mut inner.frame, "instance", n);
+                    inner.slot = Slot::Local(instance);
+                }
+                let any = 0..escape.len();
+                let any = any.map(|idx| self.is_executable_alone(&mut inner, escape, idx));
+                let any = any.collect();
+                let any = self.builder.or(any);
+                let name = format!("escapes{}", self.builder.ir.functions.len());
+                let n_params = usize::from(matches!(scope.slot, Slot::Local(_)));
+                let function = self.truth_function(name, n_params, inner.frame, any, site);
+                self.escaping.insert(key, function);
+                function
+            }
+        };
+        let args = match scope.slot {
+            Slot::Local(local) => vec![self.builder.local(local)],
+            Slot::Number(_) => Vec::new(),
+        };
+        self.builder.call(function, args)
     }
 
     /// Whether the statement of an edge is executable.

@@ -40,6 +40,8 @@ mod processes;
 mod queues;
 mod steps;
 
+use std::sync::Arc;
+
 use hadal_ir::Program as Ir;
 use hadal_ir::types::MAX_STATE_BITS;
 use hadal_syntax::Diagnostic;
@@ -147,6 +149,7 @@ fn lower_with(
         receivable: Vec::new(),
         no_channel: FxHashMap::default(),
         outranked: [None; 2],
+        escaping: FxHashMap::default(),
         coverage: Coverage::default(),
         diagnostics: Vec::new(),
     };
@@ -184,6 +187,9 @@ fn too_many_channels(program: &Program) -> Option<TokenSpan> {
     None
 }
 
+/// A process type, whether there is a timeout, and the edges of an escape.
+type EscapeKey = (usize, bool, Vec<(TokenSpan, Arc<str>)>);
+
 /// A program on its way.
 struct Lowering<'p> {
     program: &'p Program,
@@ -199,6 +205,8 @@ struct Lowering<'p> {
     no_channel: FxHashMap<hadal_ir::ids::SiteId, hadal_ir::ids::FunctionId>,
     /// The functions that look for a process of a higher priority, without `timeout` and with.
     outranked: [Option<hadal_ir::ids::FunctionId>; 2],
+    /// The functions that ask whether an escape is executable.
+    escaping: FxHashMap<EscapeKey, hadal_ir::ids::FunctionId>,
     coverage: Coverage,
     diagnostics: Vec<Diagnostic>,
 }

@@ -208,6 +208,22 @@ fn channels() {
 }
 
 #[test]
+fn an_unless_of_many_statements_and_many_options() {
+    let text = format!(
+        "byte x; init {{ {{ {} }} unless {{ if {} fi }} }}",
+        "x = 1; ".repeat(600),
+        ":: x == 1 -> x = 2 ".repeat(400)
+    );
+    check(
+        &text,
+        expect![[r#"
+            error test.pml:1:3497: a process with more than 200000 steps
+              let the escape begin with one condition, and its selection follow
+        "#]],
+    );
+}
+
+#[test]
 fn control() {
     check(
         "init { break; else; do :: skip -> else :: else :: else od; d_step { goto L }; L: skip; skip unless { skip } }",
