@@ -378,3 +378,23 @@ fn an_option_may_begin_with_unless() {
         49,
     );
 }
+
+#[test]
+fn an_escape_of_the_first_option_is_one_with_those_outside() {
+    let check = |body: &str, states, edges| {
+        let text = format!("byte y, z; active proctype P() {{ {body}; z = 1 }}");
+        check(&text, states, edges, &[]);
+    };
+    let inner = |guard: &str| format!("{{ y = 1; y = 2 }} unless {{ {guard} -> y = 3 }}");
+    let (yes, no) = (inner("y == 0"), inner("y == 7"));
+    let outer = "unless { y == 0 -> y = 20 }";
+    check(&format!("{{ if :: {yes} :: y == 9 fi; y = 9 }} {outer}"), 6, 6);
+    check(&format!("{{ if :: y == 9 :: {yes} fi; y = 9 }} {outer}"), 6, 5);
+    check(&format!("{{ if :: else -> y = 4 :: {yes} fi; y = 9 }} {outer}"), 6, 6);
+    check(&format!("{{ if :: {no} :: {yes} fi; y = 9 }} {outer}"), 6, 5);
+    check(&format!("{{ if :: {yes} :: {no} fi; y = 9 }} {outer}"), 6, 6);
+    check(&format!("{{ if :: y == 9 :: {{ {{ {yes}; y = 4 }} }} fi; y = 9 }} {outer}"), 6, 5);
+    check(&format!("{{ if :: if :: y == 8 :: {yes} fi :: y == 9 fi; y = 9 }} {outer}"), 6, 5);
+    let both = format!("{{ if :: y == 9 :: {yes} fi unless {{ y == 0 -> y = 31 }} }}");
+    check(&format!("{{ {both}; y = 9 }} {outer}"), 6, 5);
+}
