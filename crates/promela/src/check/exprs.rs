@@ -690,9 +690,16 @@ impl Checker<'_> {
                 self.expr(arg)
             })
             .collect();
-        let priority = priority.as_ref().map(|it| {
+        let priority = priority.as_ref().and_then(|it| {
             self.uses_priorities = true;
-            self.expr(it)
+            let value = self.expr(it);
+            match self.constant_of(&value) {
+                // SPIN takes it for none.
+                Some(0) => return None,
+                Some(1..=255) | None => {}
+                Some(_) => self.error("a priority must be 1 to 255", it.span),
+            }
+            Some(value)
         });
         let proctype = self.proctype_named(name)?;
         let n_params = self.params[proctype].0;

@@ -72,6 +72,7 @@ fn is_free(edge: &Edge) -> bool {
         | Action::Print(..)
         | Action::Declare
         | Action::SetPriority(..)
+        | Action::AssignPriority(_)
         | Action::Run(..) => true,
         Action::Else | Action::Send(_) | Action::Receive(_) | Action::DStep { .. } => false,
     };

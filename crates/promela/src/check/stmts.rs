@@ -306,7 +306,7 @@ impl Checker<'_> {
             },
             StmtKind::Assign(var, value) if self.is_priority(var) => {
                 self.uses_priorities = true;
-                Action::SetPriority(Expr::Pid, self.expr(value))
+                Action::AssignPriority(self.expr(value))
             }
             StmtKind::Assign(var, value) | StmtKind::Return(var, value) => {
                 if let ExprKind::Run(name, args, priority) = &value.kind {

@@ -46,10 +46,11 @@ impl Lowering<'_> {
             }
             Action::Print(parts) => self.print(scope, parts, block),
             Action::SetPriority(pid, value) => self.set_priority(scope, pid, value, block),
+            Action::AssignPriority(value) => self.assign_priority(scope, value, block),
         }
     }
 
-    fn fault(&mut self, kind: FaultKind, message: &str) -> Block {
+    pub(super) fn fault(&mut self, kind: FaultKind, message: &str) -> Block {
         let message = message.to_owned();
         vec![self.builder.stmt(StmtKind::Error { kind, message })]
     }

@@ -155,6 +155,7 @@ impl Lowering<'_> {
             | Action::Assert(..)
             | Action::Print(..)
             | Action::SetPriority(..)
+            | Action::AssignPriority(_)
             | Action::Declare => self.builder.truth(true),
         }
     }

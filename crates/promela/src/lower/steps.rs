@@ -371,6 +371,7 @@ fn depends_on_timeout(automaton: &Automaton, edges: &[Edge], edge_idx: usize) ->
         | Action::Assert(..)
         | Action::Print(..)
         | Action::SetPriority(..)
+        | Action::AssignPriority(_)
         | Action::Declare => false,
     };
     let is_asked = |before: &Edge| {

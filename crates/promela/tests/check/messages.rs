@@ -119,6 +119,13 @@ fn values() {
         "#]],
     );
     check(
+        "proctype P() priority 256 { skip } init { run P() priority 0; run P() priority 256 }",
+        expect![[r#"
+            error test.pml:1:23: a priority must be 1 to 255
+            error test.pml:1:80: a priority must be 1 to 255
+        "#]],
+    );
+    check(
         "#define N 0
          byte a[4 / N], x = 1 % N; byte b[2] = { 1, 1 / N };
          init { if :: N > 0 -> x = 1 / N :: else fi }",

@@ -79,6 +79,7 @@ fn kind(kind: FaultKind) -> Error {
         FaultKind::Index => Error::Index,
         FaultKind::Division => Error::DivisionByZero,
         FaultKind::BadChannel => Error::BadChannel,
+        FaultKind::Range => Error::BadPriority,
         FaultKind::BlockedDStep => Error::DStepBlocks,
         FaultKind::ProcessLimit => Error::TooManyProcesses,
         FaultKind::AtomicCycle | FaultKind::LoopLimit => Error::EndlessAtomic,

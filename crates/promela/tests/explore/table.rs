@@ -335,6 +335,36 @@ fn a_constant_division_by_zero_is_an_error_where_it_is_executed() {
 }
 
 #[test]
+fn priorities_are_1_to_255() {
+    let text = |set: &str| {
+        format!(
+            "byte x; int n = 300; active proctype P() {{ {set}; x = get_priority(0); skip }}
+             active proctype Q() {{ x == 1; skip }}"
+        )
+    };
+    let errors = [Error::BadPriority, Error::InvalidEndState];
+    for set in [
+        "set_priority(0, n)",
+        "set_priority(0, n - 301)",
+        "set_priority(1, n - 300)",
+    ] {
+        check(&text(set), 1, 0, &errors);
+    }
+    // There is no such process; an assignment is truncated.
+    check(&text("set_priority(9, n)"), 11, 13, &[]);
+    check(
+        &text("_priority = n; assert(_priority == 44)"),
+        5,
+        4,
+        &[Error::InvalidEndState],
+    );
+    // 0 is none, as is that of a process type.
+    let text = "proctype P() priority 5 { assert(_priority == 1) }
+        init { run P() priority 0; run P(); _nr_pr == 1; run P() priority 255 }";
+    check(text, 16, 19, &[Error::Assertion]);
+}
+
+#[test]
 fn an_option_may_begin_with_unless() {
     let escape = "{ y = 1; y = 2 } unless { x == 1 -> y = 3 }";
     let check = |body: &str, states, edges| {
