@@ -34,6 +34,18 @@ fn statements_are_steps() {
 }
 
 #[test]
+fn a_d_step_in_a_loop_may_start_several_processes() {
+    // SPIN rejects `run` in a `d_step`; the counts are its own for `atomic`.
+    for block in ["d_step", "atomic"] {
+        let text = format!(
+            "byte x; proctype Q() {{ skip }}
+             active proctype P() {{ do :: {block} {{ x < 3 -> x++; run Q() }} :: else -> break od }}"
+        );
+        check(&text, 42, 85, &[]);
+    }
+}
+
+#[test]
 fn a_number_with_a_leading_zero_is_decimal() {
     check_body("assert(010 == 10); assert(09 == 9)", 4, 3);
 }
@@ -418,13 +430,41 @@ fn an_escape_of_the_first_option_is_one_with_those_outside() {
     let inner = |guard: &str| format!("{{ y = 1; y = 2 }} unless {{ {guard} -> y = 3 }}");
     let (yes, no) = (inner("y == 0"), inner("y == 7"));
     let outer = "unless { y == 0 -> y = 20 }";
-    check(&format!("{{ if :: {yes} :: y == 9 fi; y = 9 }} {outer}"), 6, 6);
-    check(&format!("{{ if :: y == 9 :: {yes} fi; y = 9 }} {outer}"), 6, 5);
-    check(&format!("{{ if :: else -> y = 4 :: {yes} fi; y = 9 }} {outer}"), 6, 6);
-    check(&format!("{{ if :: {no} :: {yes} fi; y = 9 }} {outer}"), 6, 5);
-    check(&format!("{{ if :: {yes} :: {no} fi; y = 9 }} {outer}"), 6, 6);
-    check(&format!("{{ if :: y == 9 :: {{ {{ {yes}; y = 4 }} }} fi; y = 9 }} {outer}"), 6, 5);
-    check(&format!("{{ if :: if :: y == 8 :: {yes} fi :: y == 9 fi; y = 9 }} {outer}"), 6, 5);
+    check(
+        &format!("{{ if :: {yes} :: y == 9 fi; y = 9 }} {outer}"),
+        6,
+        6,
+    );
+    check(
+        &format!("{{ if :: y == 9 :: {yes} fi; y = 9 }} {outer}"),
+        6,
+        5,
+    );
+    check(
+        &format!("{{ if :: else -> y = 4 :: {yes} fi; y = 9 }} {outer}"),
+        6,
+        6,
+    );
+    check(
+        &format!("{{ if :: {no} :: {yes} fi; y = 9 }} {outer}"),
+        6,
+        5,
+    );
+    check(
+        &format!("{{ if :: {yes} :: {no} fi; y = 9 }} {outer}"),
+        6,
+        6,
+    );
+    check(
+        &format!("{{ if :: y == 9 :: {{ {{ {yes}; y = 4 }} }} fi; y = 9 }} {outer}"),
+        6,
+        5,
+    );
+    check(
+        &format!("{{ if :: if :: y == 8 :: {yes} fi :: y == 9 fi; y = 9 }} {outer}"),
+        6,
+        5,
+    );
     let both = format!("{{ if :: y == 9 :: {yes} fi unless {{ y == 0 -> y = 31 }} }}");
     check(&format!("{{ {both}; y = 9 }} {outer}"), 6, 5);
 }
