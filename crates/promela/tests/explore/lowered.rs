@@ -296,6 +296,38 @@ fn whether_others_can_move_is_asked_in_one_place() {
 }
 
 #[test]
+fn an_escape_of_many_options_is_asked_for_in_one_place() {
+    let escape = "if :: x == 9 -> l = 3 :: x == 1 && l == 1 -> l = 4 :: q?l -> l = 8
+        :: x == 2 && _pid == 1 -> l = 5 :: q??[7] :: timeout -> l = 7 fi";
+    let body = "l = 1; x++; l = 2; q!l; if :: x > 1 -> x-- :: x <= 1 -> l = 9 fi; l == 3";
+    for n in [1, 2, 3] {
+        let declared = format!("byte x; chan q = [1] of {{ byte }}; active [{n}] proctype P()");
+        let text = |body: &str| format!("{declared} {{ byte l; {body}; x = 0 }}");
+        check(&text(&format!("{{ {body} }} unless {{ {escape} }}")));
+        // One inside another, and one that has `else`.
+        let inner = format!("{{ {body} }} unless {{ x == 3 -> l = 6 }}");
+        check(&text(&format!(
+            "{{ skip; {inner}; skip }} unless {{ {escape} }}"
+        )));
+        let escape = escape.replace("fi", ":: else -> l = 2 fi");
+        check(&text(&format!("{{ {body} }} unless {{ {escape} }}")));
+    }
+    let n_exprs = |n: usize| {
+        let options = ":: x == 1 && x < 7 -> x = 2 ".repeat(40);
+        let body = "x = 1; ".repeat(n);
+        let escape = format!("unless {{ if {options} fi }}");
+        let text = format!("byte x; init {{ {{ {{ {body} }} {escape} }} {escape} }}");
+        let source = Source::new("test.pml", &text).unwrap();
+        let compiled = compile(source, &Options::default(), &mut |_| None);
+        let lowered = lower(&compiled.program.unwrap(), &compiled.text, &self::options());
+        lowered.unwrap().ir.exprs.len()
+    };
+    // At each statement each edge of the inner escape asks for the outer one, by one call.
+    let more = n_exprs(60) - n_exprs(20);
+    assert!(more < 40 * 2_500, "{more} expressions for 40 statements");
+}
+
+#[test]
 fn random_products_have_the_counts_of_the_explorer() {
     let seed = from_environment("HADAL_LOWER_SEED", 0);
     let n_runs = from_environment("HADAL_LOWER_RUNS", 40);
