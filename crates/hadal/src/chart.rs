@@ -2,7 +2,8 @@
 //! bottom, arrows for messages.
 //!
 //! What fires is named `process(pid) line n: statement`, so process and statement are read from the
-//! name. A rendezvous is an arrow from the sender's column to the receiver's; a message into a channel
+//! name. A rendezvous is an arrow from the sender's column to the receiver's, with the values of the
+//! message; a message into a channel
 //! or out of it is a short arrow beside the statement.
 
 use crate::Style;
@@ -12,6 +13,8 @@ use crate::trace::{NamedStep, NamedTrace};
 const MAX_TEXT: usize = 36;
 /// Least space between two columns.
 const GAP: usize = 3;
+/// What an arrow takes beyond that.
+const SHAFT: usize = 2;
 
 /// The chart of a trace.
 pub(crate) fn render(trace: NamedTrace<'_>, style: Style) -> String {
@@ -43,18 +46,22 @@ struct Row {
 struct Firing<'s> {
     process: &'s str,
     statement: &'s str,
+    /// The fields of a message that is handed over.
+    message: Option<&'s str>,
     output: &'s [String],
 }
 
 impl<'s> Firing<'s> {
-    fn of(rule: &'s str, output: &'s [String]) -> Self {
+    fn of(rule: &'s str, parameters: &'s [(String, String)], output: &'s [String]) -> Self {
         let (process, statement) = match rule.split_once(" line ") {
             Some((process, rest)) => (process, rest.split_once(": ").map_or("", |it| it.1)),
             None => ("", rule),
         };
+        let message = parameters.iter().find(|(name, _)| name == "message");
         Firing {
             process,
             statement,
+            message: message.map(|(_, fields)| fields.as_str()),
             output,
         }
     }
@@ -63,9 +70,9 @@ impl<'s> Firing<'s> {
 impl Chart {
     fn add_step(&mut self, number: usize, step: &NamedStep) {
         let firings: Vec<Firing<'_>> = match step.inner.is_empty() {
-            true => vec![Firing::of(&step.rule, &step.output)],
+            true => vec![Firing::of(&step.rule, &step.parameters, &step.output)],
             false => (step.inner.iter())
-                .map(|inner| Firing::of(&inner.rule, &inner.output))
+                .map(|inner| Firing::of(&inner.rule, &inner.parameters, &inner.output))
                 .collect(),
         };
         let mut number = Some(number);
@@ -85,6 +92,10 @@ impl Chart {
             let statement = cut(firing.statement);
             let text = match message {
                 Some(Message::Sent) if received.is_none() => format!("{statement} ─>"),
+                Some(Message::Sent) => match firing.message {
+                    Some(fields) => format!("{statement} {}", cut(fields)),
+                    None => statement,
+                },
                 Some(Message::Received) => format!("─> {statement}"),
                 _ => statement,
             };
@@ -147,6 +158,12 @@ impl Chart {
             widths[row.column] = widths[row.column].max(len(&row.text));
             if let Some((column, text)) = &row.received {
                 widths[*column] = widths[*column].max(len(text));
+                // An arrow has more than its head.
+                let (left, text) = match row.column < *column {
+                    true => (row.column, &row.text),
+                    false => (*column, text),
+                };
+                widths[left] = widths[left].max(len(text) + SHAFT);
             }
         }
         let mut begins = vec![0];

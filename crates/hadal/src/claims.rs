@@ -87,8 +87,7 @@ pub(crate) fn decide(checked: &mut Checked<'_>, observer: &mut dyn Observer) -> 
         if room == 0 || stopped.is_some() {
             break;
         }
-        let found = search(checked, &**product, room as u32, observer)?;
-        let outcome = found.outcome;
+        let outcome = distinct(checked, &**product, room, observer)?;
         checked.products.push(ProductCounts {
             name: claim.name.clone(),
             states: outcome.states,
@@ -107,11 +106,7 @@ pub(crate) fn decide(checked: &mut Checked<'_>, observer: &mut dyn Observer) -> 
             property: Some(claim.property as u32),
             ..violation
         };
-        // A guard that faults does so in every rule that evaluates it.
-        let mut places = HashSet::new();
-        let violations = outcome.violations.into_iter();
-        let violations = violations.filter(|it| places.insert((it.kind, it.at.clone())));
-        let violations = violations.map(of_claim);
+        let violations = outcome.violations.into_iter().map(of_claim);
         checked.outcome.violations.extend(violations);
     }
     let is_open = |claim: &LoadedClaim| checked.outcome.holds[claim.property].is_none();
@@ -150,6 +145,35 @@ fn asks_for_products(outcome: &Outcome) -> bool {
         )
     };
     came_to_its_end && outcome.violations.iter().all(is_left_out)
+}
+
+/// Searches a product up to `room` violations that differ in kind or place.
+///
+/// A guard that faults does so in every rule that evaluates it, and a search counts these apart. If
+/// such repetitions take the room of others, the product is searched once more with room for both.
+fn distinct<'a>(
+    checked: &Checked<'a>,
+    product: &'a dyn Model,
+    room: usize,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    let mut n_repeated = 0;
+    loop {
+        let max_errors = room.saturating_add(n_repeated);
+        let given = u32::try_from(max_errors).unwrap_or(u32::MAX);
+        let mut outcome = search(checked, product, given, observer)?.outcome;
+        let n_found = outcome.violations.len();
+        let mut places = HashSet::new();
+        let is_new = |it: &Violation| places.insert((it.kind, it.at.clone()));
+        outcome.violations.retain(is_new);
+        let n_distinct = outcome.violations.len();
+        let was_cut = n_found >= max_errors && n_distinct < room;
+        if !was_cut || outcome.reason.is_some() {
+            outcome.violations.truncate(room);
+            return Ok(outcome);
+        }
+        n_repeated = n_found - n_distinct;
+    }
 }
 
 /// Searches a product as the model was searched, up to `max_errors` violations.

@@ -8,7 +8,7 @@ use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::{Budget, Native};
 use hadal_model::{FaultKind, Model};
-use hadal_search::{Outcome, Violation, ViolationKind};
+use hadal_search::{Outcome, Reason, Verdict, Violation, ViolationKind};
 use hadal_steps::Steps;
 use hadal_symmetry::Symmetric;
 use hadal_symmetry::order::Order;
@@ -17,7 +17,7 @@ use hadal_syntax::Diagnostic;
 use crate::claims::LoadedClaim;
 use crate::language::{Naming, Problems, Statement};
 use crate::load_limits::Loading;
-use crate::named_model::NamedModel;
+use crate::named_model::{NamedModel, WholeModel};
 use crate::order::{self, OrderReport};
 use crate::{Engine, Error, ModelSource, Rejection, Symmetry};
 
@@ -90,10 +90,25 @@ impl LoadedModel {
     /// The source to start over with, if a search with this `outcome` met more processes than
     /// states of this model have room for.
     pub fn wider(&self, outcome: &Outcome) -> Option<&ModelSource> {
-        let is_limit =
-            |violation: &Violation| violation.kind == ViolationKind::Fault(FaultKind::ProcessLimit);
         let wider = self.wider.as_ref()?;
         outcome.violations.iter().any(is_limit).then_some(wider)
+    }
+
+    /// Drops what a search that was stopped found out about the room for processes, where that is a
+    /// guess: it is not started over, and the model does nothing wrong.
+    pub(crate) fn drop_guesses(&self, outcome: &mut Outcome) {
+        let was_stopped = !matches!(
+            outcome.reason,
+            None | Some(Reason::Bound | Reason::Unchecked | Reason::Liveness)
+        );
+        if self.wider(outcome).is_none() || !was_stopped {
+            return;
+        }
+        outcome.violations.retain(|violation| !is_limit(violation));
+        outcome.verdict = match outcome.violations.is_empty() {
+            true => Verdict::Incomplete,
+            false => Verdict::Violated,
+        };
     }
 
     pub(crate) fn new(mut source: ModelSource, loading: &Loading) -> Result<Self, Error> {
@@ -147,15 +162,18 @@ impl LoadedModel {
         }
         let report = OrderReport::of(&order, interpreter.program(), &source.sources);
         let mut interpreted = Vec::new();
-        let model = executable(interpreter, source.engine, loading, &mut interpreted)?;
+        let naming = translation.naming.clone();
+        let engine = source.engine;
+        let model = executable(interpreter, naming, engine, loading, &mut interpreted)?;
         let (mut claims, mut properties) = (Vec::new(), Vec::new());
         for claim in translation.claims {
             let product = match claim.product {
                 Some(product) => {
                     let interpreter = Interpreter::new(product.program, limits);
-                    let model = executable(interpreter, source.engine, loading, &mut Vec::new())?;
-                    let named = NamedModel::new(model, product.naming, Vec::new());
-                    Some(Box::new(named) as Box<dyn Model>)
+                    let naming = Some(product.naming.clone());
+                    let model = executable(interpreter, naming, engine, loading, &mut Vec::new())?;
+                    let whole = WholeModel::new(model, product.naming, Vec::new());
+                    Some(Box::new(whole) as Box<dyn Model>)
                 }
                 None => None,
             };
@@ -168,7 +186,7 @@ impl LoadedModel {
             properties.push(claim.property);
         }
         let model = match translation.naming.clone() {
-            Some(naming) => Box::new(NamedModel::new(model, naming, properties)),
+            Some(naming) => Box::new(WholeModel::new(model, naming, properties)),
             None => model,
         };
         let wider = translation.wider.map(|(name, value)| {
@@ -207,6 +225,11 @@ impl LoadedModel {
     }
 }
 
+/// Whether states had no room for one more process.
+fn is_limit(violation: &Violation) -> bool {
+    violation.kind == ViolationKind::Fault(FaultKind::ProcessLimit)
+}
+
 fn verify(program: &Program) -> Result<(), Error> {
     hadal_ir::verify::verify(program).map_err(|errors| {
         let first = errors.first().map_or(String::new(), ToString::to_string);
@@ -219,6 +242,7 @@ fn verify(program: &Program) -> Result<(), Error> {
 /// A model that an engine executes; `interpreted` gets what is too large for native code.
 fn executable(
     interpreter: Interpreter,
+    naming: Option<Arc<dyn Naming>>,
     engine: Engine,
     loading: &Loading,
     interpreted: &mut Vec<String>,
@@ -230,6 +254,13 @@ fn executable(
             Box::new(native)
         }
         Engine::Interpreter => Box::new(interpreter),
+    };
+    let model: Box<dyn Model> = match naming {
+        Some(naming) => Box::new(NamedModel {
+            inner: model,
+            naming,
+        }),
+        None => model,
     };
     // Only a model with registers has steps of several firings.
     Ok(match model.shape().register_bits {

@@ -216,6 +216,9 @@ impl<'a> PreparedCheck<'a> {
             prepared: self,
         };
         claims::decide(&mut checked, observer)?;
+        if let Some(loaded) = checked.loaded() {
+            loaded.drop_guesses(&mut checked.outcome);
+        }
         checked.total_seconds = checked.prepared.since.elapsed().as_secs_f64();
         checked.peak_bytes = memory::peak_bytes();
         Ok(checked)

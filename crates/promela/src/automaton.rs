@@ -35,8 +35,10 @@ use crate::program::Action;
 use crate::text::TokenSpan;
 
 mod build;
+mod graph;
 
-pub(crate) use build::{Built, Node, NodeKind, build};
+pub(crate) use build::{Built, MAX_EDGES, Node, NodeKind, build};
+pub(crate) use graph::Graph;
 
 /// Number of a point in its automaton.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

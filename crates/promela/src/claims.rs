@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::automaton::{Automaton, PointId};
+use crate::automaton::{Automaton, Graph, PointId};
 use crate::ltl::{self, NoClaim};
 use crate::program::{Action, Claim, Expr, Program};
 use crate::text::TokenSpan;
@@ -82,22 +82,9 @@ pub(crate) fn is_end(automaton: &Automaton, point: PointId) -> bool {
 
 /// Whether an accepting point lies on a cycle: only then can a run pass it again and again.
 fn asks_for_liveness(automaton: &Automaton) -> bool {
-    let points = automaton.points.iter().enumerate();
-    let mut accepting = points.filter(|(_, point)| point.is_accept);
-    accepting.any(|(at, point)| {
-        let mut seen = vec![false; automaton.points.len()];
-        let mut left: Vec<PointId> = point.edges.iter().map(|it| it.target).collect();
-        while let Some(point) = left.pop() {
-            if point.index() == at {
-                return true;
-            }
-            if !std::mem::replace(&mut seen[point.index()], true) {
-                let edges = &automaton.point(point).edges;
-                left.extend(edges.iter().map(|it| it.target));
-            }
-        }
-        false
-    })
+    let is_on_cycle = Graph::new(automaton, |_| true).is_on_cycle();
+    let mut points = automaton.points.iter().zip(is_on_cycle);
+    points.any(|(point, is_on_cycle)| point.is_accept && is_on_cycle)
 }
 
 /// What in a claim has no meaning in a product.

@@ -40,7 +40,8 @@ pub(crate) struct ProcessNames {
 #[derive(Debug, Clone)]
 pub(crate) struct Wait {
     pub(crate) point: String,
-    pub(crate) line: u32,
+    /// Where it is: `line 7`, or `line 7 of file`.
+    pub(crate) line: String,
     /// What a process waits for there.
     pub(crate) statements: Vec<Arc<str>>,
 }
@@ -193,7 +194,7 @@ impl Naming {
             let mut waits = process.into_iter().flat_map(|it| &it.waits);
             if let Some(wait) = waits.find(|it| it.point == *value) {
                 let statements = wait.statements.join(" or ");
-                blocked.push(format!("{name} line {}: {statements}", wait.line));
+                blocked.push(format!("{name} {}: {statements}", wait.line));
             }
         }
         blocked
@@ -259,6 +260,81 @@ impl Naming {
         }
         names
     }
+}
+
+/// What a rule leaves in its output for those who read a run, between [`NOTE`] and [`NOTE_END`]: a
+/// statement of a `d_step` that it executes, or the message that it hands over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// What was printed before the first statement.
+    pub output: Vec<String>,
+    /// The statements, as `line 7: text`, each with what it printed.
+    pub statements: Vec<(String, Vec<String>)>,
+    /// The fields of the message.
+    pub message: Option<String>,
+}
+
+/// Begins a note; no text of a model is likely to have it.
+const NOTE: char = '\u{1}';
+const NOTE_END: char = '\u{2}';
+const STATEMENT: char = 's';
+const MESSAGE: char = 'm';
+/// Encloses the number of a channel.
+pub(crate) const CHANNEL: char = '\u{3}';
+
+/// The note that a statement is executed.
+pub(crate) fn statement_note(place: impl std::fmt::Display, text: &str) -> String {
+    format!("{NOTE}{STATEMENT}{place}: {text}{NOTE_END}")
+}
+
+/// What stands before and after the fields of a message.
+pub(crate) fn message_note() -> (String, String) {
+    (format!("{NOTE}{MESSAGE}"), NOTE_END.to_string())
+}
+
+impl Naming {
+    /// The output of a rule that fired in a state, without its notes, and these.
+    pub fn notes(&self, output: &[String], leaves: &[(String, String)]) -> Notes {
+        let mut notes = Notes::default();
+        let text = output.join("\n");
+        let mut parts = text.split(NOTE);
+        notes.output = lines(parts.next().unwrap_or_default());
+        for part in parts {
+            // What has no end, or no known kind, was printed by the model itself.
+            let noted = part.split_once(NOTE_END);
+            let (note, printed) = noted.unwrap_or(("", part));
+            if let Some(message) = note.strip_prefix(MESSAGE) {
+                notes.message = Some(self.with_channels(message, leaves));
+            } else if let Some(statement) = note.strip_prefix(STATEMENT) {
+                notes.statements.push((statement.to_owned(), Vec::new()));
+            }
+            let printed = lines(printed);
+            match notes.statements.last_mut() {
+                Some((_, output)) => output.extend(printed),
+                None => notes.output.extend(printed),
+            }
+        }
+        notes
+    }
+
+    /// The fields of a message, with names in place of the numbers of channels.
+    fn with_channels(&self, message: &str, leaves: &[(String, String)]) -> String {
+        if !message.contains(CHANNEL) {
+            return message.to_owned();
+        }
+        let values = leaves.iter().map(|(name, value)| (&**name, &**value));
+        let names = self.channel_names(&values.collect());
+        let parts = message.split(CHANNEL).enumerate().map(|(position, part)| {
+            let number = (position % 2 == 1).then(|| part.parse().ok()).flatten();
+            let name = number.and_then(|number: i64| names.get(&number));
+            name.map_or(part, |name| name)
+        });
+        parts.collect()
+    }
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.trim_end().lines().map(str::to_owned).collect()
 }
 
 /// Whether a name is that of a variable, or of a part of it.

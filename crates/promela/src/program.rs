@@ -353,8 +353,10 @@ pub enum Action {
     Assert(Expr, Arc<str>),
     /// `printf`, and `printm(e)` as `printf("%e", e)`.
     Print(Vec<Printed>),
-    /// `set_priority(p, e)`
+    /// `set_priority(p, e)`: an error if there is a process `p` and `e` is not 1 to 255.
     SetPriority(Expr, Expr),
+    /// `_priority = e`, which is truncated as any assignment to a byte.
+    AssignPriority(Expr),
     /// The declaration of a structure after the first statement: a step without effect.
     Declare,
     /// A `d_step`: runs from `entry` until `exit` is reached, at each point by the first edge
@@ -389,6 +391,7 @@ impl Action {
                 Printed::Value(value, _) => value.any(is_it),
             }),
             Action::SetPriority(pid, value) => pid.any(is_it) || value.any(is_it),
+            Action::AssignPriority(value) => value.any(is_it),
         }
     }
 }
@@ -477,7 +480,7 @@ pub struct Run {
     pub proctype: usize,
     /// The arguments, one for each parameter.
     pub args: Vec<Expr>,
-    /// The priority, if it is not that of the process type.
+    /// The priority; 1 if absent.
     pub priority: Option<Expr>,
 }
 

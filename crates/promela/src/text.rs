@@ -180,11 +180,17 @@ impl Text {
 
     /// A position as `file:line:column`, as `#line` directives have it.
     pub fn describe(&self, offset: u32) -> String {
-        let (file, position) = self.sources.position(offset);
-        match self.reported_line(offset) {
-            Some((name, line)) => format!("{name}:{line}:{}", position.column),
-            None => format!("{}:{position}", self.sources.file(file).name()),
-        }
+        let (file, line) = self.file_and_line(offset);
+        let (_, position) = self.sources.position(offset);
+        format!("{file}:{line}:{}", position.column)
+    }
+
+    /// The file and line of a position, as `#line` directives have them.
+    pub(crate) fn file_and_line(&self, offset: u32) -> (String, u32) {
+        self.reported_line(offset).unwrap_or_else(|| {
+            let (file, position) = self.sources.position(offset);
+            (self.sources.file(file).name().to_owned(), position.line)
+        })
     }
 
     /// The file and line that a `#line` directive gives to a position.

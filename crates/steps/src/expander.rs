@@ -341,26 +341,42 @@ impl<'a> StepsExpander<'a> {
     }
 
     /// The micro steps of the cheapest path to a successor, each as the state where it begins and
-    /// its index there.
+    /// its index there, and the successor.
+    #[expect(clippy::type_complexity, reason = "used once")]
     pub(crate) fn cheapest_path(
         &mut self,
         parent: Option<&[u8]>,
         index: u32,
-    ) -> Option<Vec<(Option<Vec<u8>>, u32)>> {
+    ) -> Result<Option<(Vec<(Option<Vec<u8>>, u32)>, Vec<u8>)>, Stopped> {
         self.results = Results::None;
-        match parent {
+        let walked = match parent {
             Some(parent) => {
                 let mut block = parent.to_vec();
                 block.resize(block.len() + PAD_BYTES, 0);
                 let block = States::new(&block, self.rest_len, 1);
-                (self.walk)
-                    .run(&mut *self.inner, &mut self.out, block, 0..1)
-                    .ok()?;
+                self.walk.run(&mut *self.inner, &mut self.out, block, 0..1)
             }
-            None => self.walk.run_starts(&mut *self.inner, &mut self.out).ok()?,
+            None => self.walk.run_starts(&mut *self.inner, &mut self.out),
+        };
+        match walked {
+            Ok(()) => {}
+            Err(Unfinished::Stopped) => return Err(Stopped),
+            Err(Unfinished::NoMemory | Unfinished::TooMany) => {
+                self.run_out();
+                return Err(Stopped);
+            }
         }
+        let Some(&result) = self.walk.results_of(0).get(index as usize) else {
+            return Ok(None);
+        };
+        let path = self.path_to(result, parent.is_none());
+        let state = self.walk.result_state(result as usize).to_vec();
+        Ok(path.map(|path| (path, state)))
+    }
+
+    /// The cheapest path to a result of the only source of the walk.
+    fn path_to(&self, result: u32, is_of_starts: bool) -> Option<Vec<(Option<Vec<u8>>, u32)>> {
         let walk = &self.walk;
-        let result = *walk.results_of(0).get(index as usize)?;
         // The first micro step by which each node, and the result, has its cost.
         let mut incoming = vec![None; walk.nodes.len()];
         let mut last = None;
@@ -390,7 +406,7 @@ impl<'a> StepsExpander<'a> {
         loop {
             let (edge, index) = last?;
             if edge.rule != NOTHING {
-                let is_start = parent.is_none() && edge.from == 0;
+                let is_start = is_of_starts && edge.from == 0;
                 let state = walk.node_state(edge.from as usize);
                 path.push(((!is_start).then(|| state.to_vec()), index));
             }

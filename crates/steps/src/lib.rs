@@ -41,7 +41,7 @@ mod walk;
 
 use std::ops::Deref;
 
-use hadal_model::{Expander, Model, Shape, Step, Stop};
+use hadal_model::{Expander, Model, Shape, Step, Stop, Stopped};
 
 use expander::{StepsExpander, least_bytes};
 
@@ -151,25 +151,47 @@ where
         leaves
     }
 
-    /// The micro steps of the cheapest path, the first one found of several.
     fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
-        let stop = Stop::new();
-        let mut expander = self.around(self.inner.reference_expander(&stop), &stop);
-        let path = expander.cheapest_path(parent, index)?;
-        let steps = path.iter().map(|(state, index)| {
-            let state = state.as_deref();
-            self.inner.describe_step(state, *index)
-        });
-        let mut steps: Vec<Step> = steps.collect::<Option<_>>()?;
-        if steps.len() == 1 {
-            return steps.pop();
-        }
-        let first = steps.first()?;
-        Some(Step {
-            rule: first.rule.clone(),
-            parameters: first.parameters.clone(),
-            output: steps.iter().flat_map(|step| step.output.clone()).collect(),
-            inner: steps,
-        })
+        let found = self.reference_step(parent, index, &Stop::new());
+        found.ok().flatten().map(|(step, _)| step)
     }
+
+    /// The micro steps of the cheapest path, the first one found of several.
+    fn reference_step(
+        &self,
+        parent: Option<&[u8]>,
+        index: u32,
+        stop: &Stop,
+    ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
+        let mut expander = self.around(self.inner.reference_expander(stop), stop);
+        let Some((path, state)) = expander.cheapest_path(parent, index)? else {
+            return Ok(None);
+        };
+        let mut steps = Vec::new();
+        for (before, index) in path {
+            // A path may be long, and each of its steps too short to poll the flag.
+            if stop.is_raised() {
+                return Err(Stopped);
+            }
+            match self.inner.reference_step(before.as_deref(), index, stop)? {
+                Some((step, _)) => steps.push(step),
+                None => return Ok(None),
+            }
+        }
+        Ok(joined(steps).map(|step| (step, state)))
+    }
+}
+
+/// The step that consists of these; none if there are none.
+fn joined(mut steps: Vec<Step>) -> Option<Step> {
+    if steps.len() == 1 {
+        return steps.pop();
+    }
+    let first = steps.first()?;
+    Some(Step {
+        rule: first.rule.clone(),
+        parameters: first.parameters.clone(),
+        output: steps.iter().flat_map(|step| step.output.clone()).collect(),
+        inner: steps,
+    })
 }

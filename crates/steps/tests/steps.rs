@@ -1,14 +1,15 @@
 //! Small graphs of micro steps, written down edge by edge.
 
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::text::parse;
 use hadal_ir::verify::verify;
 use hadal_model::{
-    Cursor, FaultKind, Flow, Model, PAD_BYTES, Remark, Source, States, Step, Stop, Successors,
-    for_each_batch,
+    Cursor, Expander, FaultKind, Flow, Model, PAD_BYTES, Remark, Shape, Source, States, Step, Stop,
+    Stopped, Successors, for_each_batch,
 };
 use hadal_steps::Steps;
 
@@ -112,6 +113,69 @@ fn a_step_passes_through_transient_states() {
     let plain = steps.describe_step(Some(&[0]), 0).expect("it is there");
     assert_eq!((plain.rule.as_str(), plain.inner.len()), ("d", 0));
     assert_eq!(steps.describe_step(Some(&[0]), 2), None);
+}
+
+/// A model that notes which flags it is to poll.
+struct Watched {
+    inner: Interpreter,
+    flags: Mutex<Vec<usize>>,
+}
+
+impl Watched {
+    fn note(&self, stop: &Stop) {
+        self.flags
+            .lock()
+            .unwrap()
+            .push(std::ptr::from_ref(stop).addr());
+    }
+}
+
+impl Model for Watched {
+    fn shape(&self) -> &Shape {
+        self.inner.shape()
+    }
+
+    fn expander<'a>(&'a self, stop: &'a Stop) -> Box<dyn Expander + 'a> {
+        self.note(stop);
+        self.inner.expander(stop)
+    }
+
+    fn describe_state(&self, state: &[u8]) -> Vec<(String, String)> {
+        self.inner.describe_state(state)
+    }
+
+    fn describe_step(&self, _: Option<&[u8]>, _: u32) -> Option<Step> {
+        panic!("nothing can stop this");
+    }
+
+    fn reference_step(
+        &self,
+        parent: Option<&[u8]>,
+        index: u32,
+        stop: &Stop,
+    ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
+        self.note(stop);
+        self.inner.reference_step(parent, index, stop)
+    }
+}
+
+#[test]
+fn a_step_is_described_until_the_search_is_stopped() {
+    let edges = [("a", (0, 0), (1, 1), 1), ("b", (1, 1), (2, 0), 1)];
+    let watched = Watched {
+        inner: program((0, 0), &edges, "", ""),
+        flags: Mutex::new(Vec::new()),
+    };
+    let steps = Steps::new(&watched);
+    let stop = Stop::new();
+    let found = steps.reference_step(Some(&[0]), 0, &stop);
+    let (step, state) = found.expect("nobody stops it").expect("it is there");
+    assert_eq!((names(&step), state), (vec!["a", "b"], vec![2]));
+    // One for the walk, and one for each micro step.
+    let own = std::ptr::from_ref(&stop).addr();
+    assert_eq!(*watched.flags.lock().unwrap(), [own; 3]);
+    stop.raise();
+    assert_eq!(steps.reference_step(Some(&[0]), 0, &stop), Err(Stopped));
 }
 
 #[test]

@@ -143,8 +143,13 @@ pub trait Naming: fmt::Debug + Send + Sync {
     /// The values of a state, from those of the program's variables.
     fn state(&self, leaves: Vec<(String, String)>) -> Vec<(String, String)>;
 
-    /// A step in a state whose values are `leaves`, from the rule of the program.
+    /// A firing in a state whose values are `leaves`, from the rule of the program.
     fn step(&self, step: Step, leaves: &[(String, String)]) -> Step;
+
+    /// A step whose firings have the names that [`step`](Self::step) gives them.
+    fn whole_step(&self, step: Step) -> Step {
+        step
+    }
 
     /// What fires: a rule of the program with its parameters, in a state whose values have the names
     /// that [`state`](Self::state) gives them. There are none where the state is not known.

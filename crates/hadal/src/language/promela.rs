@@ -14,6 +14,12 @@ use super::{
     Statement, Translation,
 };
 
+/// Rounds of a loop inside a `d_step`; one that has more is taken for endless.
+const MAX_ROUNDS: u64 = 1 << 20;
+
+/// Statements of one `d_step` that are shown.
+const MAX_SHOWN: usize = 200;
+
 /// Promela, as SPIN 6.5.2 has it.
 #[derive(Clone, Copy, Debug)]
 pub struct Promela;
@@ -191,24 +197,60 @@ impl Naming for PromelaNaming {
         self.names.state(leaves)
     }
 
-    fn step(&self, mut step: Step, leaves: &[(String, String)]) -> Step {
+    fn step(&self, step: Step, leaves: &[(String, String)]) -> Step {
+        let rule = self.names.step(&step.rule, slot(&step.parameters), leaves);
+        let notes = self.names.notes(&step.output, leaves);
+        let process = rule.split_once(" line ").map_or("", |it| it.0);
+        let n_left_out = notes.statements.len().saturating_sub(MAX_SHOWN);
+        let mut output = notes.output;
+        let mut inner = Vec::new();
+        for (statement, printed) in notes.statements {
+            output.extend(printed.iter().cloned());
+            if inner.len() < MAX_SHOWN {
+                inner.push(Step {
+                    rule: format!("{process} {statement}"),
+                    output: printed,
+                    ..Step::default()
+                });
+            }
+        }
+        if n_left_out > 0 {
+            inner.push(Step {
+                rule: format!("{rule}, {n_left_out} more statements"),
+                ..Step::default()
+            });
+        }
+        let message = notes.message.map(|message| ("message".to_owned(), message));
+        Step {
+            rule,
+            parameters: message.into_iter().collect(),
+            output,
+            inner,
+        }
+    }
+
+    fn whole_step(&self, mut step: Step) -> Step {
         // A step is called after what the system does; where the claim is shows in the state.
         if self.is_product && step.inner.len() > 1 {
             step.inner.remove(0);
-            let first = &step.inner[0];
-            (step.rule, step.parameters) = (first.rule.clone(), first.parameters.clone());
             if step.inner.len() == 1 {
-                step.output = std::mem::take(&mut step.inner[0].output);
-                step.inner.clear();
+                return step.inner.remove(0);
             }
+            step.rule = step.inner[0].rule.clone();
         }
-        let slot = slot(&step.parameters);
-        let inner = step.inner.into_iter().map(|inner| self.step(inner, leaves));
+        // A firing that is a `d_step` consists of statements; these are listed with the others.
+        let firings = step.inner.into_iter().flat_map(|mut firing| {
+            let statements = std::mem::take(&mut firing.inner);
+            match statements.is_empty() {
+                true => vec![firing],
+                false => statements,
+            }
+        });
         Step {
-            rule: self.names.step(&step.rule, slot, leaves),
+            rule: step.rule,
             parameters: Vec::new(),
             output: step.output,
-            inner: inner.collect(),
+            inner: firings.collect(),
         }
     }
 
@@ -316,7 +358,7 @@ impl Language for Promela {
             warnings: compiled.diagnostics,
             symmetry_breaks: Vec::new(),
             constants: Vec::new(),
-            loop_limit: None,
+            loop_limit: Some(MAX_ROUNDS),
             claims,
             not_asked,
             naming: Some(Arc::new(PromelaNaming {

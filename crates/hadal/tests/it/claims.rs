@@ -263,3 +263,21 @@ fn assertions_at_different_places_are_different_findings() {
         assert_ne!(found[0], found[1]);
     }
 }
+
+#[test]
+fn a_guard_that_faults_in_several_rules_is_one_error() {
+    // The index is evaluated for its own option and for `else`.
+    let text = "byte x, a[2]; active proctype P() { do :: x < 5 -> x++ :: else -> break od }
+never { do
+	:: a[x] == 1 -> break
+	:: 1 / (4 - x) == 7 -> break
+	:: x < 9
+	:: else -> break
+	od }";
+    for (max_errors, expected) in [("1", 1), ("2", 2), ("3", 2), ("9", 2)] {
+        let record = check(text, &["--json", "-", "--max-errors", max_errors]).record();
+        let violations = record["violations"].as_array().expect("an array");
+        let kinds: Vec<&Value> = violations.iter().map(|it| &it["kind"]).collect();
+        assert_eq!(kinds, ["index", "division"][..expected], "{max_errors}");
+    }
+}

@@ -8,10 +8,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use hadal::model::Stop;
+use hadal::search::{Progress, Reason};
+use hadal::{Check, ModelSource, Observer, Verdict};
 use hadal_testkit::parallel::on_all;
 use serde_json::Value;
 
-use crate::common::{Run, check_text};
+use crate::common::{RESULTS, Run, check_text};
 
 /// Larger models are left to longer checks.
 const MAX_STATES: u64 = 50_000;
@@ -152,11 +155,11 @@ active proctype right() { byte n; wire?n; log!n; log?n; wire!n + 1 }";
     assert_eq!(run.code, 1, "{}", run.stderr);
     let lines: Vec<&str> = run.stdout.lines().map(str::trim).collect();
     let rows = [
-        "left(0)   right(1)",
-        "1  wire!1 ─> wire?n",
-        "2  │         log!n ─>",
-        "3  │         ─> log?n",
-        "4  wire?m <─ wire!n + 1",
+        "left(0)        right(1)",
+        "1  wire!1 [1] ──> wire?n",
+        "2  │              log!n ─>",
+        "3  │              ─> log?n",
+        "4  wire?m <────── wire!n + 1 [2]",
     ];
     for row in rows {
         assert!(lines.contains(&row), "{row}: {}", run.stdout);
@@ -171,4 +174,102 @@ active proctype right() { byte n; wire?n; log!n; log?n; wire!n + 1 }";
         "{}",
         murphi.stderr
     );
+}
+
+#[test]
+fn a_d_step_that_never_ends_is_a_fault() {
+    let text = "byte x;
+active proctype P() {
+  x = 1;
+  d_step { do :: x == 1 -> skip od }
+}";
+    for engine in ["native", "interpreter"] {
+        let flags = ["--language", "promela", "--engine", engine];
+        let run = check_text(text, &flags);
+        assert_eq!(run.code, 1, "{}", run.stderr);
+        let message = "a loop ran more than 1048576 times";
+        assert!(run.stdout.contains(message), "{}", run.stdout);
+        assert!(run.stdout.contains(":4:"), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn counts_beyond_the_largest_number_are_not_exact() {
+    let choices = "if :: skip :: skip fi; ".repeat(70);
+    let text = format!("active proctype P() {{ atomic {{ {choices} }} }}");
+    let run = check_text(text, &["--language", "promela"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let expected = "transitions  at least 18,446,744,073,709,551,615";
+    assert!(run.stdout.contains(expected), "{}", run.stdout);
+    assert!(!run.stdout.contains("transitions/s"), "{}", run.stdout);
+}
+
+/// Starts processes for as long as there are fewer than 12; a state has room for 8 at first.
+const MANY: &str = "byte x; proctype P(byte n) { end: n == 99 }
+active proctype M() { do :: _nr_pr < 12 -> run P(_nr_pr) :: else -> break od; assert(x == 1) }
+active proctype N() { assert(x == 2) }";
+
+#[test]
+fn a_search_that_is_started_over_leaves_nothing_behind() {
+    for max_errors in ["1", "2", "9"] {
+        let flags = [
+            "--language",
+            "promela",
+            "--json",
+            "-",
+            "--max-errors",
+            max_errors,
+        ];
+        let again = check_text(MANY, &flags);
+        let is_narrow = max_errors != "1";
+        let is_told = again
+            .stderr
+            .contains("more than 8 processes of type `P`: starting over");
+        assert_eq!(is_told, is_narrow, "{}", again.stderr);
+        let mut wide = flags.to_vec();
+        wide.extend(["--instances", "16"]);
+        let wide = check_text(MANY, &wide);
+        assert!(!wide.stderr.contains("starting over"), "{}", wide.stderr);
+        let (again, wide) = (again.record(), wide.record());
+        for field in RESULTS {
+            assert_eq!(again[field], wide[field], "{field}");
+        }
+        let violations = again["violations"].as_array().expect("an array");
+        assert_eq!(violations.len(), if is_narrow { 2 } else { 1 });
+    }
+}
+
+/// Raises a flag at some depth.
+struct StopAt<'s> {
+    stop: &'s Stop,
+    layer: u32,
+}
+
+impl Observer for StopAt<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        if progress.layer >= self.layer {
+            self.stop.raise();
+        }
+    }
+}
+
+#[test]
+fn a_search_that_is_stopped_reports_no_limit_that_is_a_guess() {
+    let text = "int x; proctype P() { end: false }
+active proctype M() { do :: run P() od }
+active proctype N() { do :: x++ od }";
+    let source = ModelSource::text("m.pml", text, "promela").expect("a source");
+    let model = source.load().expect("a model");
+    for layer in [1, 40] {
+        let stop = Stop::new();
+        let mut observer = StopAt { stop: &stop, layer };
+        let check = Check::new(&model).max_errors(9).stop(&stop);
+        let checked = check.observer(&mut observer).run().expect("a result");
+        assert_eq!(checked.outcome.reason, Some(Reason::Interrupted));
+        assert_eq!(checked.outcome.verdict, Verdict::Incomplete);
+        assert!(checked.outcome.violations.is_empty());
+        assert!(model.wider(&checked.outcome).is_none());
+    }
+    let checked = Check::new(&model).run().expect("a result");
+    assert!(model.wider(&checked.outcome).is_some());
 }

@@ -433,3 +433,166 @@ fn an_invalid_end_state_is_called_so() {
         "#]],
     );
 }
+
+#[test]
+fn a_statement_of_an_included_file_is_shown_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (main, part) = (path("main.pml"), path("part.pml"));
+    let text = "byte x;\nproctype R()\n{\n\tx = 1;\n\tif :: x == 2 -> x = 3 fi\n}\n";
+    std::fs::write(&part, text).expect("it can be written");
+    let text = "#include \"part.pml\"\ninit { run R();\n x == 1; x == 3 }\n";
+    std::fs::write(&main, text).expect("it can be written");
+    let run = crate::common::hadal(&["check", &main, "--threads", "1"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    for line in [
+        "1  init(0) line 2: run R()".to_owned(),
+        format!("2  R(1) line 4 of {part}: x = 1"),
+        format!("R(1): line 4 of {part} → line 5 of {part}"),
+        format!("blocked: R(1) line 5 of {part}: x == 2"),
+    ] {
+        assert!(run.stdout.contains(&line), "{line}\n{}", run.stdout);
+    }
+    let run = crate::common::hadal(&["check", &main, "--trace", "chart"]);
+    let columns = run
+        .stdout
+        .lines()
+        .find(|line| line.trim_start().starts_with("init(0)"));
+    let columns = columns.map(|line| line.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(columns, Some(vec!["init(0)", "R(1)"]), "{}", run.stdout);
+}
+
+/// The steps of the run to the only violation, as `--trace diff` prints them, without what changes.
+#[track_caller]
+fn steps(text: &str, flags: &[&str], expected: Expect) {
+    let mut all = vec!["--threads", "1"];
+    all.extend(flags);
+    let run = check(text, &all);
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    let is_step = |line: &&str| {
+        let line = line.trim_start();
+        let is_numbered = line.split_once("  ").is_some_and(|(number, _)| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        is_numbered || line.starts_with("- ") || line.starts_with("printf: ")
+    };
+    let lines = run.stdout.lines().filter(is_step).skip(1);
+    let flush = |line: &str| format!("{}\n", line.strip_prefix("  ").unwrap_or(line));
+    let lines: Vec<String> = lines.map(flush).collect();
+    expected.assert_eq(&lines.concat());
+}
+
+#[test]
+fn a_rendezvous_shows_the_values_of_its_message() {
+    let text = "mtype = { req, ack };
+chan c = [0] of { mtype, byte, bit, chan };
+chan reply = [1] of { byte };
+active proctype S() { byte n = 4; c!req,n + 1,3,reply }
+active proctype R() { mtype m; byte v; bit b; chan r; c?m,v,b,r; assert(v == 4) }";
+    steps(
+        text,
+        &[],
+        expect![[r#"
+              1  S(0) line 4: c!req, n + 1, 3, reply
+                   - S(0) line 4: c!req, n + 1, 3, reply  message = [req,5,1,reply]
+                   - R(1) line 5: c?m, v, b, r
+        "#]],
+    );
+    let run = check(text, &["--trace", "chart"]);
+    let arrow = "S(0) line 4";
+    assert!(!run.stdout.contains(arrow), "{}", run.stdout);
+    let row = run.stdout.lines().find(|line| line.contains("c!req"));
+    let row = row.unwrap_or_default().trim();
+    let expected = "1  c!req, n + 1, 3, reply [req,5,1,reply] ──> c?m, v, b, r";
+    assert_eq!(row, expected, "{}", run.stdout);
+    let record = check(text, &["--json", "-"]).record();
+    let step = &record["violations"][0]["trace"][1];
+    assert_eq!(step["parameters"], serde_json::json!({}));
+    let message = &step["steps"][0]["parameters"]["message"];
+    assert_eq!(message, "[req,5,1,reply]");
+}
+
+#[test]
+fn a_process_that_moves_in_the_step_that_creates_it_has_its_pid() {
+    steps(
+        "chan c = [0] of { byte };
+active proctype S() { atomic { run R(); c!7 } }
+proctype R() { byte v; atomic { c?v; printf(\"got %d\\n\", v) }; assert(v == 1) }",
+        &[],
+        expect![[r#"
+              1  S(0) line 2: run R()
+                   - S(0) line 2: run R()
+                   - S(0) line 2: c!7  message = [7]
+                   - R(1) line 3: c?v; printf("got %d\n", v)
+                     printf: got 7
+        "#]],
+    );
+}
+
+#[test]
+fn a_d_step_shows_the_statements_that_it_executes() {
+    let text = "byte x; chan c = [0] of { byte };
+active proctype P() {
+	d_step {
+		x = 1;
+		do :: x < 3 -> x++; printf(\"x is %d\\n\", x) :: else -> break od;
+		if :: x == 9 -> x = 10 :: x == 3 -> x = 2 fi
+	}
+	atomic { x++; d_step { x++; x++ } c!x };
+}
+active proctype Q() { byte v; d_step { c?v; v++ }; assert(false) }
+";
+    steps(
+        text,
+        &[],
+        expect![[r#"
+              1  P(0) line 3: d_step
+                   - P(0) line 4: x = 1
+                   - P(0) line 5: x < 3
+                   - P(0) line 5: x++
+                   - P(0) line 5: printf("x is %d\n", x)
+                     printf: x is 2
+                   - P(0) line 5: x < 3
+                   - P(0) line 5: x++
+                   - P(0) line 5: printf("x is %d\n", x)
+                     printf: x is 3
+                   - P(0) line 5: else
+                   - P(0) line 6: x == 3
+                   - P(0) line 6: x = 2
+              2  P(0) line 8: x++
+                   - P(0) line 8: x++
+                   - P(0) line 8: x++
+                   - P(0) line 8: x++
+                   - P(0) line 8: c!x  message = [5]
+                   - Q(1) line 10: c?v
+                   - Q(1) line 10: v++
+        "#]],
+    );
+    let long =
+        "int i; active proctype P() { d_step { for (i : 1 .. 100) { skip } }; assert(false) }";
+    let run = check(long, &["--threads", "1"]);
+    let n_shown = run
+        .stdout
+        .lines()
+        .filter(|line| line.trim_start().starts_with("- "));
+    assert_eq!(n_shown.count(), 201, "{}", run.stdout);
+    assert!(
+        run.stdout.contains("d_step, 102 more statements"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn a_claim_does_not_hide_what_a_step_does() {
+    steps(
+        "byte x; active proctype P() { d_step { x = 1; x = 2 } }
+never { do :: x == 2 -> break :: else od }",
+        &[],
+        expect![[r#"
+              1  P(0) line 1: d_step
+                   - P(0) line 1: x = 1
+                   - P(0) line 1: x = 2
+        "#]],
+    );
+}

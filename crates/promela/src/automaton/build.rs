@@ -40,7 +40,13 @@ pub(crate) struct Built {
     pub(crate) empty_loops: Vec<TokenSpan>,
     /// Pairs of `else` that belong to the same point.
     pub(crate) double_elses: Vec<(TokenSpan, TokenSpan)>,
+    /// The statement whose edges exceed [`MAX_EDGES`]; the automaton is not complete then.
+    pub(crate) too_large: Option<TokenSpan>,
 }
+
+/// Edges of an automaton. There are not many more than statements, but for `unless`: the edges of its
+/// escape are repeated at each point inside.
+pub(crate) const MAX_EDGES: usize = 200_000;
 
 /// Builds the automaton of a process. Labels of `goto`s must exist, and a `break` must be in a
 /// loop. A jump with a label that a property or a remote reference
@@ -304,10 +310,16 @@ impl Builder {
         let start = numbering.point(start_elem);
         let end_point = numbering.point(end);
         let mut points: Vec<Point> = Vec::new();
+        let (mut n_edges, mut too_large) = (0, None);
         while points.len() < numbering.order.len() {
             let id = numbering.order[points.len()];
             let mut seeds = Vec::new();
             self.edges(id, &mut seeds);
+            n_edges += seeds.len();
+            if n_edges > MAX_EDGES {
+                too_large.get_or_insert(self.elems[id].span);
+                seeds.clear();
+            }
             let edges = seeds
                 .into_iter()
                 .map(|seed| self.edge(seed, &mut numbering))
@@ -332,7 +344,10 @@ impl Builder {
                 (label, point)
             })
             .collect();
-        let unreachable = self.unreachable(&numbering);
+        let unreachable = match too_large {
+            None => self.unreachable(&numbering),
+            Some(_) => Vec::new(),
+        };
         let double_elses = double_elses(&points);
         Built {
             automaton: Automaton {
@@ -345,6 +360,7 @@ impl Builder {
             crossings: self.crossings,
             empty_loops: self.empty_loops,
             double_elses,
+            too_large,
         }
     }
 
@@ -368,46 +384,70 @@ impl Builder {
     ///
     /// Where an `unless` begins with another one, SPIN tries the inner escape first at the point
     /// that both begin at, and treats the two as one. Of those of several options, it tries that of
-    /// the last option first.
+    /// the last option first, and takes one for the same as the outer ones only if it is of the
+    /// statement that the first option begins with.
     fn escapes(&self, id: ElemId) -> Vec<(u32, ElemId)> {
         let own = &self.elems[id].escapes;
-        let firsts = match &self.elems[id].kind {
-            ElemKind::Select(firsts) => firsts.as_slice(),
-            ElemKind::Enclose(first) | ElemKind::Unless(first) => std::slice::from_ref(first),
-            _ => &[],
-        };
+        let firsts = self.firsts(id);
+        let is_own = |escape: &(u32, ElemId)| own.iter().any(|it| it.1 == escape.1);
         let mut inner: Vec<(u32, ElemId)> = Vec::new();
-        for &first in firsts.iter().rev() {
-            for escape in self.escapes(first) {
-                let is_own = own.iter().any(|it| it.1 == escape.1);
-                if !is_own && !inner.contains(&escape) {
+        let mut number = None;
+        for (option, &first) in firsts.iter().enumerate().rev() {
+            let mut escapes = self.escapes(first);
+            escapes.retain(|it| !is_own(it));
+            if option == 0 {
+                let leading = &self.elems[self.leading(first)].escapes;
+                let is_leading = |it: &&(u32, ElemId)| leading.iter().any(|lead| lead.1 == it.1);
+                number = escapes.iter().find(is_leading).map(|it| it.0);
+            }
+            for escape in escapes {
+                if !inner.contains(&escape) {
                     inner.push(escape);
                 }
             }
         }
-        match inner.first() {
-            None => own.clone(),
-            Some(&(number, _)) => {
-                inner.extend(own.iter().map(|&(_, first)| (number, first)));
-                inner
+        if inner.is_empty() {
+            return own.clone();
+        }
+        inner.extend(
+            own.iter()
+                .map(|&(own, first)| (number.unwrap_or(own), first)),
+        );
+        inner
+    }
+
+    /// The first statement inside an element, by way of first options.
+    fn leading(&self, mut id: ElemId) -> ElemId {
+        loop {
+            match self.firsts(id).first() {
+                Some(first) => id = *first,
+                None => return id,
             }
+        }
+    }
+
+    /// The elements that an element begins with: those of the options, `else` behind the others.
+    fn firsts(&self, id: ElemId) -> Vec<ElemId> {
+        match &self.elems[id].kind {
+            ElemKind::Select(firsts) => {
+                let is_else =
+                    |it: ElemId| matches!(&self.elems[it].kind, ElemKind::Basic(Action::Else, _));
+                let (elses, others): (Vec<_>, Vec<_>) = firsts.iter().partition(|it| is_else(**it));
+                others.into_iter().chain(elses).collect()
+            }
+            ElemKind::Enclose(first) | ElemKind::Unless(first) => vec![*first],
+            _ => Vec::new(),
         }
     }
 
     /// The elements whose statements are an element's edges, without escapes.
     fn own_edges(&self, id: ElemId, out: &mut Vec<ElemId>) {
         match &self.elems[id].kind {
-            ElemKind::Select(firsts) => {
-                let is_else =
-                    |it: ElemId| matches!(&self.elems[it].kind, ElemKind::Basic(Action::Else, _));
-                for &first in firsts.iter().filter(|&&it| !is_else(it)) {
-                    self.own_edges(first, out);
-                }
-                for &first in firsts.iter().filter(|&&it| is_else(it)) {
+            ElemKind::Select(_) | ElemKind::Enclose(_) | ElemKind::Unless(_) => {
+                for first in self.firsts(id) {
                     self.own_edges(first, out);
                 }
             }
-            ElemKind::Enclose(first) | ElemKind::Unless(first) => self.own_edges(*first, out),
             ElemKind::End | ElemKind::DStepEnd => {}
             _ => out.push(id),
         }

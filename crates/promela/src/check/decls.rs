@@ -379,10 +379,7 @@ impl Checker<'_> {
                 let expr = self.expr(value);
                 self.warn_truncation(scalar, &expr, value.span);
                 if self.is_global_level && self.constant_of(&expr).is_none() {
-                    self.error(
-                        "the value of a global variable must be constant",
-                        value.span,
-                    );
+                    self.not_constant(&expr, "the value of a global variable", value.span);
                     return Initial::Zero;
                 }
                 Initial::Expr(expr)
@@ -403,8 +400,7 @@ impl Checker<'_> {
                         let expr = self.expr(value);
                         self.warn_truncation(scalar, &expr, value.span);
                         if self.is_global_level && self.constant_of(&expr).is_none() {
-                            let message = "the value of a global variable must be constant";
-                            self.error(message, value.span);
+                            self.not_constant(&expr, "the value of a global variable", value.span);
                         }
                         expr
                     })

@@ -87,10 +87,8 @@ impl Checker<'_> {
         if let (Expr::Const(a), Expr::Const(b)) = (&left, &right) {
             match apply_binary(op, *a, *b) {
                 Some(value) => return Expr::Const(value),
-                None => {
-                    self.error("division by zero", span);
-                    return Expr::Const(0);
-                }
+                // An error where it is executed, which may be never.
+                None => self.warn("this divides by zero", span),
             }
         }
         Expr::Binary(op, Box::new(left), Box::new(right), span)
@@ -104,11 +102,27 @@ impl Checker<'_> {
             Some(value) => value,
             None => {
                 if self.diagnostics.n_errors() == n_errors {
-                    self.error(format!("{what} must be constant"), it.span);
+                    self.not_constant(&expr, what, it.span);
                 }
                 1
             }
         }
+    }
+
+    /// Reports an expression that must be constant and is not.
+    pub(super) fn not_constant(&mut self, expr: &Expr, what: &str, span: TokenSpan) {
+        let is_division = |it: &Expr| match it {
+            Expr::Binary(op, a, b, _) => {
+                let operands = self.constant_of(a).zip(self.constant_of(b));
+                operands.is_some_and(|(a, b)| apply_binary(*op, a, b).is_none())
+            }
+            _ => false,
+        };
+        let message = match expr.any(&is_division) {
+            true => format!("{what} divides by zero"),
+            false => format!("{what} must be constant"),
+        };
+        self.error(message, span);
     }
 
     pub(super) fn constant_of(&self, expr: &Expr) -> Option<i32> {
@@ -141,15 +155,21 @@ impl Checker<'_> {
         }
     }
 
-    /// Something that can be assigned.
+    /// Something that is assigned.
     pub(super) fn place(&mut self, var: &ast::VarRef) -> Option<(Place, Scalar)> {
+        let (place, ty) = self.declared_place(var)?;
+        if ty == Scalar::Chan {
+            self.note_chan(&place, true);
+        }
+        Some((place, ty))
+    }
+
+    /// Something that can be assigned.
+    pub(super) fn declared_place(&mut self, var: &ast::VarRef) -> Option<(Place, Scalar)> {
         match self.resolve(var)? {
             Resolved::Place(place, ty) => {
                 if self.in_claim && place.var != VarId::Scratch {
                     self.error("a claim cannot change a variable", var.span);
-                }
-                if ty == Scalar::Chan {
-                    self.note_chan(&place, true);
                 }
                 Some((place, ty))
             }
@@ -670,9 +690,16 @@ impl Checker<'_> {
                 self.expr(arg)
             })
             .collect();
-        let priority = priority.as_ref().map(|it| {
+        let priority = priority.as_ref().and_then(|it| {
             self.uses_priorities = true;
-            self.expr(it)
+            let value = self.expr(it);
+            match self.constant_of(&value) {
+                // SPIN takes it for none.
+                Some(0) => return None,
+                Some(1..=255) | None => {}
+                Some(_) => self.error("a priority must be 1 to 255", it.span),
+            }
+            Some(value)
         });
         let proctype = self.proctype_named(name)?;
         let n_params = self.params[proctype].0;

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use self::scope::{Scopes, Struct};
 use crate::ast;
-use crate::automaton::{Automaton, Built, Node, PointId, build};
+use crate::automaton::{Automaton, Built, MAX_EDGES, Node, PointId, build};
 use crate::parser::{Parsed, parse};
 use crate::preprocess::{Options, Reader};
 use crate::program::{
@@ -394,12 +394,21 @@ impl Checker<'_> {
             crossings,
             empty_loops,
             double_elses,
+            too_large,
         } = build(nodes, end, |label| match self.scopes.proctype() {
             Some(idx) => self.remote_labels.contains(&(idx, label.clone())),
             None => false,
         });
         for span in crossings {
             self.error("a jump into or out of a `d_step`", span);
+        }
+        if let Some(span) = too_large {
+            let error = self
+                .text
+                .error(format!("a process with more than {MAX_EDGES} steps"), span)
+                .note("the first statements of an escape are steps at each point inside `unless`")
+                .help("let the escape begin with one condition, and its selection follow");
+            self.diagnostics.push(error);
         }
         for (first, second) in double_elses {
             let error = self

@@ -1,40 +1,65 @@
 //! Statements that start processes without bound.
 
-use crate::automaton::{Automaton, Edge, PointId};
-use crate::program::{Action, Expr, Proctype};
+use crate::automaton::{Edge, Graph};
+use crate::program::{Action, Expr, Proctype, Run};
 use crate::text::TokenSpan;
-
-/// Number of `run` statements that are looked at: each takes a pass over the model.
-const MAX_RUNS: usize = 100;
 
 /// The `run` statements that can be repeated for ever without a condition on the way: in a loop, or
 /// since the process that is started starts another one of its kind.
 pub(super) fn unbounded(proctypes: &[Proctype]) -> Vec<TokenSpan> {
+    let types: Vec<Type> = proctypes.iter().map(Type::new).collect();
+    let started: Vec<Vec<bool>> = (0..types.len()).map(|from| started(&types, from)).collect();
     let mut spans = Vec::new();
-    let mut n_runs = 0;
     for (idx, proctype) in proctypes.iter().enumerate() {
-        let automaton = &proctype.automaton;
-        let from_start = reach(automaton, automaton.start);
-        for point in (0..automaton.points.len() as u32).map(PointId) {
-            for edge in automaton.point(point).edges.iter().filter(|it| is_free(it)) {
-                let Action::Run(run, _) = &edge.action else {
-                    continue;
-                };
-                n_runs += 1;
-                if n_runs > MAX_RUNS {
-                    return spans;
-                }
-                let repeats = reach(automaton, edge.target)[point.index()];
-                let recurs = from_start[point.index()] && starts(proctypes, run.proctype, idx);
-                if repeats || recurs {
-                    spans.push(edge.span);
-                }
+        let Type {
+            components,
+            from_start,
+            ..
+        } = &types[idx];
+        for (at, edge, run) in runs(proctype) {
+            let repeats = components[at] == components[edge.target.index()];
+            let recurs = from_start[at] && started[run.proctype][idx];
+            if repeats || recurs {
+                spans.push(edge.span);
             }
         }
     }
     spans.sort();
     spans.dedup();
     spans
+}
+
+/// What a process does without a condition on the way.
+struct Type {
+    /// By point: equal where a process can go from each to the other.
+    components: Vec<u32>,
+    /// By point, whether it gets there.
+    from_start: Vec<bool>,
+    /// The process types that it starts.
+    starts: Vec<usize>,
+}
+
+impl Type {
+    fn new(proctype: &Proctype) -> Self {
+        let graph = Graph::new(&proctype.automaton, is_free);
+        let from_start = graph.reached_from(proctype.automaton.start);
+        let reached = runs(proctype).filter(|(at, ..)| from_start[*at]);
+        Type {
+            components: graph.components(),
+            starts: reached.map(|(.., run)| run.proctype).collect(),
+            from_start,
+        }
+    }
+}
+
+/// The statements without a condition that start a process, with their points.
+fn runs(proctype: &Proctype) -> impl Iterator<Item = (usize, &Edge, &Run)> {
+    let points = proctype.automaton.points.iter().enumerate();
+    let edges = points.flat_map(|(at, point)| point.edges.iter().map(move |edge| (at, edge)));
+    edges.filter_map(|(at, edge)| match &edge.action {
+        Action::Run(run, _) if is_free(edge) => Some((at, edge, run)),
+        _ => None,
+    })
 }
 
 /// Whether a statement can be executed in every state.
@@ -47,43 +72,25 @@ fn is_free(edge: &Edge) -> bool {
         | Action::Print(..)
         | Action::Declare
         | Action::SetPriority(..)
+        | Action::AssignPriority(_)
         | Action::Run(..) => true,
         Action::Else | Action::Send(_) | Action::Receive(_) | Action::DStep { .. } => false,
     };
     is_executable && edge.escape.is_none()
 }
 
-/// By point, whether a process gets there without a condition.
-fn reach(automaton: &Automaton, from: PointId) -> Vec<bool> {
-    let mut is_reached = vec![false; automaton.points.len()];
-    is_reached[from.index()] = true;
-    let mut todo = vec![from];
-    while let Some(point) = todo.pop() {
-        for edge in automaton.point(point).edges.iter().filter(|it| is_free(it)) {
-            if !std::mem::replace(&mut is_reached[edge.target.index()], true) {
-                todo.push(edge.target);
-            }
-        }
-    }
-    is_reached
-}
-
-/// Whether a process of the type `from` starts one of the type `to`, or others that do.
-fn starts(proctypes: &[Proctype], from: usize, to: usize) -> bool {
-    let mut is_started = vec![false; proctypes.len()];
+/// By process type, whether a process of the type `from` starts one, or others that do; `from` is
+/// among them.
+fn started(types: &[Type], from: usize) -> Vec<bool> {
+    let mut is_started = vec![false; types.len()];
     is_started[from] = true;
-    let mut todo = vec![from];
-    while let Some(idx) = todo.pop() {
-        let automaton = &proctypes[idx].automaton;
-        let is_reached = reach(automaton, automaton.start);
-        let points = automaton.points.iter().zip(is_reached);
-        for edge in points.filter(|it| it.1).flat_map(|it| &it.0.edges) {
-            if let (Action::Run(run, _), true) = (&edge.action, is_free(edge))
-                && !std::mem::replace(&mut is_started[run.proctype], true)
-            {
-                todo.push(run.proctype);
+    let mut left = vec![from];
+    while let Some(idx) = left.pop() {
+        for &next in &types[idx].starts {
+            if !std::mem::replace(&mut is_started[next], true) {
+                left.push(next);
             }
         }
     }
-    is_started[to]
+    is_started
 }

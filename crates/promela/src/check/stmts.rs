@@ -107,14 +107,12 @@ impl Checker<'_> {
                 StmtKind::Else => else_span = Some(first.span),
                 StmtKind::Send(_) | StmtKind::Receive(_) => io_span = Some(first.span),
                 StmtKind::Unless(..) => {
-                    let error = self
+                    let warning = self
                         .text
-                        .error("an option cannot begin with `unless`", first.span)
-                        .help(
-                            "write `:: skip; { ... } unless { ... }`, or put `unless` after the \
-                             whole `fi` or `od`",
-                        );
-                    self.diagnostics.push(error);
+                        .warning("an option that begins with `unless`", first.span)
+                        .note("at the selection its escape comes before all options")
+                        .help("put `unless` after the whole `fi` or `od`, or `skip ->` before it");
+                    self.diagnostics.push(warning);
                 }
                 StmtKind::If(_) | StmtKind::Do(_) if !first.labels.is_empty() => {
                     let label = &first.labels[0];
@@ -308,7 +306,7 @@ impl Checker<'_> {
             },
             StmtKind::Assign(var, value) if self.is_priority(var) => {
                 self.uses_priorities = true;
-                Action::SetPriority(Expr::Pid, self.expr(value))
+                Action::AssignPriority(self.expr(value))
             }
             StmtKind::Assign(var, value) | StmtKind::Return(var, value) => {
                 if let ExprKind::Run(name, args, priority) = &value.kind {
@@ -511,11 +509,9 @@ impl Checker<'_> {
 
     /// The place that a declaration resets, which is no assignment of a channel.
     fn place_of_decl(&mut self, var: &ast::VarRef) -> Option<(Place, Scalar)> {
-        let written = self.written_chans.clone();
         let in_claim = std::mem::replace(&mut self.in_claim, false);
-        let place = self.place(var);
+        let place = self.declared_place(var);
         self.in_claim = in_claim;
-        self.written_chans = written;
         place
     }
 

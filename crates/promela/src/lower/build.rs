@@ -3,6 +3,9 @@
 //! Constants are folded where that is cheap: guards are conjunctions of many parts, most of which
 //! are known.
 
+use std::fmt;
+use std::sync::Arc;
+
 use hadal_ir::Program as Ir;
 use hadal_ir::expr::{Arg, BinaryOp, By, Domain, Expr, Place, Quantifier, UnaryOp};
 use hadal_ir::ids::{ExprId, FunctionId, LocalId, SiteId, TypeId};
@@ -13,6 +16,36 @@ use rustc_hash::FxHashMap;
 
 use crate::program::{MtypeSet, Scalar};
 use crate::text::{Text, TokenSpan};
+
+/// A line of the text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Line {
+    number: u32,
+    /// The file, if it is not the one that the user named.
+    file: Option<Arc<str>>,
+}
+
+impl Line {
+    /// Its name, for the n-th of several things there, from 0 on.
+    pub(super) fn nth(&self, n: u32) -> String {
+        let number = self.number;
+        let nth = if n == 0 {
+            String::new()
+        } else {
+            format!(".{n}")
+        };
+        match &self.file {
+            None => format!("line {number}{nth}"),
+            Some(file) => format!("line {number}{nth} of {file}"),
+        }
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.nth(0))
+    }
+}
 
 /// A program under construction, and the position in the text that is being lowered.
 pub(super) struct Builder<'t> {
@@ -82,9 +115,14 @@ impl<'t> Builder<'t> {
     }
 
     /// The line of a place in the text.
-    pub(super) fn line(&self, span: TokenSpan) -> u32 {
+    pub(super) fn line(&self, span: TokenSpan) -> Line {
         let place = self.text.place(span);
-        self.text.sources.position(place.span.start).1.line
+        let (file, position) = self.text.sources.position(place.span.start);
+        let is_included = file != hadal_syntax::FileId::ROOT;
+        Line {
+            number: position.line,
+            file: is_included.then(|| self.text.sources.file(file).name().into()),
+        }
     }
 
     /// From now on everything stands where it did before.

@@ -152,7 +152,7 @@ impl<'p> Lowering<'p> {
         }
         let line = self.builder.line(edge.span);
         self.builder.ir.rules.push(Rule {
-            name: format!("{} line {line}: {}", observer.title, edge.text),
+            name: format!("{} {line}: {}", observer.title, edge.text),
             params: Vec::new(),
             frame: scope.frame,
             priority: 0,

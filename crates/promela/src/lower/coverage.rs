@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Lowering;
 use super::dsteps::inner_edges;
@@ -102,7 +102,7 @@ impl Lowering<'_> {
         let site = self.builder.set_site(span);
         let name = &self.program.proctypes[proctype].name;
         Statement {
-            name: format!("{name} line {}: {text}", self.builder.line(span)),
+            name: format!("{name} {}: {text}", self.builder.line(span)),
             at: self.builder.ir.position(site),
             rules,
         }
@@ -138,18 +138,15 @@ fn listed(automaton: &Automaton) -> Vec<(TokenSpan, Arc<str>)> {
     listed
 }
 
-/// The edges inside a `d_step` and the ones that it holds.
+/// The edges inside a `d_step`.
 fn edges_inside(automaton: &Automaton, entry: PointId) -> Vec<&Edge> {
-    let mut is_known = vec![false; automaton.points.len()];
+    let mut known = FxHashSet::default();
     let (mut edges, mut left) = (Vec::new(), vec![entry]);
     while let Some(point) = left.pop() {
-        if std::mem::replace(&mut is_known[point.index()], true) {
+        if !known.insert(point) {
             continue;
         }
         for edge in inner_edges(&automaton.point(point).edges) {
-            if let Action::DStep { entry, .. } = edge.action {
-                left.push(entry);
-            }
             left.push(edge.target);
             edges.push(edge);
         }

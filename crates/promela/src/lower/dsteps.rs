@@ -2,16 +2,18 @@
 //!
 //! Straight code stays straight. Only points that several edges lead to are *heads*, and those below
 //! many selections: where there are others than the first point, the body is a loop over a local that
-//! holds the next head.
+//! holds the next head. A `d_step` inside another one is a block.
 
 use hadal_ir::expr::Place;
 use hadal_ir::ids::LocalId;
-use hadal_ir::stmt::{Block, StmtKind};
+use hadal_ir::stmt::{Block, PutItem, StmtKind};
 use hadal_model::FaultKind;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Lowering;
 use super::exprs::Scope;
 use crate::automaton::{Edge, PointId};
+use crate::naming::statement_note;
 use crate::program::Action;
 
 /// Selections that code is nested in at most; a point below becomes a head.
@@ -20,6 +22,7 @@ const MAX_NESTED: u32 = 16;
 /// The points of a `d_step` that code jumps to.
 struct Heads {
     points: Vec<PointId>,
+    is_head: FxHashSet<PointId>,
     exit: PointId,
     /// The next head; none where the first point is the only one.
     next: Option<LocalId>,
@@ -58,6 +61,8 @@ impl Lowering<'_> {
             arms,
             otherwise: Vec::new(),
         });
+        let automaton = &self.program.proctypes[scope.proctype].automaton;
+        self.builder.set_site(automaton.point(entry).span);
         let at = self.builder.local(next);
         let has_left = self.builder.equals(at, exit.0.into());
         let condition = self.builder.not(has_left);
@@ -69,35 +74,38 @@ impl Lowering<'_> {
 
     fn heads(&mut self, scope: &mut Scope, entry: PointId, exit: PointId) -> Heads {
         let automaton = &self.program.proctypes[scope.proctype].automaton;
-        let mut n_edges = vec![0u32; automaton.points.len()];
+        // By point inside: there may be many `d_step`s in a long process.
+        let mut n_edges: FxHashMap<PointId, u32> = FxHashMap::default();
         let (mut order, mut left) = (Vec::new(), vec![entry]);
-        n_edges[entry.index()] = 1;
+        n_edges.insert(entry, 1);
         while let Some(point) = left.pop() {
             order.push(point);
             for edge in inner_edges(&automaton.point(point).edges) {
-                n_edges[edge.target.index()] += 1;
-                if edge.target != exit && n_edges[edge.target.index()] == 1 {
+                let n = n_edges.entry(edge.target).or_default();
+                *n += 1;
+                if edge.target != exit && *n == 1 {
                     left.push(edge.target);
                 }
             }
         }
         // A point comes behind the only one that leads to it, unless it is a head.
-        let mut depths = vec![0; automaton.points.len()];
+        let mut depths: FxHashMap<PointId, u32> = FxHashMap::default();
         let mut points = Vec::new();
         for point in order {
-            let is_head =
-                point == entry || n_edges[point.index()] > 1 || depths[point.index()] > MAX_NESTED;
+            let depth = depths.get(&point).copied().unwrap_or(0);
+            let is_head = point == entry || n_edges[&point] > 1 || depth > MAX_NESTED;
+            let depth = if is_head { 0 } else { depth };
             if is_head {
                 points.push(point);
-                depths[point.index()] = 0;
             }
             let edges = inner_edges(&automaton.point(point).edges);
             for edge in edges {
-                depths[edge.target.index()] = depths[point.index()] + u32::from(edges.len() > 1);
+                depths.insert(edge.target, depth + u32::from(edges.len() > 1));
             }
         }
-        let is_looped = points.len() > 1 || n_edges[entry.index()] > 1;
+        let is_looped = points.len() > 1 || n_edges[&entry] > 1;
         Heads {
+            is_head: points.iter().copied().collect(),
             points,
             exit,
             next: is_looped.then(|| self.value_local(scope, "next")),
@@ -123,7 +131,8 @@ impl Lowering<'_> {
                     }));
                 }
                 self.builder.set_site(only.span);
-                self.inner_effect(scope, &only.action, &mut block);
+                self.note(only, &mut block);
+                self.effect(scope, &only.action, &mut block);
                 if !self.leads_to_head(only.target, heads, &mut block) {
                     at = only.target;
                     continue;
@@ -135,7 +144,8 @@ impl Lowering<'_> {
                 let condition = self.is_executable_alone(scope, edges, idx);
                 self.builder.set_site(edge.span);
                 let mut code = Block::new();
-                self.inner_effect(scope, &edge.action, &mut code);
+                self.note(edge, &mut code);
+                self.effect(scope, &edge.action, &mut code);
                 self.code_to(scope, edge.target, heads, &mut code);
                 arms.push((condition, code));
             }
@@ -155,11 +165,11 @@ impl Lowering<'_> {
         })]
     }
 
-    /// What an edge inside does; a `d_step` may hold another.
-    fn inner_effect(&mut self, scope: &mut Scope, action: &Action, block: &mut Block) {
-        match action {
-            Action::DStep { entry, exit } => self.d_step(scope, *entry, *exit, block),
-            action => self.effect(scope, action, block),
+    /// Notes that a statement is executed, for those who read a run: native code has nothing of it.
+    pub(super) fn note(&mut self, edge: &Edge, block: &mut Block) {
+        if edge.action != Action::Goto {
+            let note = statement_note(self.builder.line(edge.span), &edge.text);
+            block.push(self.builder.stmt(StmtKind::Put(PutItem::Text(note))));
         }
     }
 
@@ -173,7 +183,7 @@ impl Lowering<'_> {
 
     /// Jumps to a point if that is a head or the exit.
     fn leads_to_head(&mut self, target: PointId, heads: &Heads, block: &mut Block) -> bool {
-        if target != heads.exit && !heads.points.contains(&target) {
+        if target != heads.exit && !heads.is_head.contains(&target) {
             return false;
         }
         if let Some(next) = heads.next {

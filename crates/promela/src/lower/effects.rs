@@ -9,6 +9,7 @@ use hadal_model::FaultKind;
 use super::exprs::Scope;
 use super::queues::{Alternative, ChannelArray};
 use super::{HANDSHAKE, Lowering};
+use crate::naming::{CHANNEL, message_note};
 use crate::program::{Action, Conversion, Match, Printed, Receive, Scalar, Send};
 
 /// Messages that are moved one by one in code; more are moved in a loop.
@@ -45,10 +46,11 @@ impl Lowering<'_> {
             }
             Action::Print(parts) => self.print(scope, parts, block),
             Action::SetPriority(pid, value) => self.set_priority(scope, pid, value, block),
+            Action::AssignPriority(value) => self.assign_priority(scope, value, block),
         }
     }
 
-    fn fault(&mut self, kind: FaultKind, message: &str) -> Block {
+    pub(super) fn fault(&mut self, kind: FaultKind, message: &str) -> Block {
         let message = message.to_owned();
         vec![self.builder.stmt(StmtKind::Error { kind, message })]
     }
@@ -154,7 +156,10 @@ impl Lowering<'_> {
                     FaultKind::BlockedDStep,
                     "a `d_step` cannot send to a rendezvous channel: no one else moves in it",
                 )),
-                false => it.offer(scope, number, values, &mut code),
+                false => {
+                    it.offer(scope, number, values, &mut code);
+                    it.note_message(&alternative.fields, &mut code);
+                }
                 true if send.sorted && alternative.capacity > 1 => {
                     it.insert(scope, alternative, send, &values, &mut code);
                 }
@@ -192,6 +197,37 @@ impl Lowering<'_> {
         let under_way = self.builder.int(HANDSHAKE);
         let control = Place::var(registers.control);
         block.push(self.builder.assign(control, under_way));
+    }
+
+    /// Notes the message of a rendezvous, which no state at rest has.
+    fn note_message(&mut self, fields: &[Scalar], block: &mut Block) {
+        let registers = self.layout.registers.as_ref();
+        let handshake = registers.and_then(|it| it.handshake.as_ref());
+        let handshake = handshake.expect("there are rendezvous channels");
+        let registers = handshake.fields.clone();
+        let (begin, end) = message_note();
+        let mut items = vec![PutItem::Text(format!("{begin}["))];
+        for (number, (&field, register)) in fields.iter().zip(registers).enumerate() {
+            if number > 0 {
+                items.push(PutItem::Text(",".to_owned()));
+            }
+            let value = self.builder.read(Place::var(register));
+            let value = match field {
+                Scalar::Mtype(_) => PutItem::Value(value, self.builder.scalar(field)),
+                Scalar::Unsigned(_) => PutItem::Number(value, Notation::Unsigned),
+                _ => PutItem::Value(value, self.builder.scalar(Scalar::Int)),
+            };
+            match field {
+                Scalar::Chan => {
+                    let mark = || PutItem::Text(CHANNEL.to_string());
+                    items.extend([mark(), value, mark()]);
+                }
+                _ => items.push(value),
+            }
+        }
+        items.push(PutItem::Text(format!("]{end}")));
+        let notes = items.into_iter().map(StmtKind::Put);
+        block.extend(notes.map(|note| self.builder.stmt(note)));
     }
 
     fn store_message(

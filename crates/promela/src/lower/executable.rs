@@ -1,7 +1,7 @@
 //! Whether an edge is executable, as an expression.
 
 use hadal_ir::expr::{BinaryOp as Op, Place, Quantifier};
-use hadal_ir::ids::{ExprId, FunctionId};
+use hadal_ir::ids::{ExprId, FunctionId, SiteId};
 use hadal_ir::program::{Frame, Function, LocalKind, ParamMode};
 use hadal_ir::stmt::{ReturnValue, StmtKind};
 use hadal_ir::types::{Simple, Type};
@@ -11,10 +11,14 @@ use super::exprs::Scope;
 use super::layout::Slot;
 use super::origins::Origins;
 use super::queues::Channel;
+use super::steps::receives_of;
 use super::{HANDSHAKE, Lowering};
 use crate::MAX_INSTANCES;
 use crate::automaton::{Edge, PointId};
 use crate::program::{Action, Receive, Scalar, Send};
+
+/// Edges of an escape whose conditions are written out at each edge that they come before.
+const MAX_INLINE: usize = 4;
 
 impl Lowering<'_> {
     /// Whether an edge may be taken by a process that is at its point and has control.
@@ -42,13 +46,62 @@ impl Lowering<'_> {
         edge_idx: usize,
     ) -> Vec<ExprId> {
         let mut parts = Vec::new();
-        for (before_idx, before) in edges[..edge_idx].iter().enumerate() {
-            if before.escape.is_some() && before.escape != edges[edge_idx].escape {
-                let other = self.is_executable_alone(scope, edges, before_idx);
+        let mut first = 0;
+        for escape in edges[..edge_idx].chunk_by(|a, b| a.escape == b.escape) {
+            let idxs = first..first + escape.len();
+            first = idxs.end;
+            if escape[0].escape.is_none() || escape[0].escape == edges[edge_idx].escape {
+                continue;
+            }
+            let is_large = escape.len() > MAX_INLINE;
+            // What `else` means depends on the edges before it.
+            if is_large && escape.iter().all(|edge| edge.action != Action::Else) {
+                let escapes = self.escapes(scope, escape);
+                parts.push(self.builder.not(escapes));
+                continue;
+            }
+            for idx in idxs {
+                let other = self.is_executable_alone(scope, edges, idx);
                 parts.push(self.builder.not(other));
             }
         }
         parts
+    }
+
+    /// Whether some edge of an escape is executable, as a call of a function: an escape of many edges
+    /// is asked for at each edge of each point inside its `unless`.
+    fn escapes(&mut self, scope: &Scope, escape: &[Edge]) -> ExprId {
+        let texts = escape.iter().map(|edge| (edge.span, edge.text.clone()));
+        let key = (scope.proctype, scope.timeout, texts.collect());
+        let n = self.layout.processes[scope.proctype].n;
+        let function = match self.escaping.get(&key) {
+            Some(known) => *known,
+            None => {
+                let site = self.builder.site();
+                let mut inner = Scope {
+                    frame: Frame::default(),
+                    ..*scope
+                };
+                if let Slot::Local(_) = scope.slot {
+                    let instance = self.builder.counter(&mut inner.frame, "instance", n);
+                    inner.slot = Slot::Local(instance);
+                }
+                let any = 0..escape.len();
+                let any = any.map(|idx| self.is_executable_alone(&mut inner, escape, idx));
+                let any = any.collect();
+                let any = self.builder.or(any);
+                let name = format!("escapes{}", self.builder.ir.functions.len());
+                let n_params = usize::from(matches!(scope.slot, Slot::Local(_)));
+                let function = self.truth_function(name, n_params, inner.frame, any, site);
+                self.escaping.insert(key, function);
+                function
+            }
+        };
+        let args = match scope.slot {
+            Slot::Local(local) => vec![self.builder.local(local)],
+            Slot::Number(_) => Vec::new(),
+        };
+        self.builder.call(function, args)
     }
 
     /// Whether the statement of an edge is executable.
@@ -102,6 +155,7 @@ impl Lowering<'_> {
             | Action::Assert(..)
             | Action::Print(..)
             | Action::SetPriority(..)
+            | Action::AssignPriority(_)
             | Action::Declare => self.builder.truth(true),
         }
     }
@@ -231,22 +285,8 @@ impl Lowering<'_> {
             });
         }
         let found = self.builder.or(found);
-        let body = vec![
-            self.builder
-                .stmt(StmtKind::Return(ReturnValue::Value(found))),
-        ];
-        let truth = self
-            .builder
-            .add_type(Type::Simple(Simple::boolean().total()));
-        self.builder.ir.functions.push(Function {
-            name: format!("receivable{}", self.builder.ir.functions.len()),
-            params: vec![ParamMode::Value; 2 + n_fields],
-            result: Some(truth),
-            frame: scope.frame,
-            body,
-            site,
-        });
-        let function = FunctionId::new(self.builder.ir.functions.len() - 1);
+        let name = format!("receivable{}", self.builder.ir.functions.len());
+        let function = self.truth_function(name, 2 + n_fields, scope.frame, found, site);
         self.receivable.push((origins.clone(), function));
         Some(function)
     }
@@ -269,20 +309,8 @@ impl Lowering<'_> {
             };
             let mut here = Vec::new();
             for edge in &point.edges {
-                let receives: Vec<&Receive> = match &edge.action {
-                    Action::Receive(receive) => vec![receive],
-                    Action::DStep { entry, .. } => {
-                        let inner = inner_edges(&proctype.automaton.point(*entry).edges);
-                        let receives = inner.iter().filter_map(|inner| match &inner.action {
-                            Action::Receive(receive) => Some(receive),
-                            _ => None,
-                        });
-                        receives.collect()
-                    }
-                    _ => continue,
-                };
                 // An escape that takes the message goes first, but someone takes it either way.
-                for receive in receives {
+                for (receive, _) in receives_of(&proctype.automaton, edge) {
                     here.extend(self.takes(scope, receive, Some(origins), number, fields));
                 }
             }
@@ -354,20 +382,78 @@ impl Lowering<'_> {
     pub(super) fn is_not_outranked(&mut self, scope: &mut Scope) -> Option<ExprId> {
         self.program.uses_priorities.then(|| {
             let own = self.priority(scope);
-            let mut higher = Vec::new();
-            for proctype in 0..self.program.proctypes.len() {
-                for number in 0..self.layout.processes[proctype].n {
-                    higher.push(scope.with(proctype, Slot::Number(number), |scope| {
-                        let other = self.priority(scope);
-                        let is_higher = self.builder.binary(Op::Gt, other, own);
-                        let can_move = self.can_move(scope);
-                        self.builder.and(vec![is_higher, can_move])
-                    }));
-                }
-            }
-            let higher = self.builder.or(higher);
-            self.builder.not(higher)
+            let function = self.outranked(scope.timeout);
+            let is_outranked = self.builder.call(function, vec![own]);
+            self.builder.not(is_outranked)
         })
+    }
+
+    /// The function that looks for a process that can move and whose priority is higher than its
+    /// parameter. All rules ask that, so that it is lowered once, with `timeout` and without.
+    fn outranked(&mut self, timeout: bool) -> FunctionId {
+        if let Some(known) = self.outranked[usize::from(timeout)] {
+            return known;
+        }
+        let site = self.builder.site();
+        let mut frame = Frame::default();
+        let own = self.builder.value_local(&mut frame, "priority");
+        let mut scope = Scope {
+            proctype: 0,
+            slot: Slot::Number(0),
+            frame,
+            timeout,
+            in_d_step: false,
+        };
+        let mut found = Vec::new();
+        for proctype in 0..self.program.proctypes.len() {
+            let n = self.layout.processes[proctype].n;
+            if n == 0 {
+                continue;
+            }
+            let slot = match n {
+                1 => Slot::Number(0),
+                _ => Slot::Local(self.builder.counter(&mut scope.frame, "instance", n)),
+            };
+            let any = scope.with(proctype, slot, |scope| {
+                let (other, own) = (self.priority(scope), self.builder.local(own));
+                let is_higher = self.builder.binary(Op::Gt, other, own);
+                let can_move = self.can_move(scope);
+                self.builder.and(vec![is_higher, can_move])
+            });
+            found.push(match slot {
+                Slot::Number(_) => any,
+                Slot::Local(var) => self.builder.quantified(Quantifier::Exists, var, n, any),
+            });
+        }
+        let found = self.builder.or(found);
+        let name = format!("outranked{}", self.builder.ir.functions.len());
+        let function = self.truth_function(name, 1, scope.frame, found, site);
+        self.outranked[usize::from(timeout)] = Some(function);
+        function
+    }
+
+    /// Adds a function of `n_params` values that returns whether `result` is true.
+    fn truth_function(
+        &mut self,
+        name: String,
+        n_params: usize,
+        frame: Frame,
+        result: ExprId,
+        site: SiteId,
+    ) -> FunctionId {
+        let result = StmtKind::Return(ReturnValue::Value(result));
+        let body = vec![self.builder.stmt(result)];
+        let truth = Type::Simple(Simple::boolean().total());
+        let truth = self.builder.add_type(truth);
+        self.builder.ir.functions.push(Function {
+            name,
+            params: vec![ParamMode::Value; n_params],
+            result: Some(truth),
+            frame,
+            body,
+            site,
+        });
+        FunctionId::new(self.builder.ir.functions.len() - 1)
     }
 
     /// Whether a process has an executable edge, or can be removed.

@@ -5,25 +5,26 @@
 //! first field is the point that the process is at, 0 where there is no process; everything of an
 //! absent process is 0.
 //!
-//! Channels that global variables create exist always. Those of one kind are the elements of an
-//! array; their numbers are known. Channels of processes are created and deleted with these, from
-//! the top as well: a stack, whose elements have room for any kind of channel of a process.
-
-use std::sync::Arc;
+//! How many instances there is room for is found in [`instances`](super::instances), where channels
+//! are in [`channels`](super::channels).
 
 use hadal_ir::expr::{Expr, Place};
 use hadal_ir::ids::{ExprId, LocalId, TypeId, VarId};
 use hadal_ir::program::{Segment, ValueMap, Var};
 use hadal_ir::types::{Field, Simple, SimpleKind, Type};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::LowerOptions;
-use super::build::Builder;
+use super::build::{Builder, Line};
+use super::channels::{
+    ChannelClass, ChannelStack, Member, STACK_NAME, class_name, global_channels,
+};
 use super::claim::{self, add_claim};
+use super::instances::Instances;
 use super::origins::Flow;
 use crate::MAX_INSTANCES;
 use crate::naming::{ClassNames, Naming, ProcessNames, Wait, chan_names, created, element_names};
-use crate::program::{Action, ChannelType, Claim, Program, Scalar, Variable};
+use crate::program::{Claim, Program, Scalar, Variable};
 
 /// Where everything is.
 pub(super) struct Layout {
@@ -78,32 +79,6 @@ enum Pids {
     Field(u32),
 }
 
-/// Global channels of one kind.
-pub(super) struct ChannelClass {
-    pub(super) ty: ChannelType,
-    /// None for rendezvous channels, which hold nothing.
-    pub(super) var: Option<VarId>,
-}
-
-/// Channels of one global variable.
-#[derive(Clone, Copy)]
-pub(super) struct Member {
-    pub(super) class: usize,
-    pub(super) first_element: u32,
-    pub(super) first_number: u32,
-}
-
-/// Channels of processes. The first field of an element is its kind, from 1 on, and 0 where there is
-/// no channel.
-pub(super) struct ChannelStack {
-    pub(super) var: VarId,
-    pub(super) n: u32,
-    /// Whether processes might create more.
-    pub(super) may_be_full: bool,
-    /// Kinds of channels, by their number in an element less 1.
-    pub(super) kinds: Vec<usize>,
-}
-
 /// What is 0 in every state at rest.
 pub(super) struct Registers {
     pub(super) control: VarId,
@@ -119,13 +94,6 @@ pub(super) struct Handshake {
     pub(super) fields: Vec<VarId>,
 }
 
-/// Fields of a queue.
-pub(super) const QUEUE_LEN: u32 = 0;
-pub(super) const QUEUE_MESSAGES: u32 = 1;
-/// Fields of an element of the stack, where the kind is before the queue.
-pub(super) const STACK_KIND: u32 = 0;
-pub(super) const STACK_QUEUE: u32 = 1;
-
 impl Layout {
     pub(super) fn new(
         program: &Program,
@@ -134,7 +102,7 @@ impl Layout {
         builder: &mut Builder<'_>,
     ) -> Self {
         let flow = Flow::new(program);
-        let (instances, is_guess) = instances(program, options);
+        let instances = Instances::new(program, options);
         let mut globals = Vec::new();
         for (number, variable) in program.globals.iter().enumerate() {
             let is_constant = flow.constant(None, number).is_some();
@@ -152,9 +120,10 @@ impl Layout {
             own.map(|origin| origin.n).sum::<u32>()
         };
         let mut processes = Vec::new();
-        for (number, &n) in instances.iter().enumerate() {
+        for number in 0..program.proctypes.len() {
             let n_channels = n_channels(number);
-            let process = ProcessLayout::new(program, number, n, n_channels, &flow, builder);
+            let process =
+                ProcessLayout::new(program, number, &instances, n_channels, &flow, builder);
             processes.push(process);
         }
         let stack = ChannelStack::new(program, &flow, &processes, n_global, builder);
@@ -178,7 +147,7 @@ impl Layout {
             stack,
             claim,
             registers,
-            is_guess,
+            is_guess: instances.is_guess,
         }
     }
 }
@@ -220,14 +189,6 @@ impl Layout {
     }
 }
 
-/// The variable that holds the channels of a class.
-fn class_name(class: usize) -> String {
-    format!("_channels{class}")
-}
-
-/// The variable that holds the channels of processes.
-const STACK_NAME: &str = "_local_channels";
-
 pub(super) fn add_var(builder: &mut Builder<'_>, name: &str, ty: TypeId) -> VarId {
     builder.ir.vars.push(Var {
         name: name.to_owned(),
@@ -242,96 +203,31 @@ fn variable_type(variable: &Variable, builder: &mut Builder<'_>) -> TypeId {
     dims.fold(element, |element, &n| builder.array(n, element))
 }
 
-/// The type of a queue: its length, and its messages.
-fn queue_type(capacity: u32, fields: &[TypeId], builder: &mut Builder<'_>) -> TypeId {
-    let len = builder.range(0, capacity.into());
-    let message = Type::Record {
-        fields: (fields.iter().enumerate())
-            .map(|(number, &ty)| Field {
-                name: number.to_string(),
-                ty,
-            })
-            .collect(),
-    };
-    let message = builder.add_type(message);
-    let messages = builder.array(capacity, message);
-    let fields = [("len", len), ("messages", messages)].map(|(name, ty)| Field {
-        name: name.to_owned(),
-        ty,
-    });
-    builder.add_type(Type::Record {
-        fields: fields.into(),
-    })
-}
-
-fn global_channels(
-    program: &Program,
-    flow: &Flow,
-    builder: &mut Builder<'_>,
-) -> (Vec<ChannelClass>, Vec<Option<Member>>, u32) {
-    let mut kinds: Vec<(ChannelType, u32)> = Vec::new();
-    let (mut members, mut next_number) = (Vec::new(), 1);
-    for origin in &flow.origins {
-        if origin.proctype.is_some() {
-            members.push(None);
-            continue;
-        }
-        let ty = &program.channels[origin.channel];
-        let is_same = |(kind, _): &(ChannelType, u32)| {
-            (kind.capacity, &kind.fields) == (ty.capacity, &ty.fields)
-        };
-        let class = kinds.iter().position(is_same).unwrap_or(kinds.len());
-        if class == kinds.len() {
-            kinds.push((ty.clone(), 0));
-        }
-        members.push(Some(Member {
-            class,
-            first_element: kinds[class].1,
-            first_number: next_number,
-        }));
-        kinds[class].1 += origin.n;
-        next_number += origin.n;
-    }
-    let mut classes = Vec::new();
-    for (number, (ty, n)) in kinds.into_iter().enumerate() {
-        let var = (ty.capacity > 0).then(|| {
-            let fields: Vec<TypeId> = ty.fields.iter().map(|it| builder.scalar(*it)).collect();
-            let queue = queue_type(ty.capacity, &fields, builder);
-            let queues = builder.array(n, queue);
-            add_var(builder, &class_name(number), queues)
-        });
-        classes.push(ChannelClass { ty, var });
-    }
-    (classes, members, next_number - 1)
-}
-
 impl ProcessLayout {
     fn new(
         program: &Program,
         number: usize,
-        n: u32,
+        instances: &Instances,
         n_channels: u32,
         flow: &Flow,
         builder: &mut Builder<'_>,
     ) -> Self {
         let proctype = &program.proctypes[number];
+        let n = instances.room[number];
         let (mut points, mut names) = (Vec::new(), vec!["-".to_owned()]);
         let mut point_names = PointNames::default();
         let mut waits = Vec::new();
         for (number, point) in proctype.automaton.points.iter().enumerate() {
             points.push((!point.in_dstep).then(|| {
                 let line = builder.line(point.span);
-                names.push(point_names.next(line));
+                names.push(point_names.next(line.clone()));
                 if !point.is_end && number != proctype.automaton.end.index() {
-                    let mut statements: Vec<Arc<str>> = Vec::new();
-                    for edge in &point.edges {
-                        if !statements.contains(&edge.text) {
-                            statements.push(edge.text.clone());
-                        }
-                    }
+                    let mut known = FxHashSet::default();
+                    let texts = point.edges.iter().map(|edge| edge.text.clone());
+                    let statements = texts.filter(|text| known.insert(text.clone())).collect();
                     waits.push(Wait {
                         point: names[names.len() - 1].clone(),
-                        line,
+                        line: line.to_string(),
                         statements,
                     });
                 }
@@ -357,8 +253,7 @@ impl ProcessLayout {
             fields.len() as u32 - 1
         };
         let byte = builder.scalar(Scalar::Byte);
-        let is_run = runs(program).any(|(_, run)| run == number);
-        let pids = match is_run {
+        let pids = match instances.is_run[number] {
             true => Pids::Field(add("_pid", byte)),
             false => {
                 let initial = program.initial.iter().enumerate();
@@ -429,18 +324,15 @@ impl ProcessLayout {
 #[derive(Default)]
 pub(super) struct PointNames {
     /// By line, the points that have a name.
-    n_named: FxHashMap<u32, u32>,
+    n_named: FxHashMap<Line, u32>,
 }
 
 impl PointNames {
     /// A name for a point in a line, unlike those before.
-    pub(super) fn next(&mut self, line: u32) -> String {
-        let n_named = self.n_named.entry(line).or_default();
+    pub(super) fn next(&mut self, line: Line) -> String {
+        let n_named = self.n_named.entry(line.clone()).or_default();
         *n_named += 1;
-        match *n_named {
-            1 => format!("line {line}"),
-            n => format!("line {line}.{}", n - 1),
-        }
+        line.nth(*n_named - 1)
     }
 }
 
@@ -468,61 +360,6 @@ fn by_position(values: &[i64], position: ExprId, builder: &mut Builder<'_>) -> E
         value: position,
         map,
     })
-}
-
-impl ChannelStack {
-    fn new(
-        program: &Program,
-        flow: &Flow,
-        processes: &[ProcessLayout],
-        n_global: u32,
-        builder: &mut Builder<'_>,
-    ) -> Option<Self> {
-        let created = processes.iter();
-        let created = created.map(|it| u64::from(it.n) * u64::from(it.n_channels));
-        let wanted: u64 = created.sum();
-        let mut kinds: Vec<usize> = Vec::new();
-        for origin in flow.origins.iter().filter(|it| it.proctype.is_some()) {
-            if !kinds.contains(&origin.channel) {
-                kinds.push(origin.channel);
-            }
-        }
-        if wanted == 0 {
-            return None;
-        }
-        // Global channels have numbers, too. An array has at least one element.
-        let room = (MAX_INSTANCES as u64).saturating_sub(n_global.into());
-        let n = wanted.min(room).max(1) as u32;
-        let types: Vec<&ChannelType> = kinds.iter().map(|&it| &program.channels[it]).collect();
-        let capacity = types.iter().map(|it| it.capacity).max().unwrap_or(0).max(1);
-        let n_fields = types.iter().map(|it| it.fields.len()).max().unwrap_or(0);
-        let mut fields = Vec::new();
-        for field in 0..n_fields {
-            let ranges = types.iter().filter_map(|it| it.fields.get(field));
-            let ranges = ranges.map(|scalar| scalar.range());
-            let (lo, hi) = ranges.fold((0, 1), |(lo, hi), (a, b)| (lo.min(a), hi.max(b)));
-            fields.push(match hi > i32::MAX.into() {
-                true => builder.scalar(Scalar::Int),
-                false => builder.range(lo, hi),
-            });
-        }
-        let kind = builder.range(0, kinds.len() as i64);
-        let queue = queue_type(capacity, &fields, builder);
-        let fields = [("kind", kind), ("queue", queue)].map(|(name, ty)| Field {
-            name: name.to_owned(),
-            ty,
-        });
-        let element = builder.add_type(Type::Record {
-            fields: fields.into(),
-        });
-        let all = builder.array(n, element);
-        Some(ChannelStack {
-            var: add_var(builder, STACK_NAME, all),
-            n,
-            may_be_full: wanted > room,
-            kinds,
-        })
-    }
 }
 
 impl Registers {
@@ -556,97 +393,6 @@ impl Registers {
         builder.ir.n_registers = builder.ir.vars.len() - first;
         Some(Registers { control, handshake })
     }
-}
-
-/// The edges that create processes: the process types that have them, and that they create.
-fn runs(program: &Program) -> impl Iterator<Item = (usize, usize)> + '_ {
-    let proctypes = program.proctypes.iter().enumerate();
-    proctypes.flat_map(|(number, proctype)| {
-        let edges = proctype.automaton.points.iter().flat_map(|it| &it.edges);
-        edges.filter_map(move |edge| match &edge.action {
-            Action::Run(run, _) => Some((number, run.proctype)),
-            _ => None,
-        })
-    })
-}
-
-/// By process type, how many instances there is room for, and whether that is a guess.
-///
-/// An edge that is on no cycle is taken at most once by an instance.
-fn instances(program: &Program, options: &LowerOptions) -> (Vec<u32>, bool) {
-    let n_types = program.proctypes.len();
-    let mut bounds: Vec<u64> = vec![0; n_types];
-    for &proctype in &program.initial {
-        bounds[proctype] += 1;
-    }
-    let initial = bounds.clone();
-    let mut sites = Vec::new();
-    for (number, proctype) in program.proctypes.iter().enumerate() {
-        for (at, point) in proctype.automaton.points.iter().enumerate() {
-            for edge in &point.edges {
-                if let Action::Run(run, _) = &edge.action {
-                    let repeats = reaches(&proctype.automaton, edge.target.index(), at);
-                    sites.push((number, run.proctype, repeats));
-                }
-            }
-        }
-    }
-    // As many rounds as a chain of types is long; what still grows then has no bound.
-    let mut unbounded = vec![false; n_types];
-    for round in 0..=n_types {
-        let mut next = initial.clone();
-        for &(by, of, repeats) in &sites {
-            let n = match (bounds[by], repeats) {
-                (0, _) => 0,
-                (_, true) => u64::MAX / 512,
-                (n, false) => n,
-            };
-            next[of] = next[of].saturating_add(n).min(u64::MAX / 256);
-        }
-        if round == n_types {
-            for number in 0..n_types {
-                unbounded[number] |= next[number] != bounds[number];
-            }
-        }
-        bounds = next;
-    }
-    let most = MAX_INSTANCES as u64;
-    let mut is_guess = false;
-    let n = (0..n_types).map(|number| {
-        if bounds[number] <= most && !unbounded[number] {
-            return bounds[number] as u32;
-        }
-        let n = options.instances.max(initial[number] as u32 + 1);
-        let n = n.min(MAX_INSTANCES as u32);
-        is_guess |= n < MAX_INSTANCES as u32;
-        n
-    });
-    (n.collect(), is_guess)
-}
-
-/// Whether a point can be reached from another.
-fn reaches(automaton: &crate::automaton::Automaton, from: usize, to: usize) -> bool {
-    let mut seen = vec![false; automaton.points.len()];
-    let mut left = vec![from];
-    while let Some(at) = left.pop() {
-        if at == to {
-            return true;
-        }
-        if !std::mem::replace(&mut seen[at], true) {
-            left.extend(
-                automaton.points[at]
-                    .edges
-                    .iter()
-                    .map(|it| it.target.index()),
-            );
-            for edge in &automaton.points[at].edges {
-                if let Action::DStep { entry, .. } = &edge.action {
-                    left.push(entry.index());
-                }
-            }
-        }
-    }
-    false
 }
 
 /// Which instance an expression is about: the local that counts them, or a number.

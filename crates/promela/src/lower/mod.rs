@@ -15,7 +15,8 @@
 //!
 //! What is where:
 //!
-//! - [`layout`]: the variables of a state, and how many processes and channels there can be;
+//! - [`layout`]: the variables of a state; [`channels`]: those that hold channels; [`instances`]: how
+//!   many processes there can be;
 //! - [`origins`]: which channels an expression may name;
 //! - [`exprs`], [`queues`]: expressions, and access to channels;
 //! - [`executable`]: whether an edge is executable, as an expression;
@@ -25,17 +26,21 @@
 //! - [`build`]: adds expressions and statements to a program.
 
 mod build;
+mod channels;
 mod claim;
 mod coverage;
 mod dsteps;
 mod effects;
 mod executable;
 mod exprs;
+mod instances;
 mod layout;
 mod origins;
 mod processes;
 mod queues;
 mod steps;
+
+use std::sync::Arc;
 
 use hadal_ir::Program as Ir;
 use hadal_ir::types::MAX_STATE_BITS;
@@ -143,6 +148,8 @@ fn lower_with(
         layout,
         receivable: Vec::new(),
         no_channel: FxHashMap::default(),
+        outranked: [None; 2],
+        escaping: FxHashMap::default(),
         coverage: Coverage::default(),
         diagnostics: Vec::new(),
     };
@@ -180,6 +187,9 @@ fn too_many_channels(program: &Program) -> Option<TokenSpan> {
     None
 }
 
+/// A process type, whether there is a timeout, and the edges of an escape.
+type EscapeKey = (usize, bool, Vec<(TokenSpan, Arc<str>)>);
+
 /// A program on its way.
 struct Lowering<'p> {
     program: &'p Program,
@@ -193,6 +203,10 @@ struct Lowering<'p> {
     receivable: Vec<(origins::Origins, hadal_ir::ids::FunctionId)>,
     /// Functions that report a channel that does not exist, by place in the text.
     no_channel: FxHashMap<hadal_ir::ids::SiteId, hadal_ir::ids::FunctionId>,
+    /// The functions that look for a process of a higher priority, without `timeout` and with.
+    outranked: [Option<hadal_ir::ids::FunctionId>; 2],
+    /// The functions that ask whether an escape is executable.
+    escaping: FxHashMap<EscapeKey, hadal_ir::ids::FunctionId>,
     coverage: Coverage,
     diagnostics: Vec<Diagnostic>,
 }

@@ -7,11 +7,14 @@ use hadal_ir::stmt::{Block, StmtKind};
 use hadal_model::FaultKind;
 
 use super::Lowering;
+use super::channels::STACK_KIND;
 use super::exprs::Scope;
-use super::layout::{STACK_KIND, Slot};
+use super::layout::Slot;
 use crate::MAX_INSTANCES;
 use crate::program::{Expr as PExpr, Initial, Place as PPlace, Run, Scalar, VarId, Variable};
 use crate::text::TokenSpan;
+
+const BAD_PRIORITY: &str = "a priority must be 1 to 255";
 
 impl Lowering<'_> {
     /// The initial state: global variables, then the first processes in the order of their pids.
@@ -81,14 +84,13 @@ impl Lowering<'_> {
             args.push(self.kept(scope, "argument", value, block));
         }
         let priority = match &run.priority {
-            Some(priority) => {
-                let priority = self.int(scope, priority);
-                self.truncated(Scalar::Byte, priority)
-            }
+            Some(priority) => self.int(scope, priority),
             // What a process type declares is for its `active` instances alone.
             None => self.builder.int(1),
         };
         let priority = self.kept(scope, "priority", priority, block);
+        let is_bad = self.is_no_priority(priority);
+        self.fault_where(is_bad, FaultKind::Range, BAD_PRIORITY, block);
         let n_processes = Place::var(self.layout.n_processes);
         let pid = self.builder.read(n_processes.clone());
         let pid = self.kept(scope, "pid", pid, block);
@@ -354,8 +356,8 @@ impl Lowering<'_> {
         let pid = self.int(scope, pid);
         let pid = self.kept(scope, "pid", pid, block);
         let value = self.int(scope, value);
-        let value = self.truncated(Scalar::Byte, value);
         let value = self.kept(scope, "priority", value, block);
+        let is_bad = self.is_no_priority(value);
         for proctype in 0..self.program.proctypes.len() {
             for number in 0..self.layout.processes[proctype].n {
                 let slot = Slot::Number(number);
@@ -371,13 +373,45 @@ impl Lowering<'_> {
                     (self.builder.and(vec![exists, is_own]), place)
                 });
                 if let Some(place) = place {
-                    let set = self.builder.assign(place, value);
+                    let mut set = Block::new();
+                    self.fault_where(is_bad, FaultKind::Range, BAD_PRIORITY, &mut set);
+                    set.push(self.builder.assign(place, value));
                     block.push(self.builder.stmt(StmtKind::If {
-                        arms: vec![(is_it, vec![set])],
+                        arms: vec![(is_it, set)],
                         otherwise: Vec::new(),
                     }));
                 }
             }
+        }
+    }
+
+    pub(super) fn assign_priority(&mut self, scope: &mut Scope, value: &PExpr, block: &mut Block) {
+        let value = self.int(scope, value);
+        let value = self.truncated(Scalar::Byte, value);
+        let slot = scope.slot.expr(&mut self.builder);
+        let process = &self.layout.processes[scope.proctype];
+        if let Some(place) = process.priority.map(|field| process.field(slot, field)) {
+            block.push(self.builder.assign(place, value));
+        }
+    }
+
+    fn is_no_priority(&mut self, value: ExprId) -> ExprId {
+        let is_priority = self.builder.in_range(value, 1, 255);
+        self.builder.not(is_priority)
+    }
+
+    /// Meets a fault where a condition is true.
+    fn fault_where(
+        &mut self,
+        condition: ExprId,
+        kind: FaultKind,
+        message: &str,
+        block: &mut Block,
+    ) {
+        if self.builder.known_truth(condition) != Some(false) {
+            let arms = vec![(condition, self.fault(kind, message))];
+            let otherwise = Vec::new();
+            block.push(self.builder.stmt(StmtKind::If { arms, otherwise }));
         }
     }
 

@@ -10,8 +10,8 @@ use hadal_ir::program::{Frame, Function, Segment, ValueMap};
 use hadal_ir::stmt::{ReturnValue, StmtKind};
 
 use super::Lowering;
+use super::channels::{QUEUE_LEN, QUEUE_MESSAGES, STACK_KIND, STACK_QUEUE};
 use super::exprs::Scope;
-use super::layout::{QUEUE_LEN, QUEUE_MESSAGES, STACK_KIND, STACK_QUEUE};
 use super::origins::Origins;
 use crate::program::{Expr as PExpr, Match, QueueOp, Receive, Scalar, VarId};
 use crate::text::TokenSpan;

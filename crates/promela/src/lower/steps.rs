@@ -118,18 +118,10 @@ impl Lowering<'_> {
         };
         let (channel, sender) = (handshake.channel, handshake.sender);
         let registers = handshake.fields.clone();
-        let alternatives: Vec<(&Receive, Option<PointId>)> = match &edge.action {
-            Action::Receive(receive) => vec![(receive, None)],
-            Action::DStep { entry, .. } => {
-                let inner = inner_edges(&proctype.automaton.point(*entry).edges);
-                let receives = inner.iter().filter_map(|inner| match &inner.action {
-                    Action::Receive(receive) => Some((receive, Some(inner.target))),
-                    _ => None,
-                });
-                receives.collect()
-            }
-            _ => return,
-        };
+        let alternatives = receives_of(&proctype.automaton, edge);
+        if alternatives.is_empty() {
+            return;
+        }
         self.builder.set_site(edge.span);
         let mut scope = self.scope_of(source.proctype, false);
         let number = self.builder.read(Place::var(channel));
@@ -138,19 +130,19 @@ impl Lowering<'_> {
             .map(|&it| self.builder.read(Place::var(it)));
         let fields: Vec<ExprId> = fields.collect();
         let (mut taken, mut earlier) = (Vec::new(), Vec::new());
-        for (before_idx, before) in edges[..edge_idx].iter().enumerate() {
+        for before in &edges[..edge_idx] {
             if before.escape.is_none() || before.escape == edge.escape {
                 continue;
             }
-            for receive in receives_of(&proctype.automaton, &edges[before_idx]) {
+            for (receive, _) in receives_of(&proctype.automaton, before) {
                 if let Some(takes) = self.takes(&mut scope, receive, None, number, &fields) {
                     earlier.push(self.builder.not(takes));
                 }
             }
         }
-        for (receive, inner_target) in alternatives {
+        for (receive, inner) in alternatives {
             if let Some(takes) = self.takes(&mut scope, receive, None, number, &fields) {
-                taken.push((takes, receive, inner_target));
+                taken.push((takes, receive, inner));
             }
         }
         if taken.is_empty() {
@@ -171,12 +163,15 @@ impl Lowering<'_> {
 
         let mut block = Block::new();
         let mut arms = Vec::new();
-        for (takes, receive, inner_target) in taken {
+        for (takes, receive, inner) in taken {
             let mut code = Block::new();
+            if let Some(inner) = inner {
+                self.note(inner, &mut code);
+            }
             self.check_handshake_arity(&mut scope, receive, &mut code);
             self.assign_fields(&mut scope, receive, &fields, &mut code);
-            if let (Action::DStep { exit, .. }, Some(target)) = (&edge.action, inner_target) {
-                self.rest_of_d_step(&mut scope, target, *exit, &mut code);
+            if let (Action::DStep { exit, .. }, Some(inner)) = (&edge.action, inner) {
+                self.rest_of_d_step(&mut scope, inner.target, *exit, &mut code);
             }
             arms.push((takes, code));
         }
@@ -307,7 +302,7 @@ impl Lowering<'_> {
         let name = &self.program.proctypes[scope.proctype].name;
         let line = self.builder.line(span);
         self.builder.ir.rules.push(Rule {
-            name: format!("{name} line {line}: {text}"),
+            name: format!("{name} {line}: {text}"),
             params,
             frame: scope.frame,
             priority: if timeout { TIMEOUT } else { 0 },
@@ -333,17 +328,22 @@ struct Source {
     may_keep: bool,
 }
 
-fn receives_of<'a>(automaton: &'a Automaton, edge: &'a Edge) -> Vec<&'a Receive> {
-    let receive = |edge: &'a Edge| match &edge.action {
-        Action::Receive(receive) => Some(receive),
-        _ => None,
-    };
+/// The receives that an edge may begin with, each with its edge inside, where that is a `d_step`.
+pub(super) fn receives_of<'a>(
+    automaton: &'a Automaton,
+    edge: &'a Edge,
+) -> Vec<(&'a Receive, Option<&'a Edge>)> {
     match &edge.action {
+        Action::Receive(receive) => vec![(receive, None)],
         Action::DStep { entry, .. } => {
-            let inner = inner_edges(&automaton.point(*entry).edges);
-            inner.iter().filter_map(receive).collect()
+            let inner = inner_edges(&automaton.point(*entry).edges).iter();
+            let receives = inner.filter_map(|inner| match &inner.action {
+                Action::Receive(receive) => Some((receive, Some(inner))),
+                _ => None,
+            });
+            receives.collect()
         }
-        _ => receive(edge).into_iter().collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -371,6 +371,7 @@ fn depends_on_timeout(automaton: &Automaton, edges: &[Edge], edge_idx: usize) ->
         | Action::Assert(..)
         | Action::Print(..)
         | Action::SetPriority(..)
+        | Action::AssignPriority(_)
         | Action::Declare => false,
     };
     let is_asked = |before: &Edge| {

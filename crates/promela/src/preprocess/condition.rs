@@ -50,7 +50,7 @@ impl Preprocessor<'_, '_> {
             }
             let in_parens = is(at + 1, Symbol::LParen) && is(at + 3, Symbol::RParen);
             let name = tokens.get(at + 1 + usize::from(in_parens));
-            let is_defined = name.is_some_and(|it| self.macros.contains_key(&it.text));
+            let is_defined = name.is_some_and(|it| self.is_macro(&it.text));
             out.push(Token {
                 kind: TokenKind::Number,
                 text: self.interner.get(if is_defined { "1" } else { "0" }),

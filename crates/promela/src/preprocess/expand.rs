@@ -24,6 +24,8 @@ const MAX_FRAMES: usize = 200;
 pub(super) struct Macro {
     /// Present for a function-like macro.
     pub(super) params: Option<Vec<Arc<str>>>,
+    /// Whether the last parameter takes all arguments that are left.
+    pub(super) is_variadic: bool,
     pub(super) body: Vec<Token>,
     /// The name in the directive.
     pub(super) definition: Span,
@@ -32,7 +34,24 @@ pub(super) struct Macro {
 impl Macro {
     pub(super) fn is_same(&self, other: &Macro) -> bool {
         let texts = |tokens: &[Token]| tokens.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
-        self.params == other.params && texts(&self.body) == texts(&other.body)
+        self.params == other.params
+            && self.is_variadic == other.is_variadic
+            && texts(&self.body) == texts(&other.body)
+    }
+
+    /// The parameter that a token of the body names.
+    fn param(&self, token: &Token) -> Option<usize> {
+        let params = self.params.as_deref().unwrap_or_default();
+        match token.kind {
+            TokenKind::Ident => params.iter().position(|it| *it == token.text),
+            _ => None,
+        }
+    }
+
+    /// Whether a parameter takes all arguments that are left.
+    fn takes_rest(&self, param: usize) -> bool {
+        let n_params = self.params.as_ref().map_or(0, Vec::len);
+        self.is_variadic && param + 1 == n_params
     }
 }
 
@@ -55,7 +74,7 @@ impl Preprocessor<'_, '_> {
     pub(super) fn expand_all(&mut self, tokens: Vec<Token>) -> Vec<Token> {
         let has_macro = tokens
             .iter()
-            .any(|it| it.kind == TokenKind::Ident && self.macros.contains_key(&it.text));
+            .any(|it| it.kind == TokenKind::Ident && self.is_macro(&it.text));
         if !has_macro {
             return tokens;
         }
@@ -84,6 +103,12 @@ impl Preprocessor<'_, '_> {
                 false => None,
             };
             let Some(found) = found.filter(|_| !self.overflowed) else {
+                if item.token.kind == TokenKind::Ident
+                    && !item.exempt
+                    && let Some((kind, text)) = self.predefined(&item.token)
+                {
+                    (item.token.kind, item.token.text) = (kind, text);
+                }
                 out.push(item);
                 continue;
             };
@@ -101,9 +126,9 @@ impl Preprocessor<'_, '_> {
             }
             let call = match &found.params {
                 None => Some((Vec::new(), item.token.span)),
-                Some(params) => match at_paren(&frames) {
+                Some(_) => match at_paren(&frames) {
                     false => None,
-                    true => self.arguments(&mut frames, &item.token, params.len()),
+                    true => self.arguments(&mut frames, &item.token, &found),
                 },
             };
             let Some((arguments, end)) = call else {
@@ -153,7 +178,7 @@ impl Preprocessor<'_, '_> {
         &mut self,
         frames: &mut Vec<Frame>,
         name: &Token,
-        n_params: usize,
+        found: &Macro,
     ) -> Option<(Vec<Vec<Item>>, Span)> {
         let mut arguments = vec![Vec::new()];
         let mut depth = 0usize;
@@ -177,10 +202,12 @@ impl Preprocessor<'_, '_> {
                 TokenKind::Symbol(Symbol::RParen) => {
                     depth -= 1;
                     if depth == 0 {
-                        return self.check_arguments(arguments, name, n_params, span);
+                        return Some((self.check_arguments(arguments, name, found), span));
                     }
                 }
-                TokenKind::Symbol(Symbol::Comma) if depth == 1 => {
+                TokenKind::Symbol(Symbol::Comma)
+                    if depth == 1 && !found.takes_rest(arguments.len() - 1) =>
+                {
                     arguments.push(Vec::new());
                     continue;
                 }
@@ -192,31 +219,34 @@ impl Preprocessor<'_, '_> {
         }
     }
 
+    /// As many arguments as there are parameters.
     fn check_arguments(
         &mut self,
         mut arguments: Vec<Vec<Item>>,
         name: &Token,
-        n_params: usize,
-        end: Span,
-    ) -> Option<(Vec<Vec<Item>>, Span)> {
+        found: &Macro,
+    ) -> Vec<Vec<Item>> {
+        let n_params = found.params.as_ref().map_or(0, Vec::len);
         if n_params == 0 && arguments.len() == 1 && arguments[0].is_empty() {
             arguments.clear();
         }
-        if arguments.len() == n_params {
-            return Some((arguments, end));
+        // Those that `...` stands for may be left out, with the comma before them.
+        let n_least = n_params - usize::from(found.is_variadic);
+        if (n_least..=n_params).contains(&arguments.len()) {
+            arguments.resize(n_params, Vec::new());
+            return arguments;
         }
-        let plural = if n_params == 1 { "" } else { "s" };
+        let plural = if n_least == 1 { "" } else { "s" };
+        let at_least = if found.is_variadic { "at least " } else { "" };
         let (text, n) = (&name.text, arguments.len());
-        let message = format!("the macro `{text}` takes {n_params} argument{plural}, not {n}");
-        let definition = self.macros.get(&name.text).map(|it| it.definition);
+        let message =
+            format!("the macro `{text}` takes {at_least}{n_least} argument{plural}, not {n}");
         let error = Diagnostic::error(message, name.span);
-        self.diagnostics.push(match definition {
-            Some(span) => error.context(span, "it is defined here"),
-            None => error,
-        });
+        let error = error.context(found.definition, "it is defined here");
+        self.diagnostics.push(error);
         // The missing arguments are empty, so that what follows still parses.
         arguments.resize(n_params, Vec::new());
-        Some((arguments, end))
+        arguments
     }
 
     /// The body of a macro with its arguments in place.
@@ -228,11 +258,7 @@ impl Preprocessor<'_, '_> {
         disabled: &[Arc<str>],
         depth: usize,
     ) -> Vec<Item> {
-        let params = found.params.as_deref().unwrap_or_default();
-        let param = |token: &Token| match token.kind {
-            TokenKind::Ident => params.iter().position(|it| *it == token.text),
-            _ => None,
-        };
+        let param = |token: &Token| found.param(token);
         let is = |token: Option<&Token>, symbol| {
             token.is_some_and(|it| it.kind == TokenKind::Symbol(symbol))
         };
@@ -249,7 +275,22 @@ impl Preprocessor<'_, '_> {
         let mut at = 0;
         while let Some(token) = found.body.get(at) {
             let next = found.body.get(at + 1);
-            if is(Some(token), Symbol::HashHash) && at > 0 && next.is_some() {
+            if is(Some(token), Symbol::HashHash)
+                && is(
+                    at.checked_sub(1).and_then(|at| found.body.get(at)),
+                    Symbol::Comma,
+                )
+                && let Some(idx) = next.and_then(param).filter(|&it| found.takes_rest(it))
+            {
+                // What `cpp` does with `, ## __VA_ARGS__`: the comma goes if nothing follows it.
+                match arguments[idx].is_empty() {
+                    true => {
+                        out.pop();
+                    }
+                    false => out.extend(arguments[idx].iter().cloned()),
+                }
+                at += 2;
+            } else if is(Some(token), Symbol::HashHash) && at > 0 && next.is_some() {
                 let right = next.map_or(Vec::new(), |token| match param(token) {
                     Some(idx) => arguments[idx].clone(),
                     None => vec![own(token)],

@@ -1,7 +1,7 @@
 //! The preprocessor: files to one text of tokens.
 //!
-//! It does what `cpp` does for the models that exist: object- and function-like macros with `#` and
-//! `##`, `#include`, conditionals, `#line`. It is not called as a program of its own, so that every
+//! It does what `cpp` does for the models that exist: object- and function-like macros with `#`,
+//! `##` and `...`, the names of [`predefined`], `#include`, conditionals, `#line`. It is not called as a program of its own, so that every
 //! token knows the macro that it came from, and so that a model needs nothing but its files.
 //!
 //! The caller reads the files: [`Reader`] gets a path and returns bytes. A run that can be resumed
@@ -12,6 +12,7 @@
 
 mod condition;
 mod expand;
+mod predefined;
 mod scan;
 
 use std::sync::Arc;
@@ -73,11 +74,11 @@ pub fn preprocess(root: Source, options: &Options, read: &mut Reader<'_>) -> Pre
         n_includes: 0,
         missing: FxHashSet::default(),
         pending: Vec::new(),
+        counter: 0,
     };
     preprocessor.define_options(&options.defines);
     preprocessor.file(FileId::ROOT, 0);
     let end = preprocessor.text.sources.root().span().after();
-    preprocessor.text.markers.sort_by_key(|it| it.offset);
     preprocessor.text.tokens.push(Token {
         kind: TokenKind::Eof,
         text: "".into(),
@@ -109,6 +110,8 @@ struct Preprocessor<'a, 'r> {
     /// Tokens since the last directive. They are expanded together, so that the arguments of a
     /// macro may stand on several lines.
     pending: Vec<Token>,
+    /// The next value of `__COUNTER__`.
+    counter: u32,
 }
 
 /// An `#if` that is not closed yet.
@@ -320,7 +323,7 @@ impl Preprocessor<'_, '_> {
         }
         match line.first() {
             Some(name) if name.token.kind == TokenKind::Ident => {
-                self.macros.contains_key(&name.token.text) == (directive == "ifdef")
+                self.is_macro(&name.token.text) == (directive == "ifdef")
             }
             _ => {
                 self.error(format!("`#{directive}` needs the name of a macro"), span);
@@ -339,18 +342,23 @@ impl Preprocessor<'_, '_> {
         let is_function = rest
             .first()
             .is_some_and(|it| it.kind == TokenKind::Symbol(Symbol::LParen) && !it.spaced);
-        let (params, body) = match is_function {
-            false => (None, rest),
+        let (params, is_variadic, body) = match is_function {
+            false => (None, false, rest),
             true => match macro_params(&rest[1..]) {
-                Ok((params, body)) => (Some(params), body),
-                Err(at) => {
-                    let message = "the parameters of a macro are names separated by commas";
-                    return self.error(message, at.unwrap_or(name.span.after()));
-                }
+                Ok(it) => (Some(it.names), it.is_variadic, it.body),
+                Err((message, at)) => return self.error(message, at.unwrap_or(name.span.after())),
             },
         };
+        let has_rest = params.iter().flatten().any(|it| &**it == REST);
+        if let Some(rest) = body.iter().find(|it| &*it.text == REST && !has_rest) {
+            let message = format!("`{REST}` stands for the arguments of `...`, which is missing");
+            let warning = Diagnostic::warning(message, rest.span);
+            let warning = warning.context(name.span, "in this macro");
+            self.diagnostics.push(warning);
+        }
         let defined = Macro {
             params,
+            is_variadic,
             body: body.to_vec(),
             definition: name.span,
         };
@@ -462,11 +470,15 @@ impl Preprocessor<'_, '_> {
         let name = tokens.get(1).filter(|it| it.kind == TokenKind::Str);
         let source = self.text.sources.file(file);
         let next = source.line(source.position(span.start).line + 1);
-        self.text.markers.push(LineMarker {
+        let marker = LineMarker {
             offset: next.start,
             line,
             file: name.map(|it| it.text.trim_matches('"').into()),
-        });
+        };
+        // Sorted at all times, since `__LINE__` asks for them.
+        let markers = &mut self.text.markers;
+        let at = markers.partition_point(|it| it.offset <= marker.offset);
+        markers.insert(at, marker);
     }
 }
 
@@ -478,24 +490,72 @@ fn line_span(line: &[Lexeme], directive: Span) -> Span {
     }
 }
 
-/// The parameters of a macro and its body, from the token after `(`.
-#[expect(clippy::type_complexity, reason = "used once")]
-fn macro_params(tokens: &[Token]) -> Result<(Vec<Arc<str>>, &[Token]), Option<Span>> {
-    let mut params = Vec::new();
-    let symbol = |at: usize| tokens.get(at).map(|it: &Token| it.kind);
-    if symbol(0) == Some(TokenKind::Symbol(Symbol::RParen)) {
-        return Ok((params, &tokens[1..]));
-    }
+/// The name of the arguments that `...` stands for.
+const REST: &str = "__VA_ARGS__";
+
+/// The parameters of a macro, and its body.
+struct Params<'t> {
+    names: Vec<Arc<str>>,
+    is_variadic: bool,
+    body: &'t [Token],
+}
+
+/// The parameters of a macro and its body, from the token after `(`; otherwise what is wrong, and
+/// where. `...` and `name...` are the last parameter.
+fn macro_params(tokens: &[Token]) -> Result<Params<'_>, (&'static str, Option<Span>)> {
+    let mut names: Vec<Arc<str>> = Vec::new();
+    let symbol = |at: usize| match tokens.get(at)?.kind {
+        TokenKind::Symbol(symbol) => Some(symbol),
+        _ => None,
+    };
+    // There is no token for it in the language.
+    let is_rest = |at: usize| {
+        let is_joined = tokens.get(at + 1).is_some_and(|it| !it.spaced);
+        symbol(at) == Some(Symbol::DotDot) && symbol(at + 1) == Some(Symbol::Dot) && is_joined
+    };
     let mut at = 0;
+    let mut is_variadic = false;
+    if symbol(0) == Some(Symbol::RParen) {
+        let body = &tokens[1..];
+        return Ok(Params {
+            names,
+            is_variadic,
+            body,
+        });
+    }
     loop {
         match tokens.get(at) {
-            Some(token) if token.kind == TokenKind::Ident => params.push(token.text.clone()),
-            other => return Err(other.map(|it| it.span)),
+            Some(token) if token.kind == TokenKind::Ident => {
+                names.push(token.text.clone());
+                at += 1;
+            }
+            Some(_) if is_rest(at) => names.push(REST.into()),
+            other => {
+                let message = "the parameters of a macro are names separated by commas";
+                return Err((message, other.map(|it| it.span)));
+            }
         }
-        match symbol(at + 1) {
-            Some(TokenKind::Symbol(Symbol::Comma)) => at += 2,
-            Some(TokenKind::Symbol(Symbol::RParen)) => return Ok((params, &tokens[at + 2..])),
-            _ => return Err(tokens.get(at + 1).map(|it| it.span)),
+        if is_rest(at) {
+            is_variadic = true;
+            at += 2;
+        }
+        match symbol(at) {
+            Some(Symbol::RParen) => {
+                let body = &tokens[at + 1..];
+                return Ok(Params {
+                    names,
+                    is_variadic,
+                    body,
+                });
+            }
+            Some(Symbol::Comma) if !is_variadic => at += 1,
+            _ => {
+                let message = match is_variadic {
+                    true => "`...` is the last parameter of a macro",
+                    false => "the parameters of a macro are names separated by commas",
+                };
+                return Err((message, tokens.get(at).map(|it| it.span)));
+            }
         }
     }
 }

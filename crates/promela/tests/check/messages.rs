@@ -105,7 +105,7 @@ fn values() {
             warning test.pml:2:21: 40000 does not fit and is stored as -25536
             warning test.pml:2:32: 8 does not fit and is stored as 0
             warning test.pml:2:46: 256 does not fit and is stored as 0
-            error test.pml:2:55: division by zero
+            warning test.pml:2:55: this divides by zero
             warning test.pml:2:76: this loop does not end: its variable cannot exceed the last value
         "#]],
     );
@@ -116,6 +116,27 @@ fn values() {
             error test.pml:1:38: `y` is not declared
             error test.pml:1:49: the number of processes must be 1 to 255
             error test.pml:1:74: a priority must be 1 to 255
+        "#]],
+    );
+    check(
+        "proctype P() priority 256 { skip } init { run P() priority 0; run P() priority 256 }",
+        expect![[r#"
+            error test.pml:1:23: a priority must be 1 to 255
+            error test.pml:1:80: a priority must be 1 to 255
+        "#]],
+    );
+    check(
+        "#define N 0
+         byte a[4 / N], x = 1 % N; byte b[2] = { 1, 1 / N };
+         init { if :: N > 0 -> x = 1 / N :: else fi }",
+        expect![[r#"
+            warning test.pml:2:17: this divides by zero
+            error test.pml:2:17: the size of an array divides by zero
+            warning test.pml:2:29: this divides by zero
+            error test.pml:2:29: the value of a global variable divides by zero
+            warning test.pml:2:53: this divides by zero
+            error test.pml:2:53: the value of a global variable divides by zero
+            warning test.pml:3:36: this divides by zero
         "#]],
     );
 }
@@ -194,6 +215,22 @@ fn channels() {
 }
 
 #[test]
+fn an_unless_of_many_statements_and_many_options() {
+    let text = format!(
+        "byte x; init {{ {{ {} }} unless {{ if {} fi }} }}",
+        "x = 1; ".repeat(600),
+        ":: x == 1 -> x = 2 ".repeat(400)
+    );
+    check(
+        &text,
+        expect![[r#"
+            error test.pml:1:3497: a process with more than 200000 steps
+              let the escape begin with one condition, and its selection follow
+        "#]],
+    );
+}
+
+#[test]
 fn control() {
     check(
         "init { break; else; do :: skip -> else :: else :: else od; d_step { goto L }; L: skip; skip unless { skip } }",
@@ -209,8 +246,8 @@ fn control() {
          init { if :: q!1 :: else fi; goto L; x = 1; L: if :: { x = 1 } unless { x == 2 } :: L2: do :: break od fi }",
         expect![[r#"
             warning test.pml:2:30: `else` beside a send or receive
-            error test.pml:2:63: an option cannot begin with `unless`
-              write `:: skip; { ... } unless { ... }`, or put `unless` after the whole `fi` or `od`
+            warning test.pml:2:63: an option that begins with `unless`
+              put `unless` after the whole `fi` or `od`, or `skip ->` before it
             error test.pml:2:94: an option cannot begin with a labelled selection
               put the label in front of the outer `if` or `do`
         "#]],

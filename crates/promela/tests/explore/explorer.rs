@@ -28,6 +28,7 @@ pub(crate) enum Error {
     InvalidEndState,
     Index,
     DivisionByZero,
+    BadPriority,
     BadChannel,
     DStepBlocks,
     DStepRendezvous,
@@ -678,8 +679,11 @@ impl<'p> Explorer<'p> {
                 let target = self.eval(context, target)?;
                 let value = self.eval(context, value)?;
                 if let Some(proc) = next.procs.get_mut(target as usize) {
-                    proc.priority = value as u8;
+                    proc.priority = priority(value)?;
                 }
+            }
+            Action::AssignPriority(value) => {
+                next.procs[context.pid].priority = self.eval(context, value)? as u8;
             }
             Action::DStep { entry, exit } => {
                 return self.d_step(context, next, *entry, *exit, None);
@@ -694,7 +698,7 @@ impl<'p> Explorer<'p> {
             args.push(self.eval(context, arg)?);
         }
         let priority = match &run.priority {
-            Some(priority) => self.eval(context, priority)? as u8,
+            Some(value) => priority(self.eval(context, value)?)?,
             None => 1,
         };
         self.create(next, run.proctype, &args, priority)
@@ -922,5 +926,12 @@ impl<'p> Explorer<'p> {
             }
             None => context.state.procs.iter().find(|it| it.ty == proctype),
         })
+    }
+}
+
+fn priority(value: i32) -> Value<u8> {
+    match value {
+        1..=255 => Ok(value as u8),
+        _ => Err(Error::BadPriority),
     }
 }

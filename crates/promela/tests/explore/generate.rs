@@ -526,6 +526,12 @@ impl Generator<'_> {
                 );
                 format!("atomic {{ {body} }}")
             }
+            9 if self.features.unless && !place.in_dstep && self.chance(60) => {
+                self.note("unless that begins an option");
+                let (guard, body) = (self.condition(0), self.basic(place));
+                let (escape, assignment) = (self.condition(0), self.assignment());
+                format!("{{ {guard}; {body} }} unless {{ {escape} -> {assignment} }}")
+            }
             _ => self.basic(place),
         };
         match self.chance(70) {

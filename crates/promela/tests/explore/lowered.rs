@@ -79,9 +79,10 @@ fn kind(kind: FaultKind) -> Error {
         FaultKind::Index => Error::Index,
         FaultKind::Division => Error::DivisionByZero,
         FaultKind::BadChannel => Error::BadChannel,
+        FaultKind::Range => Error::BadPriority,
         FaultKind::BlockedDStep => Error::DStepBlocks,
         FaultKind::ProcessLimit => Error::TooManyProcesses,
-        FaultKind::AtomicCycle => Error::EndlessAtomic,
+        FaultKind::AtomicCycle | FaultKind::LoopLimit => Error::EndlessAtomic,
         FaultKind::ChannelLimit => Error::TooManyChannels,
         FaultKind::Claim => Error::Claim,
         kind => panic!("no program has {kind}"),
@@ -281,6 +282,49 @@ fn processes_are_looked_up_among_many() {
         active [200] proctype Q() { (n == 1); run A(); run B(); run C(); run D(); run E() }
         active proctype P() { x = pc_value(12); assert(x == pc_value(150)) }";
     check(text);
+}
+
+#[test]
+fn whether_others_can_move_is_asked_in_one_place() {
+    let text = "byte x; active [40] proctype P() priority 2 { BODY }";
+    let text = text.replace("BODY", &"x = 1; ".repeat(40));
+    let source = Source::new("test.pml", &text).unwrap();
+    let compiled = compile(source, &Options::default(), &mut |_| None);
+    let lowered = lower(&compiled.program.unwrap(), &compiled.text, &options());
+    let n_exprs = lowered.unwrap().ir.exprs.len();
+    assert!(n_exprs < 2_000, "{n_exprs} expressions for 40 statements");
+}
+
+#[test]
+fn an_escape_of_many_options_is_asked_for_in_one_place() {
+    let escape = "if :: x == 9 -> l = 3 :: x == 1 && l == 1 -> l = 4 :: q?l -> l = 8
+        :: x == 2 && _pid == 1 -> l = 5 :: q??[7] :: timeout -> l = 7 fi";
+    let body = "l = 1; x++; l = 2; q!l; if :: x > 1 -> x-- :: x <= 1 -> l = 9 fi; l == 3";
+    for n in [1, 2, 3] {
+        let declared = format!("byte x; chan q = [1] of {{ byte }}; active [{n}] proctype P()");
+        let text = |body: &str| format!("{declared} {{ byte l; {body}; x = 0 }}");
+        check(&text(&format!("{{ {body} }} unless {{ {escape} }}")));
+        // One inside another, and one that has `else`.
+        let inner = format!("{{ {body} }} unless {{ x == 3 -> l = 6 }}");
+        check(&text(&format!(
+            "{{ skip; {inner}; skip }} unless {{ {escape} }}"
+        )));
+        let escape = escape.replace("fi", ":: else -> l = 2 fi");
+        check(&text(&format!("{{ {body} }} unless {{ {escape} }}")));
+    }
+    let n_exprs = |n: usize| {
+        let options = ":: x == 1 && x < 7 -> x = 2 ".repeat(40);
+        let body = "x = 1; ".repeat(n);
+        let escape = format!("unless {{ if {options} fi }}");
+        let text = format!("byte x; init {{ {{ {{ {body} }} {escape} }} {escape} }}");
+        let source = Source::new("test.pml", &text).unwrap();
+        let compiled = compile(source, &Options::default(), &mut |_| None);
+        let lowered = lower(&compiled.program.unwrap(), &compiled.text, &self::options());
+        lowered.unwrap().ir.exprs.len()
+    };
+    // At each statement each edge of the inner escape asks for the outer one, by one call.
+    let more = n_exprs(60) - n_exprs(20);
+    assert!(more < 40 * 2_500, "{more} expressions for 40 statements");
 }
 
 #[test]

@@ -34,6 +34,18 @@ fn statements_are_steps() {
 }
 
 #[test]
+fn a_d_step_in_a_loop_may_start_several_processes() {
+    // SPIN rejects `run` in a `d_step`; the counts are its own for `atomic`.
+    for block in ["d_step", "atomic"] {
+        let text = format!(
+            "byte x; proctype Q() {{ skip }}
+             active proctype P() {{ do :: {block} {{ x < 3 -> x++; run Q() }} :: else -> break od }}"
+        );
+        check(&text, 42, 85, &[]);
+    }
+}
+
+#[test]
 fn a_number_with_a_leading_zero_is_decimal() {
     check_body("assert(010 == 10); assert(09 == 9)", 4, 3);
 }
@@ -318,4 +330,141 @@ fn labels_that_are_observed_make_jumps_steps() {
         6,
         5,
     );
+}
+
+#[test]
+fn a_constant_division_by_zero_is_an_error_where_it_is_executed() {
+    let text = |guard: &str| {
+        format!(
+            "byte x; active proctype P() {{ if :: {guard} -> x = 1 / 0 :: else -> x = 7 % 4 fi }}"
+        )
+    };
+    check(&text("x > 0"), 4, 3, &[]);
+    check(&text("0 && (1 / 0)"), 4, 3, &[]);
+    let errors = [Error::DivisionByZero, Error::InvalidEndState];
+    check(&text("x == 0"), 2, 1, &errors);
+    check(&text("1 / 0"), 1, 0, &errors);
+}
+
+#[test]
+fn priorities_are_1_to_255() {
+    let text = |set: &str| {
+        format!(
+            "byte x; int n = 300; active proctype P() {{ {set}; x = get_priority(0); skip }}
+             active proctype Q() {{ x == 1; skip }}"
+        )
+    };
+    let errors = [Error::BadPriority, Error::InvalidEndState];
+    for set in [
+        "set_priority(0, n)",
+        "set_priority(0, n - 301)",
+        "set_priority(1, n - 300)",
+    ] {
+        check(&text(set), 1, 0, &errors);
+    }
+    // There is no such process; an assignment is truncated.
+    check(&text("set_priority(9, n)"), 11, 13, &[]);
+    check(
+        &text("_priority = n; assert(_priority == 44)"),
+        5,
+        4,
+        &[Error::InvalidEndState],
+    );
+    // 0 is none, as is that of a process type.
+    let text = "proctype P() priority 5 { assert(_priority == 1) }
+        init { run P() priority 0; run P(); _nr_pr == 1; run P() priority 255 }";
+    check(text, 16, 19, &[Error::Assertion]);
+}
+
+#[test]
+fn an_option_may_begin_with_unless() {
+    let escape = "{ y = 1; y = 2 } unless { x == 1 -> y = 3 }";
+    let check = |body: &str, states, edges| {
+        let text = format!(
+            "byte x, y; active proctype P() {{ {body} }} active proctype Q() {{ x = 1; x = 2 }}"
+        );
+        check(&text, states, edges, &[]);
+    };
+    check(
+        &format!("if :: {escape} :: x == 1 -> y = 5 fi; y = 9"),
+        26,
+        40,
+    );
+    check(
+        &format!(
+            "if :: {escape} :: {{ x == 0; y = 6 }} unless {{ x == 2 -> y = 4 }} \
+             :: else -> y = 8 fi; y = 9"
+        ),
+        38,
+        61,
+    );
+    check(
+        "do :: { x == 0 -> y = 1; y = 2 } unless { x == 1 -> y = 3; break } :: x == 2 -> break od; \
+         y = 9",
+        40,
+        64,
+    );
+    check(
+        &format!("{{ if :: {escape} :: x == 1 -> y = 5 fi; y = 9 }} unless {{ x == 2 -> y = 20 }}"),
+        37,
+        54,
+    );
+    check(
+        &format!("atomic {{ if :: {escape} :: x == 1 -> y = 5 fi; y = 9 }}"),
+        9,
+        11,
+    );
+    check(
+        &format!("if :: {{ {escape} }} unless {{ x == 2 -> y = 13 }} :: x == 1 -> y = 5 fi; y = 4"),
+        32,
+        49,
+    );
+}
+
+#[test]
+fn an_escape_of_the_first_option_is_one_with_those_outside() {
+    let check = |body: &str, states, edges| {
+        let text = format!("byte y, z; active proctype P() {{ {body}; z = 1 }}");
+        check(&text, states, edges, &[]);
+    };
+    let inner = |guard: &str| format!("{{ y = 1; y = 2 }} unless {{ {guard} -> y = 3 }}");
+    let (yes, no) = (inner("y == 0"), inner("y == 7"));
+    let outer = "unless { y == 0 -> y = 20 }";
+    check(
+        &format!("{{ if :: {yes} :: y == 9 fi; y = 9 }} {outer}"),
+        6,
+        6,
+    );
+    check(
+        &format!("{{ if :: y == 9 :: {yes} fi; y = 9 }} {outer}"),
+        6,
+        5,
+    );
+    check(
+        &format!("{{ if :: else -> y = 4 :: {yes} fi; y = 9 }} {outer}"),
+        6,
+        6,
+    );
+    check(
+        &format!("{{ if :: {no} :: {yes} fi; y = 9 }} {outer}"),
+        6,
+        5,
+    );
+    check(
+        &format!("{{ if :: {yes} :: {no} fi; y = 9 }} {outer}"),
+        6,
+        6,
+    );
+    check(
+        &format!("{{ if :: y == 9 :: {{ {{ {yes}; y = 4 }} }} fi; y = 9 }} {outer}"),
+        6,
+        5,
+    );
+    check(
+        &format!("{{ if :: if :: y == 8 :: {yes} fi :: y == 9 fi; y = 9 }} {outer}"),
+        6,
+        5,
+    );
+    let both = format!("{{ if :: y == 9 :: {yes} fi unless {{ y == 0 -> y = 31 }} }}");
+    check(&format!("{{ {both}; y = 9 }} {outer}"), 6, 5);
 }

@@ -76,6 +76,89 @@ fn arguments() {
 }
 
 #[test]
+fn the_last_parameter_may_take_all_arguments() {
+    check(
+        "#define ALL(...) f(__VA_ARGS__)\n#define N 3\nALL(); ALL(N); ALL(1, (2, N), 4)",
+        expect![[r#"
+            f ( ) ; f ( 3 ) ; f ( 1 , ( 2 , 3 ) , 4 )
+        "#]],
+    );
+    check(
+        "#define LOG(s, ...) printf(s, ## __VA_ARGS__)\n#define SAY(s, v...) printf(s, v)\n\
+         #define TEXT(...) #__VA_ARGS__\n#define N 3\n\
+         LOG(\"a\"); LOG(\"a\",); LOG(\"a\", N, 2); SAY(\"b\", 1, N); TEXT(a, b  + N)",
+        expect![[r#"
+            printf ( "a" ) ; printf ( "a" ) ; printf ( "a" , 3 , 2 ) ; printf ( "b" , 1 , 3 ) ; "a, b + N"
+        "#]],
+    );
+    check(
+        "#define TWO(a, b, ...) a b __VA_ARGS__\nTWO(1); TWO(1, 2)\n\
+         #define BAD(..., a) a\n#define NOT(a) __VA_ARGS__\n#define ODD(. . .) 1\n",
+        expect![[r#"
+            1 ; 1 2
+            test.pml:2:1: the macro `TWO` takes at least 2 arguments, not 1
+            test.pml:3:16: `...` is the last parameter of a macro
+            test.pml:4:16: `__VA_ARGS__` stands for the arguments of `...`, which is missing
+            test.pml:5:13: the parameters of a macro are names separated by commas
+        "#]],
+    );
+}
+
+#[test]
+fn an_error_in_variable_arguments_is_shown_at_their_use_and_definition() {
+    let text = "#define SET(v, ...) v = __VA_ARGS__ +\nbyte x;\ninit {\n  SET(x, 1) ) }\n";
+    expect![[r#"
+        error: expected an expression, found `)`
+         --> test.pml:4:13
+          |
+        4 |   SET(x, 1) ) }
+          |             ^ expected an expression
+
+    "#]]
+    .assert_eq(&rendered(&parse_text(text)));
+    let text = "#define SET(v, ...) v = __VA_ARGS__ ) 1\nbyte x;\ninit {\n  SET(x, 1)\n}\n";
+    expect![[r#"
+        error: expected `;`, found `)`
+         --> test.pml:4:3
+          |
+        1 | #define SET(v, ...) v = __VA_ARGS__ ) 1
+          |                                     - in this macro, `SET`
+        ...
+        4 |   SET(x, 1)
+          |   ^^^^^^^^^ expected `;`
+
+    "#]]
+    .assert_eq(&rendered(&parse_text(text)));
+}
+
+#[test]
+fn predefined_names() {
+    check_files(
+        &[
+            (
+                "dir/test.pml",
+                "__FILE__ __LINE__\n#define HERE __LINE__\n#define AT(x) x HERE\nHERE AT(\n1)\n\
+                 #include \"a.h\"\n__LINE__\n#line 40 \"model.src\"\n__FILE__ __LINE__\n\
+                 #if defined(__FILE__) && __LINE__ > 40\nyes\n#endif\n#ifdef __LINE__\nyes\n#endif\n\
+                 __COUNTER__ __COUNTER__ x##__LINE__",
+            ),
+            ("dir/a.h", "\n__FILE__ HERE\n"),
+        ],
+        &[],
+        expect![[r#"
+            "dir/test.pml" 1 4 1 4 "dir/a.h" 2 7 "model.src" 40 yes yes 0 1 x ## 47
+        "#]],
+    );
+    check(
+        "__DATE__\n#define __LINE__ 5\n__LINE__\n",
+        expect![[r#"
+            "" 5
+            test.pml:1:1: `__DATE__` would make each run another one
+        "#]],
+    );
+}
+
+#[test]
 fn quoting_and_pasting() {
     check(
         "#define S(x) #x\n#define P(a, b) a ## b\n#define xy 7\nS(a + \"b\\n\"); P(x, y); P(1, +); P(, z)",

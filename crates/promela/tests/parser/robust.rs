@@ -12,6 +12,7 @@ use crate::{parse_text, rendered};
 const MODELS: &[&str] = &[
     r#"#define N 3
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
+#define ALL(f, ...) printf(f, ## __VA_ARGS__)
 #ifdef X
 byte never_seen
 #else
@@ -24,6 +25,7 @@ inline inc(v) { byte old = v; v = MAX(v + 1, old) }
 active [2] proctype P() provided (x < N) { byte l = 2; xr q;
   end: do :: q?msg,l -> inc(l); q!!ack(l) :: atomic { x < 2 -> x++; r[0]!x } :: else -> break od;
   { a[l % N] = x; t.g[1] = !b } unless { timeout -> goto L };
+  if :: { x = 1 } unless { b -> ALL("%d", __LINE__) } :: N == 0 -> x = 1 / 0 fi;
   L: printf("%d\n", x) }
 proctype Q(chan c; byte n) priority 2 { byte m; d_step { m = n; if :: m > 1 -> m-- :: else fi };
   c?eval(m); q??<ack,_>; (q?[msg,1] && nempty(q)) || P[0]@L; assert(len(q) <= 2) }
@@ -139,7 +141,13 @@ const PIECES: &[&str] = &[
     "##",
     "\n#define N x\n",
     "\n#define F(a) a a\n",
+    "\n#define G(a, ...) a, ## __VA_ARGS__ #a\n",
     "F",
+    "G(",
+    "__VA_ARGS__",
+    "__LINE__",
+    "__FILE__",
+    "...",
     "\n#if 1\n",
     "\n#else\n",
     "\n#endif\n",

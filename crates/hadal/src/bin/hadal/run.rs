@@ -144,8 +144,12 @@ fn attempt(job: Job<'_>, is_first: bool) -> anyhow::Result<Attempt> {
     if is_first {
         print_warnings(&loaded, args)?;
     }
-    // The peak so far is that of loading the model.
-    Resources::check_budget(resources.budget(), memory::peak_bytes())?;
+    // The peak so far is that of loading the model, unless another search was given up.
+    let used = match is_first {
+        true => memory::peak_bytes(),
+        false => memory::resident_bytes(),
+    };
+    Resources::check_budget(resources.budget(), used)?;
     let check = Check::new(&loaded)
         .search(search.clone())
         .resources(resources)

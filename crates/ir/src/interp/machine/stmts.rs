@@ -71,7 +71,7 @@ impl<'p> Machine<'p> {
                 while self.holds(*condition)? {
                     if rounds >= self.limits.loop_rounds {
                         let limit = self.limits.loop_rounds;
-                        let message = format!("a while loop ran more than {limit} times");
+                        let message = format!("a loop ran more than {limit} times");
                         return self.fault(FaultKind::LoopLimit, message, stmt.site);
                     }
                     rounds += 1;
@@ -285,6 +285,8 @@ impl<'p> Machine<'p> {
     fn put(&mut self, item: &'p PutItem) -> Result<(), Halt> {
         let types = &self.code.program.types;
         let text = match item {
+            // Most runs of a body are not shown to anyone.
+            PutItem::Text(_) if self.output.is_none() => return Ok(()),
             PutItem::Text(text) => text.clone(),
             PutItem::Value(value, ty) => match self.eval(*value)? {
                 UNDEFINED => "undefined".to_owned(),

@@ -67,7 +67,7 @@ impl Summary<'_> {
                 omission.given_error,
             );
         }
-        let _ = writeln!(out, "  transitions  {}", count(outcome.transitions));
+        let _ = writeln!(out, "  transitions  {}", transitions(outcome.transitions));
         if self.strategy.is_by_depth() {
             let _ = writeln!(out, "  depth        {}", outcome.depth);
         }
@@ -76,7 +76,7 @@ impl Summary<'_> {
                 out,
                 "  product      {} states, {} transitions  (with {})",
                 count(product.states),
-                count(product.transitions),
+                transitions(product.transitions),
                 product.name,
             );
         }
@@ -85,15 +85,16 @@ impl Summary<'_> {
         }
         // A resumed run does not know how many of them are from before.
         let speed = match self.checked.is_resumed() {
-            true => "since it was resumed".to_owned(),
+            true => "since it was resumed, ".to_owned(),
+            false if outcome.transitions == u64::MAX => String::new(),
             false => {
                 let speed = outcome.transitions as f64 / outcome.seconds.search.max(1e-9);
-                format!("{} transitions/s", rate(speed).trim_end())
+                format!("{} transitions/s, ", rate(speed).trim_end())
             }
         };
         let _ = writeln!(
             out,
-            "  time         {}  ({speed}, {}, {})",
+            "  time         {}  ({speed}{}, {})",
             seconds(self.checked.total_seconds),
             counted(self.checked.threads() as u64, "thread"),
             self.loaded.source.engine.name(),
@@ -216,5 +217,14 @@ impl Summary<'_> {
                 counted(disk.roll_backs, "time"),
             );
         }
+    }
+}
+
+/// A number of transitions. Paths through one step are counted, too, up to the largest number there
+/// is.
+fn transitions(n: u64) -> String {
+    match n {
+        u64::MAX => format!("at least {}", count(n)),
+        n => count(n),
     }
 }
