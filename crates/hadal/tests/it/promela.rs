@@ -118,9 +118,18 @@ fn difference(row: &Row, record: &Value) -> Option<String> {
     (found != expected).then(|| format!("{}: {found}, expected {expected}", row.name))
 }
 
+/// State spaces of up to this many states are small.
+const SMALL: u64 = 5_000;
+
 fn check_all(flags: &[&str]) {
+    check_rows(|_| true, flags);
+}
+
+/// Checks the rows of the table that are `chosen`.
+fn check_rows(chosen: impl Fn(&Row) -> bool, flags: &[&str]) {
     let copies = tempfile::tempdir().expect("a folder");
-    let rows = rows(copies.path());
+    let mut rows = rows(copies.path());
+    rows.retain(chosen);
     let differences = on_all(&rows, |row| {
         let run = check(row, flags);
         difference(row, &run.record())
@@ -142,7 +151,9 @@ fn counts_of_the_interpreter_are_those_of_spin() {
 
 #[test]
 fn counts_with_little_memory_are_those_of_spin() {
-    check_all(&["--data-memory", "128K"]);
+    check_rows(|row| row.states <= SMALL, &["--data-memory", "128K"]);
+    // With less, they would spend a minute on buckets of a few keys.
+    check_rows(|row| row.states > SMALL, &["--data-memory", "512K"]);
 }
 
 /// A rendezvous is an arrow from the sender to the receiver, on whichever side that is.
