@@ -18,11 +18,11 @@ mod graph;
 mod maps;
 
 use hadal_model::{Flow, PAD_BYTES, Shape, States, Stop};
+use hadal_store::damaged_log;
 use hadal_store::key_space::KeySpace;
 
 use crate::Error;
 use crate::engine::{Context, Engine, Expansion};
-use crate::external::damaged_log;
 use crate::storage::{OrdinalIndex, Storage};
 use crate::strategy::Decided;
 use crate::window::{Block, BlockSource, Task};

@@ -16,6 +16,7 @@ mod arena;
 #[expect(unsafe_code, reason = "instructions without a safe name")]
 pub mod bits;
 mod blocks;
+pub mod candidate_log;
 pub mod candidates;
 pub mod codec;
 mod delta;
@@ -51,7 +52,9 @@ pub use error::{Error, Versions};
 pub use hash::{SeededHash, hash_state};
 pub use key::Placing;
 pub use limit::{MAX_KEY_WORDS, MAX_STATE_LEN, check_state_len};
-pub use log::{HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Retention, SegmentEntry, Slice};
+pub use log::{
+    HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Retention, SegmentEntry, Slice, damaged_log,
+};
 pub use parallel::in_parallel;
 pub use parent::Parent;
 pub use queue::{PieceQueue, QueueDisk, SpillEntry};

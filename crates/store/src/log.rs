@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use segments::{Content, LogFiles, Place, Segment, StoredPiece, damaged_log};
+use segments::{Content, LogFiles, Place, Segment, StoredPiece, damaged_block};
 
 use crate::disk::{BlockWriter, Folder, Kind};
 use crate::{BLOCK_BYTES, BlockSource, Error};
@@ -477,12 +477,12 @@ impl Log {
         let ahead = disk.ahead_at(place)?;
         let mut at_piece = at;
         let Some((block, payload)) = ahead.reader.next()? else {
-            return Err(damaged_log(&ahead.file, place.block));
+            return Err(damaged_block(&ahead.file, place.block));
         };
         ahead.next.block = block + 1;
         for found in StoredPiece::all(payload) {
             let Some(found) = found else {
-                return Err(damaged_log(&ahead.file, block));
+                return Err(damaged_block(&ahead.file, block));
             };
             // The block may begin with pieces that were dropped, or before `at`.
             if found.first < self.pieces[at].first {
@@ -494,7 +494,7 @@ impl Log {
             }
             let same = |piece: &&mut Piece| (piece.first, piece.len) == (found.first, found.len);
             let Some(piece) = self.pieces.get_mut(at_piece).filter(same) else {
-                return Err(damaged_log(&ahead.file, block));
+                return Err(damaged_block(&ahead.file, block));
             };
             if piece.bytes.is_none() {
                 piece.bytes = Some(found.bytes.into());
@@ -503,7 +503,16 @@ impl Log {
         }
         match &self.pieces[at].bytes {
             Some(bytes) => Ok(Arc::clone(bytes)),
-            None => Err(damaged_log(&ahead.file, place.block)),
+            None => Err(damaged_block(&ahead.file, place.block)),
         }
+    }
+}
+
+/// The error for a piece of a log that is not what was written.
+pub fn damaged_log(of: &str) -> Error {
+    Error::Damaged {
+        file: format!("the log of {of}"),
+        offset: 0,
+        what: "a piece is not what was written".to_owned(),
     }
 }

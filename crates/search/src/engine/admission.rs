@@ -7,12 +7,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use hadal_store::candidate_log::keys_of_piece;
 use hadal_store::candidates::Bitmap;
 use hadal_store::key_space::KeySpace;
-use hadal_store::{Keys, Log, Placing, Slice};
+use hadal_store::{Keys, Log, Placing, Slice, damaged_log};
 
 use super::{Context, Engine, Interrupt, Remarks};
-use crate::external::{Promotion, SurvivorBatch, damaged_log, keys_of_piece};
+use crate::external::{Promotion, SurvivorBatch};
 use crate::progress::Work;
 use crate::rank::Rank;
 use crate::sink::SinkHandle;

@@ -1,14 +1,15 @@
 //! The engine's part of a checkpoint: its states, saved and restored.
 
+use hadal_store::candidate_log::CandidateLog;
 use hadal_store::codec::Mark;
 use hadal_store::disk::{Folder, ParentLog};
 use hadal_store::tiers::Tiers;
-use hadal_store::{Keys, Log, Placing, QueueDisk, Retention};
+use hadal_store::{Keys, Log, Placing, QueueDisk, Retention, damaged_log};
 
 use super::{Context, Engine};
 use crate::budget::retention;
 use crate::checkpoint::{Blob, NextRank, StoredRuns, StoredStates, damaged_manifest};
-use crate::external::{CandidateLog, DiskContext, damaged_log};
+use crate::external::DiskContext;
 use crate::rank::Rank;
 use crate::storage::{Storage, fresh_set, growth_bytes, insert};
 use crate::{Error, SearchFolder};
@@ -43,7 +44,7 @@ impl<'a> Engine<'a, '_> {
             let (tiers, compaction) = external.tiers.commit(&external.disk.runs())?;
             runs = Some(StoredRuns { tiers, compaction });
             let log = &mut external.candidates.log;
-            if log.len() > 0 {
+            if !log.is_empty() {
                 candidates = Some(NextRank {
                     rank: next,
                     log: log.commit()?,

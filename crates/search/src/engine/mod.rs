@@ -17,10 +17,11 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use hadal_model::{Allowance, Remark, Shape, Stop};
+use hadal_store::damaged_log;
 use hadal_store::key_space::KeySpace;
 
 use crate::budget::Budget;
-use crate::external::{DiskContext, RunMonitor, SurvivorBatch, damaged_log};
+use crate::external::{DiskContext, RunMonitor, SurvivorBatch};
 use crate::pool::Pool;
 use crate::progress::Gauge;
 use crate::rank::{OpenRanks, Rank, RankOrder};

@@ -11,10 +11,10 @@ use hadal_store::run::{Splitters, fence_splitters, lookup_readers};
 use hadal_store::tiers::{Tiers, Views};
 use hadal_store::{Error, Slice, in_parallel};
 
-use super::candidate_log::{CandidateLog, LOG_PIECE_BYTES, keys_of_piece};
 use super::context::DiskContext;
 use super::resolve::{Reading, wanted_threads};
 use crate::budget::{Shares, retention};
+use hadal_store::candidate_log::{CandidateLog, LOG_PIECE_BYTES, keys_of_piece};
 
 /// The candidates of a rank.
 pub(crate) struct Candidates {

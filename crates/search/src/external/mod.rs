@@ -12,7 +12,6 @@
 //!
 //! The sizes of cache, buffers, buckets and slices depend on memory and change no result.
 
-mod candidate_log;
 mod candidates;
 mod context;
 mod deferral;
@@ -24,11 +23,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hadal_model::{Flow, Shape, Stop};
+use hadal_store::candidate_log::CandidateLog;
 use hadal_store::candidates::Bitmap;
 use hadal_store::codec::Recoder;
 use hadal_store::key_space::{KeySpace, recode};
 use hadal_store::tiers::Tiers;
-use hadal_store::{Keys, Set};
+use hadal_store::{Keys, Set, damaged_log};
 
 use crate::budget::{Held, retention};
 use crate::engine::Interrupt;
@@ -41,7 +41,6 @@ use candidates::Candidates;
 use deferral::Deferral;
 use resolve::resolve;
 
-pub(crate) use candidate_log::{CandidateLog, damaged_log, keys_of_piece};
 pub(crate) use context::{DiskContext, RunMonitor, is_nearly_full};
 pub(crate) use survivor_batch::SurvivorBatch;
 

@@ -6,13 +6,13 @@
 
 use std::mem;
 
+use hadal_store::candidate_log::CandidateLog;
 use hadal_store::candidates::{write_batch, write_parents};
 use hadal_store::disk::Folder;
 use hadal_store::key_space::KeySpace;
 use hadal_store::{Error, PieceQueue, QueueDisk, Retention, SpillEntry, write_deltas};
 
 use super::{Rank, RankOrder};
-use crate::external::CandidateLog;
 use crate::window::Task;
 
 /// Candidates of ranks that are not expanded yet, and of one that is being admitted.

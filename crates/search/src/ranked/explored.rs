@@ -2,12 +2,11 @@
 
 use std::time::Instant;
 
-use hadal_store::Parent;
 use hadal_store::hashing::Hashing;
+use hadal_store::{Parent, damaged_log};
 
 use super::{End, Search};
 use crate::engine::Engine;
-use crate::external::damaged_log;
 use crate::liveness;
 use crate::strategy::{Decided, Ended, Explored, Run, Usage};
 use crate::{DiskUse, Error, Omission, Outcome, Stats};

@@ -222,7 +222,7 @@ impl<'a> StoredPiece<'a> {
     }
 }
 
-pub(super) fn damaged_log(file: &BlockFile, block: u32) -> Error {
+pub(super) fn damaged_block(file: &BlockFile, block: u32) -> Error {
     Error::Damaged {
         file: file.name().to_owned(),
         offset: u64::from(block),

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use hadal_store::Parent;
+use hadal_store::candidate_log::{CandidateLog, PIECE_STATES_BYTES};
 use hadal_store::candidates::{batches, read_parents, write_parents};
 use hadal_store::disk::{Folder, FolderOptions};
+use hadal_store::hashing::StoreKind;
 use hadal_store::key_space::KeySpace;
 use hadal_testkit::disk::CrashDisk;
-
-use super::{CandidateLog, PIECE_STATES_BYTES};
-use crate::StoreKind;
 
 /// Memory may end while a rank is admitted.
 #[test]

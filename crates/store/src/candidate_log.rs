@@ -3,17 +3,17 @@
 //! This is all that a rank owns while it is open. Candidates arrive in *batches*, one per task;
 //! several batches form a piece of the log.
 
-use hadal_store::candidates::{BATCH_HEAD, batches, write_batch};
-use hadal_store::codec::KeyShape;
-use hadal_store::disk::Folder;
-use hadal_store::key_space::KeySpace;
-use hadal_store::{
-    Error, HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Retention, SegmentEntry, Slice, read_deltas,
-    record_overhead,
+use crate::candidates::{BATCH_HEAD, batches, write_batch};
+use crate::codec::KeyShape;
+use crate::disk::Folder;
+use crate::key_space::KeySpace;
+use crate::{
+    Error, HALF_PIECE_BYTES, Log, MAX_PIECE_BYTES, Retention, SegmentEntry, Slice, damaged_log,
+    read_deltas, record_overhead,
 };
 
 /// Candidates in the order of generation.
-pub(crate) struct CandidateLog {
+pub struct CandidateLog {
     log: Log,
     /// Batches that are not in the log yet.
     pending: Vec<u8>,
@@ -26,9 +26,9 @@ pub(crate) struct CandidateLog {
 }
 
 /// Most bytes of the keys and states of a piece: all of them may be new.
-const PIECE_STATES_BYTES: usize = 256 << 10;
+pub const PIECE_STATES_BYTES: usize = 256 << 10;
 /// Batches go to the log together, in pieces of up to this many bytes.
-pub(super) const LOG_PIECE_BYTES: usize = HALF_PIECE_BYTES;
+pub const LOG_PIECE_BYTES: usize = HALF_PIECE_BYTES;
 
 /// An empty log in memory.
 impl Default for CandidateLog {
@@ -45,10 +45,7 @@ impl Default for CandidateLog {
 
 impl CandidateLog {
     /// An empty log in memory, or in a folder of which it keeps some in memory.
-    pub(crate) fn new(
-        folder: Option<(&Folder, Retention)>,
-        keys: &KeySpace,
-    ) -> Result<Self, Error> {
+    pub fn new(folder: Option<(&Folder, Retention)>, keys: &KeySpace) -> Result<Self, Error> {
         let mut log = Log::new();
         if let Some((folder, retention)) = folder {
             log.attach(folder.clone(), retention)?;
@@ -57,7 +54,7 @@ impl CandidateLog {
     }
 
     /// The log that a manifest lists.
-    pub(crate) fn reopen(
+    pub fn reopen(
         folder: &Folder,
         retention: Retention,
         entries: &[SegmentEntry],
@@ -79,22 +76,27 @@ impl CandidateLog {
     }
 
     /// Changes what it keeps in memory.
-    pub(crate) fn set_retention(&mut self, retention: Retention) {
+    pub fn set_retention(&mut self, retention: Retention) {
         self.log.set_retention(retention);
     }
 
     /// Number of candidates.
-    pub(crate) fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         self.log.len() + self.n_pending as u64
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Memory held, in bytes.
-    pub(crate) fn memory_bytes(&self) -> u64 {
+    pub fn memory_bytes(&self) -> u64 {
         self.log.data_bytes() + self.pending.capacity() as u64
     }
 
     /// Appends a batch of `len` candidates.
-    pub(crate) fn append(&mut self, batch: &[u8], len: usize) -> Result<(), Error> {
+    pub fn append(&mut self, batch: &[u8], len: usize) -> Result<(), Error> {
         if len == 0 {
             return Ok(());
         }
@@ -117,7 +119,7 @@ impl CandidateLog {
     }
 
     /// Appends the batches of a piece whose keys have this layout.
-    pub(crate) fn append_piece(&mut self, piece: &[u8], shape: KeyShape) -> Result<(), Error> {
+    pub fn append_piece(&mut self, piece: &[u8], shape: KeyShape) -> Result<(), Error> {
         if shape != self.shape {
             self.set_shape(shape)?;
         }
@@ -128,7 +130,7 @@ impl CandidateLog {
     }
 
     /// Moves pending batches to the log, so that all candidates are there.
-    pub(crate) fn end_piece(&mut self) -> Result<(), Error> {
+    pub fn end_piece(&mut self) -> Result<(), Error> {
         let piece = self.pending.as_slice().into();
         self.log.append(piece, self.n_pending, self.shape.version)?;
         self.pending.clear();
@@ -138,7 +140,7 @@ impl CandidateLog {
     }
 
     /// Continues with keys of another layout.
-    pub(crate) fn set_shape(&mut self, shape: KeyShape) -> Result<(), Error> {
+    pub fn set_shape(&mut self, shape: KeyShape) -> Result<(), Error> {
         self.end_piece()?;
         self.shape = shape;
         Ok(())
@@ -146,7 +148,7 @@ impl CandidateLog {
 
     /// The next piece from the candidate `next` on; `None` at the end. Candidates that are still
     /// pending are not seen.
-    pub(crate) fn read_piece(&mut self, next: u64) -> Result<Option<Slice>, Error> {
+    pub fn read_piece(&mut self, next: u64) -> Result<Option<Slice>, Error> {
         match next < self.log.len() {
             true => self.log.read_piece(next).map(Some),
             false => Ok(None),
@@ -154,18 +156,18 @@ impl CandidateLog {
     }
 
     /// Frees the memory of the piece that starts with `first`; it can be read again.
-    pub(crate) fn evict_piece(&mut self, first: u64) {
+    pub fn evict_piece(&mut self, first: u64) {
         self.log.evict_piece(first);
     }
 
     /// Gives up the candidates before `next`.
-    pub(crate) fn retire_before(&mut self, next: u64) -> Result<(), Error> {
+    pub fn retire_before(&mut self, next: u64) -> Result<(), Error> {
         self.log.retire_before(next)
     }
 
     /// Moves all candidates to a log in `folder` that keeps about `memory_bytes` in memory. Their
     /// numbers do not change.
-    pub(crate) fn move_to(&mut self, folder: &Folder, memory_bytes: u64) -> Result<(), Error> {
+    pub fn move_to(&mut self, folder: &Folder, memory_bytes: u64) -> Result<(), Error> {
         self.end_piece()?;
         self.pending = Vec::new();
         let mut moved = Log::new();
@@ -181,23 +183,19 @@ impl CandidateLog {
     }
 
     /// Puts everything on disk that a later run needs, and lists it for a manifest.
-    pub(crate) fn commit(&mut self) -> Result<Vec<SegmentEntry>, Error> {
+    pub fn commit(&mut self) -> Result<Vec<SegmentEntry>, Error> {
         self.end_piece()?;
         self.log.commit()
     }
 
     /// Gives up everything, files included.
-    pub(crate) fn discard(self) -> Result<(), Error> {
+    pub fn discard(self) -> Result<(), Error> {
         self.log.discard()
     }
 }
 
 /// Appends to `keys` the keys of all candidates of a piece, as set and runs hold them.
-pub(crate) fn keys_of_piece(
-    piece: &Slice,
-    space: &KeySpace,
-    keys: &mut Vec<u64>,
-) -> Result<(), Error> {
+pub fn keys_of_piece(piece: &Slice, space: &KeySpace, keys: &mut Vec<u64>) -> Result<(), Error> {
     let n_words = space.codec.shape(piece.version).n_words;
     let mut words = Vec::new();
     let mut n_keys = 0;
@@ -213,16 +211,3 @@ pub(crate) fn keys_of_piece(
         false => Err(damaged_log("candidates")),
     }
 }
-
-/// The error for a piece of a log that is not what was written.
-pub(crate) fn damaged_log(of: &str) -> Error {
-    Error::Damaged {
-        file: format!("the log of {of}"),
-        offset: 0,
-        what: "a piece is not what was written".to_owned(),
-    }
-}
-
-#[cfg(test)]
-#[path = "../../tests/parts/candidate_log.rs"]
-mod tests;
