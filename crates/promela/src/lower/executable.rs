@@ -80,9 +80,10 @@ impl Lowering<'_> {
                 let site = self.builder.site();
                 let mut inner = Scope {
                     frame: Frame::default(),
+                    slot: Slot::Number(0),
                     ..*scope
                 };
-                if let Slot::Local(_) = scope.slot {
+                if n > 1 {
                     let instance = self.builder.counter(&mut inner.frame, "instance", n);
                     inner.slot = Slot::Local(instance);
                 }
@@ -91,15 +92,16 @@ impl Lowering<'_> {
                 let any = any.collect();
                 let any = self.builder.or(any);
                 let name = format!("escapes{}", self.builder.ir.functions.len());
-                let n_params = usize::from(matches!(scope.slot, Slot::Local(_)));
+                let n_params = usize::from(n > 1);
                 let function = self.truth_function(name, n_params, inner.frame, any, site);
                 self.escaping.insert(key, function);
                 function
             }
         };
-        let args = match scope.slot {
-            Slot::Local(local) => vec![self.builder.local(local)],
-            Slot::Number(_) => Vec::new(),
+        // One function for all, whether the instance is counted by a local or known.
+        let args = match n > 1 {
+            true => vec![scope.slot.expr(&mut self.builder)],
+            false => Vec::new(),
         };
         self.builder.call(function, args)
     }

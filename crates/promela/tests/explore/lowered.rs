@@ -327,6 +327,20 @@ fn an_escape_of_many_options_is_asked_for_in_one_place() {
     assert!(more < 40 * 2_500, "{more} expressions for 40 statements");
 }
 
+/// An escape of many options is asked for by a function, and options of the same text may be of
+/// different variables.
+#[test]
+fn escapes_are_those_of_the_process_and_of_the_block() {
+    let escape = "unless { if :: (v == 0) :: (v == 3) :: (v == 4) :: (v == 5) :: (v == 6) fi }";
+    check(&format!(
+        "byte x; active [2] proctype P() {{ byte v = _pid; {{ do :: x = 1 - x od }} {escape} }}"
+    ));
+    check(&format!(
+        "byte x; inline I() {{ {{ do :: x = 1 - x od }} {escape} }}
+         active proctype P() {{ {{ byte v = 0; I() }}; {{ byte v = 9; I() }} }}"
+    ));
+}
+
 #[test]
 fn random_products_have_the_counts_of_the_explorer() {
     let seed = from_environment("HADAL_LOWER_SEED", 0);
