@@ -359,6 +359,7 @@ impl SetPartition {
                 n_spare(n_cells),
                 self.room_in(n_cells),
             );
+            grown.touch();
             if grown.fill_from::<N>(&self.young, self.young.n_taken()) {
                 self.young = grown;
                 return;
