@@ -1,7 +1,7 @@
 //! Sorts edges by source in bounded memory: sorted runs in a scratch file, then a merge.
 //!
 //! Edges of `.aut` files come in any order, and those of a graph whose states get other numbers as
-//! well. Input that is in order already makes one run, however long.
+//! well. Input that is sorted already becomes a single run, however long.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -14,7 +14,7 @@ use crate::{Error, Hlts};
 /// States whose edges are in memory at once.
 const CHUNK: u64 = 1 << 12;
 
-/// A pair of sweeps that closes less than one in so many of the states left is the last one.
+/// Divisor: a pair of sweeps that closes less than this part of the states left is the last one.
 const LEAST_GAIN: u64 = 8;
 
 /// Closes states whose successors are closed, until that gains little.

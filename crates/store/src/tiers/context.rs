@@ -37,7 +37,7 @@ const WRITER_KEYS: u64 = 8 << 10;
 const MAX_WRITER_KEY: u64 = 64;
 /// Divisor: the part of the memory for partitioned keys that all threads may take while they merge.
 const MERGERS_SHARE: u64 = 8;
-/// So many threads merge in any case.
+/// Threads that may merge in any case.
 const FEW_MERGERS: u64 = 4;
 
 impl RunContext<'_> {
