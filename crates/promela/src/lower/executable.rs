@@ -79,14 +79,9 @@ impl Lowering<'_> {
             None => {
                 let site = self.builder.site();
                 let mut inner = Scope {
-                    frame: Frame::default(),
-                    slot: Slot::Number(0),
-                    ..*scope
+                    in_d_step: scope.in_d_step,
+                    ..self.scope_of(scope.proctype, scope.timeout)
                 };
-                if n > 1 {
-                    let instance = self.builder.counter(&mut inner.frame, "instance", n);
-                    inner.slot = Slot::Local(instance);
-                }
                 let any = 0..escape.len();
                 let any = any.map(|idx| self.is_executable_alone(&mut inner, escape, idx));
                 let any = any.collect();
@@ -255,38 +250,22 @@ impl Lowering<'_> {
             timeout: false,
             in_d_step: false,
         };
-        let mut found = Vec::new();
-        for proctype in 0..self.program.proctypes.len() {
-            let n = self.layout.processes[proctype].n;
-            if n == 0 {
-                continue;
+        let found = self.some_process(&mut scope, |it, scope| {
+            let number = it.builder.local(number);
+            let fields: Vec<ExprId> = fields
+                .iter()
+                .map(|field| it.builder.local(*field))
+                .collect();
+            let sender = it.builder.local(sender);
+            let receivers = it.receivers(scope, origins, number, &fields);
+            if receivers.is_empty() {
+                return None;
             }
-            let slot = match n {
-                1 => Slot::Number(0),
-                _ => Slot::Local(self.builder.counter(&mut scope.frame, "instance", n)),
-            };
-            let number = self.builder.local(number);
-            let fields: Vec<ExprId> = fields.iter().map(|it| self.builder.local(*it)).collect();
-            let sender = self.builder.local(sender);
-            let any = scope.with(proctype, slot, |scope| {
-                let receivers = self.receivers(scope, origins, number, &fields);
-                if receivers.is_empty() {
-                    return None;
-                }
-                let own = self.pid(scope);
-                let is_other = self.builder.binary(Op::Ne, own, sender);
-                let any = self.builder.or(receivers);
-                Some(self.builder.and(vec![any, is_other]))
-            });
-            let Some(any) = any else {
-                continue;
-            };
-            found.push(match slot {
-                Slot::Number(_) => any,
-                Slot::Local(var) => self.builder.quantified(Quantifier::Exists, var, n, any),
-            });
-        }
-        let found = self.builder.or(found);
+            let own = it.pid(scope);
+            let is_other = it.builder.binary(Op::Ne, own, sender);
+            let any = it.builder.or(receivers);
+            Some(it.builder.and(vec![any, is_other]))
+        });
         let name = format!("receivable{}", self.builder.ir.functions.len());
         let function = self.truth_function(name, 2 + n_fields, scope.frame, found, site);
         self.receivable.push((origins.clone(), function));
@@ -406,6 +385,24 @@ impl Lowering<'_> {
             timeout,
             in_d_step: false,
         };
+        let found = self.some_process(&mut scope, |it, scope| {
+            let (other, own) = (it.priority(scope), it.builder.local(own));
+            let is_higher = it.builder.binary(Op::Gt, other, own);
+            let can_move = it.can_move(scope);
+            Some(it.builder.and(vec![is_higher, can_move]))
+        });
+        let name = format!("outranked{}", self.builder.ir.functions.len());
+        let function = self.truth_function(name, 1, scope.frame, found, site);
+        self.outranked[usize::from(timeout)] = Some(function);
+        function
+    }
+
+    /// Whether `condition` is true of some process; `None` where it is of none of a type.
+    fn some_process(
+        &mut self,
+        scope: &mut Scope,
+        mut condition: impl FnMut(&mut Self, &mut Scope) -> Option<ExprId>,
+    ) -> ExprId {
         let mut found = Vec::new();
         for proctype in 0..self.program.proctypes.len() {
             let n = self.layout.processes[proctype].n;
@@ -416,22 +413,13 @@ impl Lowering<'_> {
                 1 => Slot::Number(0),
                 _ => Slot::Local(self.builder.counter(&mut scope.frame, "instance", n)),
             };
-            let any = scope.with(proctype, slot, |scope| {
-                let (other, own) = (self.priority(scope), self.builder.local(own));
-                let is_higher = self.builder.binary(Op::Gt, other, own);
-                let can_move = self.can_move(scope);
-                self.builder.and(vec![is_higher, can_move])
-            });
-            found.push(match slot {
+            let any = scope.with(proctype, slot, |scope| condition(self, scope));
+            found.extend(any.map(|any| match slot {
                 Slot::Number(_) => any,
                 Slot::Local(var) => self.builder.quantified(Quantifier::Exists, var, n, any),
-            });
+            }));
         }
-        let found = self.builder.or(found);
-        let name = format!("outranked{}", self.builder.ir.functions.len());
-        let function = self.truth_function(name, 1, scope.frame, found, site);
-        self.outranked[usize::from(timeout)] = Some(function);
-        function
+        self.builder.or(found)
     }
 
     /// Adds a function of `n_params` values that returns whether `result` is true.
