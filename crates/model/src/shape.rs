@@ -91,6 +91,8 @@ pub enum PropertyKind {
     Cover,
     /// From every reachable state, a state where it is true can be reached.
     Liveness,
+    /// True in no reachable state, where someone looks for one: where it is true, the state fails.
+    Goal,
     /// About whole runs, as an automaton or formula. No search of the model alone decides it: where
     /// nothing else is violated, it is left open.
     Claim,
@@ -103,6 +105,7 @@ impl PropertyKind {
             PropertyKind::Invariant => "invariant",
             PropertyKind::Cover => "cover",
             PropertyKind::Liveness => "liveness",
+            PropertyKind::Goal => "goal",
             PropertyKind::Claim => "claim",
         }
     }

@@ -155,7 +155,7 @@ pub(crate) fn conclude(
         .collect();
     let usage = explored.usage();
     Ok(Outcome {
-        verdict: Verdict::new(&violations, complete),
+        verdict: Verdict::new(&violations, run.shape, complete),
         complete,
         reason,
         states: ended.states,
@@ -210,8 +210,9 @@ impl<'a> Conclusion<'a> {
         // A fault hides the states behind it, where an invariant may fail.
         let is_open = !is_exhausted || faulted;
         let holds = run.shape.properties.iter().map(|property| {
-            let is_decided = property.kind == PropertyKind::Invariant && !is_open;
-            is_decided.then_some(true)
+            let is_of_states =
+                matches!(property.kind, PropertyKind::Invariant | PropertyKind::Goal);
+            (is_of_states && !is_open).then_some(true)
         });
         Conclusion {
             holds: holds.collect(),
@@ -331,7 +332,12 @@ impl<'a> Conclusion<'a> {
             if let Some(property) = violation.property
                 && !violation.kind.is_order_dependence()
             {
-                self.holds[property as usize] = Some(false);
+                let holds = &mut self.holds[property as usize];
+                *holds = match violation.is_rejection(self.run.shape) {
+                    // A goal that could not be evaluated somewhere may be reached elsewhere.
+                    true => holds.filter(|&holds| !holds),
+                    false => Some(false),
+                };
             }
         }
         Ok(is_traced)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use hadal_model::{FaultKind, Phase, PropertyKind, Remark};
+use hadal_model::{FaultKind, Phase, PropertyKind, Remark, Shape};
 
 use crate::{Omission, Trace};
 
@@ -135,7 +135,8 @@ pub enum Verdict {
     /// At least one violation was found.
     Violated,
     /// All that was found is that the model is not as symmetric as it declares
-    /// ([`FaultKind::OrderDependence`]), so nothing can be concluded from the states visited.
+    /// ([`FaultKind::OrderDependence`]), so nothing can be concluded from the states visited; or that
+    /// a goal cannot be evaluated in some state, so that the question makes no sense.
     Rejected,
     /// No violation was found, and not everything was searched.
     Incomplete,
@@ -143,10 +144,10 @@ pub enum Verdict {
 
 impl Verdict {
     /// What follows from the violations found, and whether anything was left out.
-    pub(crate) fn new(violations: &[Violation], complete: bool) -> Self {
-        let is_rejection = |violation: &Violation| violation.kind.is_order_dependence();
+    pub(crate) fn new(violations: &[Violation], shape: &Shape, complete: bool) -> Self {
+        let mut rejections = violations.iter().map(|it| it.is_rejection(shape));
         match (violations.is_empty(), complete) {
-            (false, _) if violations.iter().all(is_rejection) => Verdict::Rejected,
+            (false, _) if rejections.all(|it| it) => Verdict::Rejected,
             (false, _) => Verdict::Violated,
             (true, true) => Verdict::Verified,
             (true, false) => Verdict::Incomplete,
@@ -242,6 +243,25 @@ impl Violation {
     /// names of the stored state.
     pub fn is_untraced(&self) -> bool {
         self.ordinal.is_some() && self.trace.is_none()
+    }
+
+    /// Whether it violates none of the properties, but shows that the question makes no sense: the
+    /// model is not as symmetric as it declares, or a goal cannot be evaluated.
+    pub fn is_rejection(&self, shape: &Shape) -> bool {
+        self.kind.is_order_dependence() || self.is_of_goal(shape) && !self.is_goal(shape)
+    }
+
+    /// Whether it is a state that was looked for.
+    pub fn is_goal(&self, shape: &Shape) -> bool {
+        self.is_of_goal(shape) && self.kind == ViolationKind::Invariant
+    }
+
+    /// Whether it is about a goal: that it is reached, or cannot be evaluated.
+    fn is_of_goal(&self, shape: &Shape) -> bool {
+        let property = self.property.map(|it| shape.properties.get(it as usize));
+        property
+            .flatten()
+            .is_some_and(|property| property.kind == PropertyKind::Goal)
     }
 }
 
