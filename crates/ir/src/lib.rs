@@ -25,6 +25,7 @@ pub mod ids;
 pub mod interp;
 pub mod layout;
 pub mod program;
+mod seek;
 pub mod stmt;
 pub mod text;
 pub mod types;
