@@ -73,6 +73,7 @@ pub fn load(path: &Path, constants: &[(String, String)]) -> anyhow::Result<Progr
     let options = hadal_murphi::Options {
         dialect: Dialect::Hadal,
         constants: constants.to_vec(),
+        goal: None,
     };
     match hadal_murphi::compile(&source, &options).program {
         Some(program) => Ok(program),

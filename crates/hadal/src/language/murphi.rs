@@ -81,6 +81,7 @@ impl Language for Murphi {
         let options = Options {
             dialect,
             constants: options.pairs(CONST.name),
+            goal: None,
         };
         let compiled = hadal_murphi::compile_until(sources.root(), &options, stop);
         let Some(compiled) = compiled else {

@@ -8,7 +8,7 @@
 //! The files, by subject: [`scope`] what names stand for; [`types`] what types are and which are
 //! equal; `declarations` and `typexprs` what is declared; [`operand`] the results of checking
 //! expressions; `constants`, `exprs`, `comparisons`, `places`, `calls`, `domains` and `multisets`
-//! expressions; `stmts` statements; `functions` and `rules` what holds them.
+//! expressions; `stmts` statements; `functions` and `rules` what holds them; `goal` what is looked for.
 
 mod calls;
 mod comparisons;
@@ -17,6 +17,7 @@ mod declarations;
 mod domains;
 mod exprs;
 mod functions;
+mod goal;
 mod multisets;
 mod operand;
 mod places;
@@ -44,7 +45,7 @@ use self::scope::Scopes;
 use self::types::{Ty, TypeTable};
 use self::unit::Unit;
 use crate::ast::Item;
-use crate::parser::parse_until;
+use crate::parser::parse_with_goal;
 use crate::{Dialect, ast};
 
 /// How to read a model.
@@ -54,6 +55,9 @@ pub struct Options {
     pub dialect: Dialect,
     /// Constants to override, each with its new value as typed.
     pub constants: Vec<(String, String)>,
+    /// An expression to look for: a text of its own, whose base lies behind the model's. The last
+    /// property of the program is then an invariant that it is false.
+    pub goal: Option<Source>,
 }
 
 /// The result of compiling a model.
@@ -96,7 +100,8 @@ pub fn compile(source: &Source, options: &Options) -> Compiled {
 
 /// As [`compile`]; `None` soon after `stop` is raised.
 pub fn compile_until(source: &Source, options: &Options, stop: &Stop) -> Option<Compiled> {
-    let parsed = parse_until(source, options.dialect, stop);
+    let asked = options.goal.as_ref();
+    let (parsed, goal) = parse_with_goal(source, asked, options.dialect, stop);
     if stop.is_raised() {
         return None;
     }
@@ -104,6 +109,9 @@ pub fn compile_until(source: &Source, options: &Options, stop: &Stop) -> Option<
     checker.tree_is_whole = !parsed.diagnostics.iter().any(Diagnostic::is_error);
     checker.diagnostics.extend(parsed.diagnostics);
     checker.model(&parsed.model);
+    if let (Some(text), Some(goal)) = (asked, &goal) {
+        checker.goal(text, goal);
+    }
     // What was checked after the flag was raised is not reported.
     (!stop.is_raised()).then(|| checker.finish())
 }
@@ -111,6 +119,10 @@ pub fn compile_until(source: &Source, options: &Options, stop: &Stop) -> Option<
 /// The state of the walk.
 struct Checker<'a> {
     source: &'a Source,
+    /// The number of that source among the files of the program.
+    file: FileId,
+    /// What is checked is a goal, in which elements of scalarsets have names.
+    in_goal: bool,
     dialect: Dialect,
     /// Once it is raised, the rest of the tree is skipped.
     stop: &'a Stop,
@@ -178,6 +190,8 @@ impl<'a> Checker<'a> {
         let overrides = options.constants.iter();
         Checker {
             source,
+            file: FileId(0),
+            in_goal: false,
             dialect,
             stop,
             sites: FxHashMap::default(),
@@ -303,7 +317,7 @@ impl<'a> Checker<'a> {
         }
         let position = self.source.position(span.start);
         let site = self.program.add_site(Site {
-            file: FileId(0),
+            file: self.file,
             line: position.line,
             column: position.column,
             used_at: None,

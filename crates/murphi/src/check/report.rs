@@ -62,6 +62,9 @@ impl Checker<'_> {
         if let Some(Symbol { def, span, .. }) = self.scopes.look_up(name) {
             return (def.clone(), *span);
         }
+        if let Some(def) = self.element(name) {
+            return (def, name.span);
+        }
         if !self.muted && self.unknown_names.insert(name.text.clone()) {
             let message = format!("unknown {} `{name}`", wanted.noun());
             let mut diagnostic =

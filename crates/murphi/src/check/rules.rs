@@ -206,7 +206,7 @@ impl Checker<'_> {
     }
 
     /// Lowers something with a frame of its own, which begins with what stands around.
-    fn with_frame<T>(&mut self, lower: impl FnOnce(&mut Self) -> T) -> (T, Frame) {
+    pub(super) fn with_frame<T>(&mut self, lower: impl FnOnce(&mut Self) -> T) -> (T, Frame) {
         let inner = Unit {
             frame: self.unit.frame.clone(),
             bits: self.unit.bits,

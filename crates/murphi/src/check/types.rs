@@ -292,6 +292,11 @@ impl TypeTable {
         self.infos[ty.index()].name = Some((name, span));
     }
 
+    /// All types, in the order in which they were added.
+    pub(super) fn all(&self) -> impl Iterator<Item = Ty> {
+        (0..self.infos.len()).map(|at| Ty(at as u32))
+    }
+
     /// What the type is.
     pub(super) fn kind(&self, ty: Ty) -> &Kind {
         &self.infos[ty.index()].kind

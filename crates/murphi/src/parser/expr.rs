@@ -89,6 +89,15 @@ impl Parser<'_> {
             .unwrap_or_else(|| error_expr(start))
     }
 
+    /// An expression that is the whole text.
+    pub(super) fn whole_expr(&mut self) -> Expr {
+        let expr = self.expr();
+        if !self.at(TokenKind::Eof) {
+            self.expected("the end of the expression");
+        }
+        expr
+    }
+
     fn conditional(&mut self) -> Expr {
         let start = self.span();
         let condition = self.binary(LOOSEST);

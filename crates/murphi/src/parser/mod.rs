@@ -57,43 +57,44 @@ pub fn parse(source: &Source, dialect: Dialect) -> Parsed {
 
 /// As [`parse`], but the rest of the text is skipped once `stop` is raised.
 pub(crate) fn parse_until(source: &Source, dialect: Dialect, stop: &Stop) -> Parsed {
-    let Lexed {
-        tokens,
-        diagnostics,
-        truncated,
-    } = lex(source, dialect, stop);
-    let mut parser = Parser {
-        source,
-        dialect,
-        stop,
-        tokens,
-        pos: 0,
-        diagnostics,
-        truncated,
-        panicking: false,
-        last_error: None,
-        given_up: false,
-        n_errors_before: 0,
-        n_missing_ends: 0,
-        odd_end: None,
-        else_if: None,
-        depth: 0,
-        height: 0,
-        n_open_ifs: 0,
-        n_open_switches: 0,
-        names: FxHashSet::default(),
-        declared: FxHashSet::default(),
-    };
+    parse_with_goal(source, None, dialect, stop).0
+}
+
+/// As [`parse_until`], and the expression that `goal` consists of, in which the names of the model
+/// are known. What is wrong with it is among the diagnostics of the model.
+pub(crate) fn parse_with_goal(
+    source: &Source,
+    goal: Option<&Source>,
+    dialect: Dialect,
+    stop: &Stop,
+) -> (Parsed, Option<ast::Expr>) {
+    let mut parser = Parser::new(source, dialect, stop);
     let items = parser.items();
-    let mut diagnostics = parser.diagnostics;
+    let Parser {
+        mut diagnostics,
+        names,
+        declared,
+        ..
+    } = parser;
+    let goal = goal.map(|goal| {
+        let mut parser = Parser {
+            names,
+            declared,
+            ..Parser::new(goal, dialect, stop)
+        };
+        let expr = parser.whole_expr();
+        diagnostics.extend(parser.diagnostics.into_vec());
+        expr
+    });
     diagnostics.sort();
-    Parsed {
+    let parsed = Parsed {
         model: ast::Model {
             items,
             span: source.span(),
         },
         diagnostics: diagnostics.into_vec(),
-    }
+    };
+    (parsed, goal)
 }
 
 struct Parser<'s> {
@@ -144,6 +145,39 @@ const DO: &[TokenKind] = &[TokenKind::Do, TokenKind::Colon];
 struct Opener {
     word: &'static str,
     span: Span,
+}
+
+impl<'s> Parser<'s> {
+    /// A parser at the beginning of a source.
+    fn new(source: &'s Source, dialect: Dialect, stop: &'s Stop) -> Self {
+        let Lexed {
+            tokens,
+            diagnostics,
+            truncated,
+        } = lex(source, dialect, stop);
+        Parser {
+            source,
+            dialect,
+            stop,
+            tokens,
+            pos: 0,
+            diagnostics,
+            truncated,
+            panicking: false,
+            last_error: None,
+            given_up: false,
+            n_errors_before: 0,
+            n_missing_ends: 0,
+            odd_end: None,
+            else_if: None,
+            depth: 0,
+            height: 0,
+            n_open_ifs: 0,
+            n_open_switches: 0,
+            names: FxHashSet::default(),
+            declared: FxHashSet::default(),
+        }
+    }
 }
 
 /// The cursor.
