@@ -18,6 +18,8 @@ use crate::text::TokenSpan;
 pub struct Model {
     /// What the model declares.
     pub items: Vec<Item>,
+    /// What is looked for, which is not part of its text.
+    pub goal: Option<Expr>,
 }
 
 /// Something at the top level of a model.

@@ -104,7 +104,8 @@ fn problem(claim: &Claim) -> Option<&'static str> {
     })
 }
 
-fn problem_in(value: &Expr) -> Option<&'static str> {
+/// What in an expression has no meaning outside a process.
+pub(crate) fn problem_in(value: &Expr) -> Option<&'static str> {
     let any = |values: &[&Expr]| values.iter().find_map(|value| problem_in(value));
     match value {
         Expr::Timeout => Some("it mentions `timeout`"),

@@ -32,6 +32,8 @@ pub struct Program {
     pub formulas: Vec<NamedFormula>,
     /// The `trace` and `notrace` automata: what is written, as it is not checked.
     pub traces: Vec<TokenSpan>,
+    /// What is looked for.
+    pub goal: Option<Goal>,
     /// Whether `_last` is mentioned, and so a part of the state.
     pub uses_last: bool,
     /// Whether a priority is mentioned, so that priorities decide what may run.
@@ -166,6 +168,15 @@ pub struct Proctype {
     /// What it does.
     pub automaton: Automaton,
     /// The declaration.
+    pub span: TokenSpan,
+}
+
+/// An expression that some state is looked for in which it is true.
+#[derive(Debug, Clone)]
+pub struct Goal {
+    /// The expression; it mentions nothing that only a process has.
+    pub expr: Expr,
+    /// Where it stands.
     pub span: TokenSpan,
 }
 

@@ -308,6 +308,7 @@ impl Language for Promela {
         let settings = Options {
             defines: options.all(DEFINE.name).map(str::to_owned).collect(),
             include_dirs: options.all(INCLUDE.name).map(str::to_owned).collect(),
+            goal: None,
         };
         let root = sources.root();
         let root = Source::new(root.name(), root.text()).map_err(|error| Problems {

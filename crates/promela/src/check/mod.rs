@@ -19,10 +19,11 @@ use rustc_hash::FxHashMap;
 use self::scope::{Scopes, Struct};
 use crate::ast;
 use crate::automaton::{Automaton, Built, MAX_EDGES, Node, PointId, build};
+use crate::claims::problem_in;
 use crate::parser::{Parsed, parse};
 use crate::preprocess::{Options, Reader};
 use crate::program::{
-    ChannelType, Claim, Formula, MtypeSet, NamedFormula, Proctype, Program, Variable,
+    ChannelType, Claim, Formula, Goal, MtypeSet, NamedFormula, Proctype, Program, Variable,
 };
 use crate::text::{Text, TokenSpan};
 
@@ -204,6 +205,7 @@ impl Checker<'_> {
                 _ => {}
             }
         }
+        let goal = model.goal.as_ref().map(|goal| self.goal(goal));
         if initial.is_empty() {
             let error = self
                 .text
@@ -229,6 +231,7 @@ impl Checker<'_> {
             claims,
             formulas,
             traces,
+            goal,
             uses_last: self.uses_last,
             uses_priorities: self.uses_priorities,
         };
@@ -274,6 +277,9 @@ impl Checker<'_> {
                 }
                 _ => {}
             }
+        }
+        if let Some(goal) = &model.goal {
+            self.goal(goal);
         }
         self.diagnostics = diagnostics;
         self.channels.truncate(n_channels);
@@ -359,6 +365,24 @@ impl Checker<'_> {
             locals: std::mem::take(&mut self.locals),
             automaton,
             span: it.span,
+        }
+    }
+
+    /// What is looked for. As in a claim, no local name is visible but by a remote reference.
+    fn goal(&mut self, goal: &ast::Expr) -> Goal {
+        self.begin_process(None);
+        self.in_claim = true;
+        let expr = self.expr(goal);
+        self.in_claim = false;
+        if let Some(problem) = problem_in(&expr) {
+            let error = self
+                .text
+                .error("this is no question about a state", goal.span);
+            self.diagnostics.push(error.note(problem));
+        }
+        Goal {
+            expr,
+            span: goal.span,
         }
     }
 

@@ -21,7 +21,7 @@
 //! - [`exprs`], [`queues`]: expressions, and access to channels;
 //! - [`executable`]: whether an edge is executable, as an expression;
 //! - [`steps`], [`effects`], [`dsteps`], [`processes`]: rules and their bodies;
-//! - [`claim`]: the product with a never claim;
+//! - [`claim`]: the product with a never claim; [`goal`]: what is looked for;
 //! - [`coverage`]: which rules execute which statements;
 //! - [`build`]: adds expressions and statements to a program.
 
@@ -33,6 +33,7 @@ mod dsteps;
 mod effects;
 mod executable;
 mod exprs;
+mod goal;
 mod instances;
 mod layout;
 mod origins;
@@ -96,7 +97,8 @@ pub struct Lowered {
     pub is_guess: bool,
 }
 
-/// Lowers a checked program. What it cannot express is reported.
+/// Lowers a checked program. What it cannot express is reported. Where there is a goal, the last
+/// property of the program is an invariant that it is false.
 pub fn lower(
     program: &Program,
     text: &Text,
@@ -158,6 +160,7 @@ fn lower_with(
     lowering.rules();
     if observer.is_none() {
         lowering.ends();
+        lowering.goal();
     }
     if !lowering.diagnostics.is_empty() {
         return Err(lowering.diagnostics);

@@ -11,13 +11,14 @@ mod inline;
 mod ltl;
 mod stmt;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hadal_syntax::{Diagnostic, Diagnostics, Source, did_you_mean};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::inline::Inline;
-use crate::ast::{Model, Name, VarRef};
+use crate::ast::{Expr, ExprKind, Model, Name, VarRef};
 use crate::preprocess::{Options, Preprocessed, Reader, preprocess};
 use crate::text::{Text, Token, TokenSpan};
 use crate::token::{Symbol, TokenKind, Word};
@@ -51,7 +52,11 @@ impl Parsed {
 
 /// Preprocesses and parses a model. It never fails.
 pub fn parse(root: Source, options: &Options, read: &mut Reader<'_>) -> Parsed {
-    let Preprocessed { text, diagnostics } = preprocess(root, options, read);
+    let Preprocessed {
+        text,
+        n_model_tokens,
+        diagnostics,
+    } = preprocess(root, options, read);
     let is = |token: &Token, kind| token.kind == kind;
     let proctypes = text
         .tokens
@@ -63,7 +68,8 @@ pub fn parse(root: Source, options: &Options, read: &mut Reader<'_>) -> Parsed {
         .map(|pair| pair[1].text.clone())
         .chain(["init".into()])
         .collect();
-    let end = text.tokens.len() - 1;
+    let end = n_model_tokens - 1;
+    let goal_end = text.tokens.len() - 1;
     let mut parser = Parser {
         text,
         pos: 0,
@@ -81,6 +87,7 @@ pub fn parse(root: Source, options: &Options, read: &mut Reader<'_>) -> Parsed {
         n_inlined: 0,
     };
     let items = parser.items();
+    let goal = (goal_end > end).then(|| parser.goal(end + 1..goal_end));
     let Parser {
         text,
         mut diagnostics,
@@ -88,7 +95,7 @@ pub fn parse(root: Source, options: &Options, read: &mut Reader<'_>) -> Parsed {
     } = parser;
     diagnostics.sort();
     Parsed {
-        model: Model { items },
+        model: Model { items, goal },
         text,
         diagnostics: diagnostics.into_vec(),
     }
@@ -118,6 +125,35 @@ struct Parser {
     return_targets: Vec<Option<VarRef>>,
     /// Number of tokens that calls of `inline`s have produced.
     n_inlined: usize,
+}
+
+impl Parser {
+    /// The expression that a range of tokens consists of.
+    fn goal(&mut self, tokens: Range<usize>) -> Expr {
+        (self.pos, self.end) = (tokens.start, tokens.end);
+        self.panicking = false;
+        if tokens.is_empty() {
+            // Not where the token before ends, which is the model's.
+            let end = TokenSpan::new(tokens.end as u32, tokens.end as u32 + 1);
+            let message = "expected an expression, found the end of the file";
+            let error = self.text.error(message, end);
+            self.report(error);
+            return self.no_goal();
+        }
+        let expr = self.nest(Self::expr);
+        if self.peek() != TokenKind::Eof {
+            self.expected("the end of the expression");
+        }
+        expr.unwrap_or_else(|| self.no_goal())
+    }
+
+    fn no_goal(&self) -> Expr {
+        Expr {
+            kind: ExprKind::Error,
+            span: self.here(),
+            height: 1,
+        }
+    }
 }
 
 /// The cursor.

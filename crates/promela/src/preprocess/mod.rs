@@ -44,13 +44,20 @@ pub struct Options {
     pub defines: Vec<String>,
     /// Folders that are searched for included files, as after `-I`.
     pub include_dirs: Vec<String>,
+    /// An expression to look for. It may use the macros of the model.
+    pub goal: Option<String>,
 }
+
+/// What the text of a goal is called in positions.
+const GOAL_NAME: &str = "<goal>";
 
 /// The result of preprocessing.
 #[derive(Debug, Clone)]
 pub struct Preprocessed {
     /// The files and the tokens.
     pub text: Text,
+    /// The number of tokens of the model, its end included; those of the goal follow.
+    pub n_model_tokens: usize,
     /// Errors and warnings.
     pub diagnostics: Diagnostics,
 }
@@ -79,16 +86,14 @@ pub fn preprocess(root: Source, options: &Options, read: &mut Reader<'_>) -> Pre
     preprocessor.define_options(&options.defines);
     preprocessor.file(FileId::ROOT, 0);
     let end = preprocessor.text.sources.root().span().after();
-    preprocessor.text.tokens.push(Token {
-        kind: TokenKind::Eof,
-        text: "".into(),
-        span: end,
-        origin: Origin::FILE,
-        starts_line: true,
-        spaced: true,
-    });
+    preprocessor.end(end);
+    let n_model_tokens = preprocessor.text.tokens.len();
+    if let Some(goal) = &options.goal {
+        preprocessor.goal(goal);
+    }
     Preprocessed {
         text: preprocessor.text,
+        n_model_tokens,
         diagnostics: preprocessor.diagnostics,
     }
 }
@@ -139,6 +144,31 @@ impl Preprocessor<'_, '_> {
         let added = Source::new("<command line>", text);
         if let Ok(id) = added.and_then(|source| self.text.sources.add(source)) {
             self.file(id, 0);
+        }
+    }
+
+    /// Ends the model or the goal.
+    fn end(&mut self, span: Span) {
+        self.text.tokens.push(Token {
+            kind: TokenKind::Eof,
+            text: "".into(),
+            span,
+            origin: Origin::FILE,
+            starts_line: true,
+            spaced: true,
+        });
+    }
+
+    /// Processes a goal, as a file behind the model.
+    fn goal(&mut self, goal: &str) {
+        let added = Source::new(GOAL_NAME, goal);
+        match added.and_then(|source| self.text.sources.add(source)) {
+            Ok(id) => {
+                self.file(id, 0);
+                let end = self.text.sources.file(id).span().after();
+                self.end(end);
+            }
+            Err(error) => self.error(error.to_string(), Span::default()),
         }
     }
 

@@ -24,6 +24,7 @@ fn explore_source(source: Source, defines: &[String], max_states: u64) -> Result
     let options = Options {
         defines: defines.to_vec(),
         include_dirs: Vec::new(),
+        goal: None,
     };
     let compiled = compile(source, &options, &mut |path| std::fs::read(path).ok());
     match &compiled.program {

@@ -16,6 +16,7 @@ fn check_files(files: &[(&str, &str)], defines: &[&str], expected: Expect) {
     let options = Options {
         defines: defines.iter().map(|it| it.to_string()).collect(),
         include_dirs: vec!["lib".to_owned()],
+        goal: None,
     };
     let mut read = |path: &str| {
         let file = files.iter().find(|(name, _)| *name == path);
