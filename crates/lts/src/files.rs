@@ -1,12 +1,12 @@
 //! Graphs by the names of their files: `.aut`, `.hlts`, `.dot`, and `.zst` behind any of them.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 use crate::aut::{AutReader, write_aut};
 use crate::dot::write_dot;
-use crate::hlts::{Hlts, HltsWriter};
+use crate::hlts::{Hlts, HltsWriter, MAGIC};
 use crate::resources::Resources;
 use crate::scratch::Spool;
 use crate::sort::{EdgeSorter, Within};
@@ -76,6 +76,56 @@ pub fn open(path: &Path, resources: &Resources<'_>) -> Result<Hlts, Error> {
             read_aut(BufReader::with_capacity(256 << 10, input), resources)
         }
     }
+}
+
+/// Opens a graph by the name of its file, or else by what the file begins with.
+pub fn open_any(path: &Path, resources: &Resources<'_>) -> Result<Hlts, Error> {
+    if FileKind::of(path).is_ok_and(|kind| kind.format != Format::Dot) {
+        return open(path, resources);
+    }
+    let mut file = File::open(path)?;
+    let about = file.metadata()?;
+    if about.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+    }
+    let mut head = [0; MAGIC.len()];
+    let is_plain = about.is_file() && about.len() >= head.len() as u64;
+    if is_plain {
+        file.read_exact(&mut head)?;
+        file.rewind()?;
+    }
+    match head == *MAGIC {
+        true => Hlts::from_file(file),
+        false => read(file, resources),
+    }
+}
+
+/// Reads a graph in any format that can be read, compressed or not, by what it begins with.
+pub fn read(input: impl Read, resources: &Resources<'_>) -> Result<Hlts, Error> {
+    const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    let (head, input) = peek::<4>(input)?;
+    match head[..] == ZSTD {
+        false => read_plain(input, resources),
+        true => read_plain(zstd::stream::read::Decoder::new(input)?, resources),
+    }
+}
+
+fn read_plain(input: impl Read, resources: &Resources<'_>) -> Result<Hlts, Error> {
+    let (head, mut input) = peek::<{ MAGIC.len() }>(input)?;
+    if head[..] == MAGIC[..] {
+        let mut spool = Spool::new(resources);
+        copy(&mut input, &mut spool, resources)?;
+        return Hlts::open(spool.finish()?);
+    }
+    read_aut(BufReader::with_capacity(256 << 10, input), resources)
+}
+
+/// The first `N` bytes, fewer where there are no more, and all of the stream.
+fn peek<const N: usize>(mut input: impl Read) -> io::Result<(Vec<u8>, impl Read)> {
+    let mut head = Vec::with_capacity(N);
+    input.by_ref().take(N as u64).read_to_end(&mut head)?;
+    let whole = io::Cursor::new(head.clone()).chain(input);
+    Ok((head, whole))
 }
 
 /// Reads a text in the `.aut` format, whose edges may be in any order.

@@ -1,18 +1,20 @@
 //! A graph as a [`Model`]: every search and strategy runs on files of others.
 //!
 //! A state is its number, most significant byte first, in as many bytes as the numbers need. A rule
-//! is a label, and the successors of a state are its edges in order.
+//! is a label, and the successors of a state are its edges in order. An expander holds a place in the
+//! file and one block, so a state with a billion edges needs no more memory than any other.
 
 use std::path::Path;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use hadal_model::{
-    Component, Cursor, Expander, Failure, Flow, Model, Rule, Shape, States, Step, Stop, Successors,
+    Component, Cursor, Expander, Failure, Flow, Model, Property, PropertyKind, Rule, Shape, States,
+    Step, Stop, Successors,
 };
 
-use crate::hlts::{BlockCache, Hlts, Walker};
-use crate::parallel::lock;
-use crate::{Edge, Error, Resources};
+use crate::goal::{Goal, LabelsThere};
+use crate::hlts::{BlockCache, Hlts, Place, Walker};
+use crate::{Error, Resources};
 
 /// A graph as a model. Its edges stay in the file; blocks that were read are shared by all
 /// expanders, up to a number of bytes.
@@ -23,9 +25,8 @@ pub struct GraphModel {
     graph: Hlts,
     cache: BlockCache,
     shape: Shape,
+    goal: Option<Goal>,
     failure: OnceLock<Error>,
-    /// For descriptions of steps, which have no expander.
-    scratch: Mutex<Vec<Edge>>,
 }
 
 impl GraphModel {
@@ -52,8 +53,8 @@ impl GraphModel {
             graph,
             cache: BlockCache::new(cache_bytes),
             shape,
+            goal: None,
             failure: OnceLock::new(),
-            scratch: Mutex::default(),
         }
     }
 
@@ -61,6 +62,22 @@ impl GraphModel {
     pub fn open(path: &Path, resources: &Resources<'_>) -> Result<Self, Error> {
         let graph = crate::open(path, resources)?;
         Ok(Self::new(graph, resources.cache_bytes()))
+    }
+
+    /// The same with a goal, its only property: a state fails where the goal holds.
+    pub fn looking_for(
+        mut self,
+        goal: Goal,
+        name: impl Into<String>,
+        at: impl Into<String>,
+    ) -> Self {
+        self.shape.properties = vec![Property {
+            kind: PropertyKind::Goal,
+            name: name.into(),
+            at: at.into(),
+        }];
+        self.goal = Some(goal);
+        self
     }
 
     /// The graph.
@@ -90,6 +107,18 @@ impl GraphModel {
         stop.raise();
         Flow::Stopped
     }
+
+    /// The label of an edge by its position among those of its source.
+    fn label_at(&self, source: u64, index: u32) -> Result<Option<u32>, Error> {
+        let mut walker = Walker::new(&self.graph, &self.cache);
+        let mut place = walker.first(source)?;
+        for _ in 0..index {
+            if walker.next(source, &mut place)?.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(walker.next(source, &mut place)?.map(|edge| edge.label))
+    }
 }
 
 /// Bytes that the numbers below `n` need.
@@ -108,8 +137,8 @@ impl Model for GraphModel {
             model: self,
             stop,
             walker: Walker::new(&self.graph, &self.cache),
-            edges: Vec::new(),
-            source: None,
+            next: None,
+            labels: LabelsThere::default(),
         })
     }
 
@@ -119,19 +148,15 @@ impl Model for GraphModel {
 
     fn describe_step(&self, parent: Option<&[u8]>, index: u32) -> Option<Step> {
         let rule = match parent {
-            None if index == 0 => "start".to_owned(),
+            None if index == 0 => "initial state".to_owned(),
             None => return None,
-            Some(parent) => {
-                let mut edges = lock(&self.scratch);
-                let mut walker = Walker::new(&self.graph, &self.cache);
-                let read = walker.successors(self.decode(parent), &mut edges);
-                if let Err(error) = read {
+            Some(parent) => match self.label_at(self.decode(parent), index) {
+                Ok(label) => self.graph.labels().text(label?).into_owned(),
+                Err(error) => {
                     let _ = self.failure.set(error);
                     return None;
                 }
-                let edge = edges.get(index as usize)?;
-                self.graph.labels().text(edge.label).into_owned()
-            }
+            },
         };
         Some(Step {
             rule,
@@ -144,9 +169,68 @@ struct GraphExpander<'a> {
     model: &'a GraphModel,
     stop: &'a Stop,
     walker: Walker<'a>,
-    /// The edges of `source`, which an expansion that was interrupted continues.
-    edges: Vec<Edge>,
-    source: Option<u64>,
+    /// Where an expansion that was interrupted continues: the source, the number of its edges that
+    /// were taken, and the place of the next one.
+    next: Option<(u64, u64, Place)>,
+    labels: LabelsThere,
+}
+
+impl GraphExpander<'_> {
+    /// The place of an edge of `source`, by its number.
+    fn place(&mut self, source: u64, number: u64) -> Result<Place, Error> {
+        if let Some((at_source, at_number, place)) = self.next.take()
+            && (at_source, at_number) == (source, number)
+        {
+            return Ok(place);
+        }
+        let mut place = self.walker.first(source)?;
+        for _ in 0..number {
+            self.walker.next(source, &mut place)?;
+        }
+        Ok(place)
+    }
+
+    /// Writes the edges of the state at a position of its block, from `inner` on.
+    fn expand_one(
+        &mut self,
+        (position, source): (u32, u64),
+        mut inner: u64,
+        out: &mut Successors,
+    ) -> Result<Flow, Error> {
+        let state_len = self.model.shape.state_len;
+        let mut place = self.place(source, inner)?;
+        loop {
+            let before = place;
+            let Some(edge) = self.walker.next(source, &mut place)? else {
+                return Ok(Flow::Done);
+            };
+            if out.is_full() {
+                self.next = Some((source, inner, before));
+                return Ok(Flow::Full(Cursor {
+                    state: position,
+                    inner,
+                    ..Cursor::default()
+                }));
+            }
+            let progress = edge.target != source;
+            out.count_enabled(position);
+            out.count_firing(position, edge.label, progress);
+            out.push(
+                position,
+                edge.label,
+                &edge.target.to_be_bytes()[8 - state_len..],
+            );
+            if edge.multiplicity > 1 {
+                out.count_paths(position, edge.multiplicity - 1, progress);
+                out.set_multiplicity(edge.multiplicity);
+            }
+            inner += 1;
+            // A state may have a billion edges.
+            if inner.is_multiple_of(1 << 16) && self.stop.is_raised() {
+                return Ok(Flow::Stopped);
+            }
+        }
+    }
 }
 
 impl Expander for GraphExpander<'_> {
@@ -162,46 +246,41 @@ impl Expander for GraphExpander<'_> {
     }
 
     fn expand(&mut self, block: States<'_>, from: Cursor, out: &mut Successors) -> Flow {
-        let state_len = self.model.shape.state_len;
-        let mut inner = from.inner as usize;
-        for source in from.state..block.len() as u32 {
+        let mut inner = from.inner;
+        for position in from.state..block.len() as u32 {
             if self.stop.is_raised() {
                 return Flow::Stopped;
             }
-            let number = self.model.decode(block.get(source as usize));
-            if self.source != Some(number) {
-                if let Err(error) = self.walker.successors(number, &mut self.edges) {
-                    return self.model.fail(error, self.stop);
-                }
-                self.source = Some(number);
+            let source = self.model.decode(block.get(position as usize));
+            match self.expand_one((position, source), inner, out) {
+                Ok(Flow::Done) => inner = 0,
+                Ok(flow) => return flow,
+                Err(error) => return self.model.fail(error, self.stop),
             }
-            for (at, edge) in self.edges.iter().enumerate().skip(inner) {
-                if out.is_full() {
-                    return Flow::Full(Cursor {
-                        state: source,
-                        inner: at as u64,
-                        ..Cursor::default()
-                    });
-                }
-                let progress = edge.target != number;
-                out.count_enabled(source);
-                out.count_firing(source, edge.label, progress);
-                out.push(
-                    source,
-                    edge.label,
-                    &edge.target.to_be_bytes()[8 - state_len..],
-                );
-                if edge.multiplicity > 1 {
-                    out.count_paths(source, edge.multiplicity - 1, progress);
-                    out.set_multiplicity(edge.multiplicity);
-                }
-            }
-            inner = 0;
         }
         Flow::Done
     }
 
-    fn check(&mut self, _block: States<'_>, _failures: &mut Vec<Failure>) -> Flow {
+    fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
+        let Some(goal) = &self.model.goal else {
+            return Flow::Done;
+        };
+        for position in 0..block.len() as u32 {
+            if self.stop.is_raised() {
+                return Flow::Stopped;
+            }
+            let state = self.model.decode(block.get(position as usize));
+            match goal.holds(state, &mut self.walker, &mut self.labels) {
+                Ok(false) => {}
+                Ok(true) => failures.push(Failure {
+                    state: position,
+                    property: 0,
+                    parameters: Vec::new(),
+                    fault: None,
+                }),
+                Err(error) => return self.model.fail(error, self.stop),
+            }
+        }
         Flow::Done
     }
 }

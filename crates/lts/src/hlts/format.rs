@@ -15,7 +15,7 @@ pub(super) const FOOTER_LEN: usize = 72;
 /// costs little, large enough that frame and index do not show.
 pub(super) const BLOCK_LEN: usize = 16 << 10;
 
-const MAGIC: &[u8; 8] = b"hadallts";
+pub(crate) const MAGIC: &[u8; 8] = b"hadallts";
 const END_MAGIC: &[u8; 8] = b"hadalend";
 
 /// Flag of a block of edges: it ends with a column of multiplicities.

@@ -6,6 +6,7 @@
 
 mod block;
 mod cache;
+mod digest;
 mod format;
 mod index;
 mod reader;
@@ -15,6 +16,7 @@ mod writer;
 pub(crate) use block::Edges;
 pub(crate) use cache::Place;
 pub use cache::{BlockCache, Walker};
+pub(crate) use format::MAGIC;
 pub use format::VERSION;
 pub use reader::Hlts;
 pub use writer::HltsWriter;

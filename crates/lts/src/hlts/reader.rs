@@ -268,6 +268,11 @@ impl Hlts {
         }
     }
 
+    /// Fills `bytes` from the file, which is not checked.
+    pub(super) fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<(), Error> {
+        Ok(self.bytes.read_exact_at(bytes, at)?)
+    }
+
     /// Reads and checks a block.
     pub(super) fn read_block(&self, place: BlockAt, kind: Kind) -> Result<(Frame, Bytes), Error> {
         let mut bytes = vec![0; place.len as usize];

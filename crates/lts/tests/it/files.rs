@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use expect_test::expect;
-use hadal_lts::{Error, FileKind, Format, MOST_IN_DOT, open, save};
+use hadal_lts::{Error, FileKind, Format, MOST_IN_DOT, open, open_any, read, save};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
@@ -171,4 +171,62 @@ fn a_raised_flag_stops_reading() {
     let graph = from_aut("des (0, 1, 1)\n(0, a, 0)\n").expect("right");
     let read = graph.for_each_edge(&resources, |_| Ok(()));
     assert!(matches!(read, Err(Error::Stopped)));
+}
+
+#[test]
+fn a_file_of_any_name_is_known_by_how_it_begins() {
+    let mut random = Pcg64Mcg::seed_from_u64(6);
+    let all = random_edges(&mut random, 300, 3000, 2);
+    let graph = graph(300, &all, &["push(1, 2)", "i"]);
+    let folder = tempfile::tempdir().expect("there is a folder for scratch files");
+    for name in ["g.aut", "g.hlts", "g.aut.zst", "g.hlts.zst"] {
+        let path = folder.path().join(name);
+        save(&graph, &path, &resources()).expect("it can be written");
+        let plain = folder.path().join("graph");
+        std::fs::rename(&path, &plain).expect("it can be renamed");
+        let again = open_any(&plain, &resources()).expect("it can be read");
+        assert_eq!(again.counts(), graph.counts(), "{name}");
+        let bytes = std::fs::read(&plain).expect("it is there");
+        let again = read(&bytes[..], &resources()).expect("it can be read");
+        assert_eq!(edges(&again).len(), all.len(), "{name}");
+    }
+    for few in [&b""[..], b"h", b"hadal", &[0x28, 0xb5]] {
+        assert!(read(few, &resources()).is_err());
+    }
+}
+
+#[test]
+fn a_digest_is_of_the_graph_and_not_of_its_file() {
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    let mut all = random_edges(&mut random, 3000, 30_000, 2);
+    let digest = |graph: &hadal_lts::Hlts| graph.digest(&resources()).expect("it can be read");
+    let labels = ["a", "b"];
+    let own = digest(&graph(3000, &all, &labels));
+    let folder = tempfile::tempdir().expect("there is a folder for scratch files");
+    for name in ["g.hlts", "g.hlts.zst"] {
+        let path = folder.path().join(name);
+        save(&graph(3000, &all, &labels), &path, &resources()).expect("it can be written");
+        assert_eq!(
+            digest(&open(&path, &resources()).expect("it can be read")),
+            own
+        );
+    }
+    let mut others = vec![
+        digest(&graph(3001, &all, &labels)),
+        digest(&graph(3000, &all, &["a", "c"])),
+        digest(&graph(3000, &all[1..], &labels)),
+    ];
+    for at in [0, 17, 15_000, 29_999] {
+        let before = all[at];
+        all[at].target = (before.target + 1) % 3000;
+        others.push(digest(&graph(3000, &all, &labels)));
+        all[at] = before;
+        all[at].label ^= 1;
+        others.push(digest(&graph(3000, &all, &labels)));
+        all[at] = before;
+    }
+    assert!(others.iter().all(|&other| other != own));
+    others.sort_unstable();
+    others.dedup();
+    assert_eq!(others.len(), 11, "they differ among themselves");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hadal_lts::{Edge, GraphModel, Info};
+use hadal_lts::{Edge, Goal, GraphModel, Info, Relation};
 use hadal_model::{Model, Stop, Successors, for_each_batch};
 use hadal_testkit::oracle::{self, Deadlock, Options};
 use rand::{RngExt, SeedableRng};
@@ -57,7 +57,7 @@ fn states_are_numbers_and_steps_are_labels() {
     let step = |parent, index| Some(model.describe_step(parent, index)?.rule);
     assert_eq!(step(Some(first), 0).as_deref(), Some("to the far side"));
     assert_eq!(step(Some(first), 1), None);
-    assert_eq!(step(None, 0).as_deref(), Some("start"));
+    assert_eq!(step(None, 0).as_deref(), Some("initial state"));
     assert_eq!(step(None, 1), None);
 }
 
@@ -145,4 +145,56 @@ fn expanders_share_the_cache_between_threads() {
             });
         }
     });
+}
+
+#[test]
+fn goals_hold_where_states_and_labels_say_so() {
+    let mut random = Pcg64Mcg::seed_from_u64(13);
+    for _ in 0..40 {
+        let n = random.random_range(2..80u64);
+        let n_edges = random.random_range(0..200);
+        let all = random_edges(&mut random, n, n_edges, 3);
+        let number = random.random_range(0..n);
+        let goal = Goal::All(vec![
+            Goal::Any(vec![Goal::Enabled(1), Goal::State(Relation::Less, number)]),
+            Goal::Not(Box::new(Goal::Enabled(2))),
+            Goal::State(Relation::NotEqual, 0),
+        ]);
+        let has = |state: u64, label: u32| {
+            let mut own = all.iter().filter(|edge| edge.source == state);
+            own.any(|edge| edge.label == label)
+        };
+        let holds = |state: u64| (has(state, 1) || state < number) && !has(state, 2) && state != 0;
+        let plain = GraphModel::new(graph(n, &all, &["a", "b", "c"]), 0);
+        let states = oracle::search(&plain, &options()).states;
+        let first = states.iter().position(|state| holds(plain.decode(state)));
+        let model = GraphModel::new(graph(n, &all, &["a", "b", "c"]), 0);
+        let model = model.looking_for(goal, "there", "<goal>:1:1");
+        let violation = oracle::search(&model, &options()).violation;
+        assert_eq!(violation.and_then(|found| found.state), first);
+    }
+}
+
+#[test]
+fn an_expansion_is_interrupted_at_any_edge_and_goes_on_there() {
+    let mut random = Pcg64Mcg::seed_from_u64(14);
+    // Edges of one state in several blocks, and states without edges.
+    let mut all = random_edges(&mut random, 40, 100, 2);
+    all.extend((0..30_000).map(|at| Edge::new(50, 1, at % 60)));
+    let model = GraphModel::new(graph(60, &all, &["a", "b"]), 1 << 20);
+    let states: Vec<u8> = (0..60).chain([0; hadal_model::PAD_BYTES]).collect();
+    let block = hadal_model::States::new(&states, 1, 60);
+    for capacity in [1, 2, 7, 1000, 40_000] {
+        let stop = Stop::new();
+        let mut expander = model.expander(&stop);
+        let mut out = Successors::new(model.shape(), capacity);
+        let mut found = Vec::new();
+        let read = for_each_batch(&mut *expander, Some(block), &mut out, |_, out| {
+            found.extend((0..out.len()).map(|at| (out.rule(at), out.state(at)[0])));
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+        assert!(read.is_ok());
+        let expected = all.iter().map(|edge| (edge.label, edge.target as u8));
+        assert!(expected.eq(found), "{capacity}");
+    }
 }
