@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Instant;
 
+use hadal_lts::Hlts;
 use hadal_model::{GoalKind, Model, Stop};
 use hadal_search::{Auto, Deadlock, Observer, Ranked, Sink, StoreKind, Strategy};
 
@@ -102,7 +103,7 @@ impl<'a> Check<'a> {
 
     fn of_model(model: CheckedModel<'a>) -> Self {
         let loaded = model.loaded();
-        let deadlock = loaded.map(|loaded| loaded.source.language.default_deadlock());
+        let deadlock = loaded.map(|loaded| loaded.source.default_deadlock());
         Check {
             model,
             identity: None,
@@ -324,7 +325,9 @@ impl<'a> Check<'a> {
         let stack_bytes = self.model.stack_bytes();
         let resources = &self.resources;
         let shape = self.model.model().shape();
-        let share = resources.share(strategy.get(), shape, budget, stack_bytes)?;
+        let reserved = self.model.loaded().map_or(0, LoadedModel::reserved_bytes);
+        let unreserved = budget.saturating_sub(reserved);
+        let share = resources.share(strategy.get(), shape, unreserved, stack_bytes)?;
         let left = share.data_bytes;
         let mut options = resources.options(left, &self.search, share.threads, stack_bytes);
         // Loading counts, so less may be left.
@@ -352,11 +355,43 @@ impl<'a> Check<'a> {
         Ok(prepared)
     }
 
+    /// A graph as a question has it.
+    fn asked_graph(
+        &self,
+        source: &ModelSource,
+        graph: &Hlts,
+        is_kept: bool,
+    ) -> Result<AskedModel, Error> {
+        let digest = match is_kept {
+            true => match graph.digest(&hadal_lts::Resources::new(self.stop)) {
+                Ok(digest) => Some(digest),
+                Err(hadal_lts::Error::Stopped) => None,
+                Err(error) => {
+                    return Err(Error::Graph {
+                        name: source.name().to_owned(),
+                        error: error.to_string(),
+                    });
+                }
+            },
+            false => None,
+        };
+        Ok(AskedModel::graph(source, graph, digest))
+    }
+
     /// The model as a question has it; recognisable if the run `is_kept`, unless it is stopped
     /// before the model is known.
     fn asked(&mut self, is_kept: bool) -> Result<AskedModel, Error> {
         let model = match self.model {
-            CheckedModel::Loaded(loaded) => return Ok(AskedModel::from(&loaded.source)),
+            CheckedModel::Loaded(loaded) => {
+                let source = &loaded.source;
+                return match loaded.graph() {
+                    // One without a file has a text.
+                    Some(graph) if source.graph.is_some() => {
+                        self.asked_graph(source, graph.graph(), is_kept)
+                    }
+                    _ => Ok(AskedModel::from(source)),
+                };
+            }
             CheckedModel::Rust { model, .. } => model,
         };
         let digest = match is_kept {

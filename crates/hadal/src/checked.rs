@@ -47,6 +47,8 @@ pub struct Counterexample<'c> {
     pub trace: Option<NamedTrace<'c>>,
     shape: &'c Shape,
     naming: Option<&'c dyn Naming>,
+    /// Whether the model is a graph.
+    is_graph: bool,
 }
 
 const CLAIM: ViolationKind = ViolationKind::Fault(FaultKind::Claim);
@@ -55,6 +57,12 @@ impl Counterexample<'_> {
     /// What is wrong, in one line.
     pub fn message(&self) -> String {
         match self.firing() {
+            _ if self.is_graph && self.violation.kind == ViolationKind::Deadlock => {
+                match self.violation.message.contains("enabled") {
+                    true => "deadlock: no edge leaves the state".to_owned(),
+                    false => "deadlock: no edge leads to another state".to_owned(),
+                }
+            }
             // The message names the claim, which is what matters.
             Some(firing) if self.is_named() && self.violation.kind != CLAIM => {
                 describe::describe_firing(self.violation, &firing)
@@ -66,7 +74,7 @@ impl Counterexample<'_> {
     /// What is wrong and after how many steps, in one line.
     pub fn sentence(&self) -> String {
         let after = describe::after(self.violation);
-        let after = match self.is_named() {
+        let after = match self.has_one_start() {
             true => after.replace("a startstate", "the initial state"),
             false => after,
         };
@@ -111,6 +119,11 @@ impl Counterexample<'_> {
         }
     }
 
+    /// Whether a model of the language has one initial state, rather than startstates.
+    pub fn has_one_start(&self) -> bool {
+        self.is_named() || self.is_graph
+    }
+
     /// Whether it is the language that names what fires.
     pub fn is_named(&self) -> bool {
         self.naming.is_some()
@@ -128,6 +141,7 @@ impl<'a> Checked<'a> {
             }),
             shape: self.model().shape(),
             naming: self.loaded().and_then(|loaded| loaded.naming.as_deref()),
+            is_graph: (self.loaded()).is_some_and(|loaded| loaded.graph().is_some()),
         };
         self.outcome.violations.iter().map(view).collect()
     }

@@ -1,6 +1,6 @@
 //! Violations as sentences.
 
-use hadal_model::{FaultKind, Phase, Shape};
+use hadal_model::{FaultKind, Phase, PropertyKind, Shape};
 use hadal_report::units::counted;
 use hadal_search::{Violation, ViolationKind};
 
@@ -25,6 +25,9 @@ pub fn describe(violation: &Violation, shape: &Shape) -> String {
     let name = quote(&violation.name);
     let parameters = parameter_list(&violation.parameters);
     match violation.kind {
+        ViolationKind::Invariant if violation.is_goal(shape) => {
+            format!("the goal {name} holds")
+        }
         ViolationKind::Invariant => format!("invariant {name}{parameters} is false"),
         ViolationKind::Deadlock if violation.message.starts_with("invalid end state") => {
             violation.message.clone()
@@ -53,9 +56,7 @@ pub fn describe(violation: &Violation, shape: &Shape) -> String {
                 Some(Phase::Start) => format!("in startstate {name}{parameters}"),
                 Some(Phase::Guard) => format!("in the guard of rule {name}{parameters}"),
                 Some(Phase::Property) => {
-                    let property = violation.property;
-                    let property = property.and_then(|it| shape.properties.get(it as usize));
-                    let kind = property.map_or("property", |property| property.kind.name());
+                    let kind = kind_of(violation, shape).map_or("property", PropertyKind::name);
                     format!("in {kind} {name}{parameters}")
                 }
                 Some(Phase::Body) | None => format!("in rule {name}{parameters}"),
@@ -63,6 +64,12 @@ pub fn describe(violation: &Violation, shape: &Shape) -> String {
             format!("{message} {place}")
         }
     }
+}
+
+/// The kind of the property that is violated, if one is.
+fn kind_of(violation: &Violation, shape: &Shape) -> Option<PropertyKind> {
+    let property = shape.properties.get(violation.property? as usize)?;
+    Some(property.kind)
 }
 
 /// When it happens, as the end of a sentence; empty where that is no news.

@@ -166,6 +166,14 @@ pub enum Error {
         /// Why.
         error: Box<hadal_search::Error>,
     },
+    /// The graph that is searched cannot be read any more.
+    #[error("{name}: {error}")]
+    Graph {
+        /// Its file.
+        name: String,
+        /// What is wrong.
+        error: String,
+    },
     /// A bug of this library.
     #[error("internal error: {0}")]
     Internal(String),
@@ -274,17 +282,13 @@ fn unknown_language(path: &Path, extension: Option<&str>) -> String {
             .iter()
             .map(|it| format!("`.{it}`"))
             .collect();
-        format!(
-            "{} models end in {}",
-            language.title(),
-            extensions.join(" or ")
-        )
+        format!("{} ends in {}", language.title(), extensions.join(" or "))
     };
     let known: Vec<String> = languages().iter().map(known).collect();
     let known = known.join(", ");
     match extension {
         Some(extension) => {
-            format!("the extension `.{extension}` of `{path}` is that of no language; {known}")
+            format!("the extension `.{extension}` of `{path}` is that of no model; {known}")
         }
         None => format!("the language of `{path}` is unknown, for it has no extension; {known}"),
     }

@@ -44,8 +44,8 @@
 //!
 //! # Languages
 //!
-//! Languages are registered in one table, [`language::languages`]; Murphi is the one there is. One
-//! of your own translates texts to a program of [`ir`] and is passed to [`ModelSource::new`].
+//! Languages are registered in one table, [`language::languages`]: Murphi, Promela, and graphs in
+//! files, which are read while they are searched. One of your own translates texts to a program of [`ir`] and is passed to [`ModelSource::new`].
 //!
 //! # A Rust type as a model
 //!
@@ -176,6 +176,8 @@ mod claims;
 pub mod describe;
 mod error;
 mod folder;
+mod goal_model;
+mod graph_model;
 pub mod language;
 mod load_limits;
 mod loaded_model;

@@ -126,6 +126,11 @@ impl Loading {
         }
     }
 
+    /// Bytes that the process may hold, if there is a limit.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        self.memory
+    }
+
     /// Bytes that may still be taken, if something is to be left for a search.
     pub(crate) fn room(&self) -> u64 {
         let by_budget = self.memory.map_or(u64::MAX, |most| {

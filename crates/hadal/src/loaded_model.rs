@@ -7,6 +7,7 @@ use std::time::Instant;
 use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_jit::{Budget, Native};
+use hadal_lts::GraphModel;
 use hadal_model::{FaultKind, Model};
 use hadal_search::{Outcome, Reason, Verdict, Violation, ViolationKind};
 use hadal_steps::Steps;
@@ -15,6 +16,9 @@ use hadal_symmetry::order::Order;
 use hadal_syntax::Diagnostic;
 
 use crate::claims::LoadedClaim;
+use crate::goal_model::GoalModel;
+use crate::graph_model::SharedGraph;
+use crate::language::graph::{self, NotOpened, Opened};
 use crate::language::{Naming, Problems, Statement};
 use crate::load_limits::Loading;
 use crate::named_model::{NamedModel, WholeModel};
@@ -50,10 +54,19 @@ pub struct LoadedModel {
     statements: Option<Vec<Statement>>,
     /// The source with more room for processes, where their number is a guess.
     wider: Option<ModelSource>,
+    /// The graph, where the model is one.
+    graph: Option<LoadedGraph>,
     /// Seconds to translate the texts.
     pub load_seconds: f64,
     /// Seconds to make it executable.
     pub compile_seconds: f64,
+}
+
+/// A model that is a graph.
+struct LoadedGraph {
+    model: Arc<GraphModel>,
+    /// Memory that its cache may come to hold.
+    cache_bytes: u64,
 }
 
 impl fmt::Debug for LoadedModel {
@@ -111,18 +124,78 @@ impl LoadedModel {
         };
     }
 
-    pub(crate) fn new(mut source: ModelSource, loading: &Loading) -> Result<Self, Error> {
+    /// The graph, where the model is one.
+    pub fn graph(&self) -> Option<&Arc<GraphModel>> {
+        self.graph.as_ref().map(|graph| &graph.model)
+    }
+
+    /// Why the model could not be read in the middle of a search, if it is a graph and that was so.
+    /// Whatever the search has found is then not to be trusted.
+    pub fn failure(&self) -> Option<Error> {
+        let error = self.graph()?.failure()?;
+        Some(Error::Graph {
+            name: self.source.name().to_owned(),
+            error: error.to_string(),
+        })
+    }
+
+    /// Memory that the model may come to hold while it is searched.
+    pub(crate) fn reserved_bytes(&self) -> u64 {
+        self.graph.as_ref().map_or(0, |graph| graph.cache_bytes)
+    }
+
+    /// A model that is a graph.
+    fn of_graph(mut source: ModelSource, loading: &Loading) -> Result<Self, Error> {
         let started = Instant::now();
+        let opened = graph::open(&mut source, loading.memory(), &loading.stop);
+        loading.check()?;
+        let Opened { model, cache_bytes } = opened.map_err(|error| match error {
+            NotOpened::Problems(problems) => reject(&source, problems),
+            NotOpened::Error(error) => error,
+        })?;
+        let model = Arc::new(model);
+        Ok(LoadedModel {
+            source,
+            model: Box::new(SharedGraph(model.clone())),
+            warnings: Vec::new(),
+            symmetry: None,
+            order: None,
+            interpreted: Vec::new(),
+            constants: Vec::new(),
+            claims: Vec::new(),
+            not_asked: Vec::new(),
+            naming: None,
+            statements: None,
+            wider: None,
+            graph: Some(LoadedGraph { model, cache_bytes }),
+            load_seconds: started.elapsed().as_secs_f64(),
+            compile_seconds: 0.0,
+        })
+    }
+
+    pub(crate) fn new(mut source: ModelSource, loading: &Loading) -> Result<Self, Error> {
         source.options.check(source.language)?;
+        if source.language.is_graph() {
+            return Self::of_graph(source, loading);
+        }
+        let started = Instant::now();
         let translated =
             source
                 .language
                 .translate(&mut source.sources, &source.options, &loading.stop);
         loading.check()?;
-        let translation = match translated {
+        let mut translation = match translated {
             Ok(translation) => translation,
             Err(problems) => return Err(reject(&source, problems)),
         };
+        let has_goal = source.goal_text().is_some();
+        if has_goal {
+            let last = translation.program.properties.len().checked_sub(1);
+            let no_goal = || Error::Internal("the translated model has no goal".to_owned());
+            translation.program.seek(last.ok_or_else(no_goal)?);
+            translation.claims.clear();
+            translation.not_asked.clear();
+        }
         let reduces = source.symmetry == Symmetry::Full;
         if reduces && !translation.symmetry_breaks.is_empty() {
             let (warnings, breaks) = (translation.warnings, translation.symmetry_breaks);
@@ -201,6 +274,7 @@ impl LoadedModel {
             naming: translation.naming,
             statements: translation.statements,
             wider,
+            graph: None,
             model,
             warnings: translation.warnings,
             symmetry: None,
@@ -218,6 +292,9 @@ impl LoadedModel {
             loaded.symmetry = Some(symmetric.canonicaliser().describe().to_string());
             loaded.order = Some(report.counting(symmetric.checked_states()));
             loaded.model = Box::new(symmetric);
+        }
+        if has_goal {
+            loaded.model = Box::new(GoalModel::new(loaded.model));
         }
         loading.check()?;
         loaded.compile_seconds = started.elapsed().as_secs_f64();

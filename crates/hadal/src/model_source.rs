@@ -3,8 +3,9 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use hadal_search::Deadlock;
 use hadal_syntax::{Source, Sources};
 
 use crate::language::{self, Language, LanguageOptions};
@@ -35,6 +36,17 @@ pub struct ModelSource {
     pub engine: Engine,
     /// Depth of recursion before it is a violation.
     pub call_limit: u32,
+    /// Where a graph is, which has no text.
+    pub(crate) graph: Option<GraphFile>,
+}
+
+/// Where a graph is read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GraphFile {
+    /// A file.
+    Path(PathBuf),
+    /// Standard input, which can be read once.
+    Stdin,
 }
 
 /// Reduction by the symmetry of scalarsets.
@@ -91,6 +103,11 @@ impl ModelSource {
             path: path.to_owned(),
             error,
         };
+        if language.is_graph() {
+            // It is read when it is loaded, but that it can be is known now.
+            File::open(path).map_err(failed)?;
+            return Self::of_graph(name, GraphFile::Path(path.to_owned()), language);
+        }
         let file = File::open(path).map_err(failed)?;
         // A device or a pipe has no length.
         let len = file.metadata().map_or(0, |about| about.len());
@@ -100,6 +117,23 @@ impl ModelSource {
         let bytes = limit.read(&name, file)?;
         let source = Source::from_bytes(name, bytes)?;
         Ok(Self::new(Sources::new(source), language))
+    }
+
+    /// A graph, whose file has this name in messages.
+    pub(crate) fn of_graph(
+        name: String,
+        file: GraphFile,
+        language: &'static dyn Language,
+    ) -> Result<Self, Error> {
+        Ok(ModelSource {
+            graph: Some(file),
+            ..Self::new(Sources::new(Source::new(name, "")?), language)
+        })
+    }
+
+    /// A graph on standard input, which is read when it is loaded. A run on it cannot be resumed.
+    pub fn graph_on_stdin(name: &str) -> Result<Self, Error> {
+        Self::of_graph(name.to_owned(), GraphFile::Stdin, &language::Graph)
     }
 
     /// Reads a stream, unless it is too long. `name` stands for the file in messages.
@@ -133,6 +167,7 @@ impl ModelSource {
             symmetry: Symmetry::default(),
             engine: Engine::default(),
             call_limit: Self::CALL_LIMIT,
+            graph: None,
         }
     }
 
@@ -156,6 +191,26 @@ impl ModelSource {
     /// Overrides a constant of the model.
     pub fn constant(self, name: impl fmt::Display, value: impl fmt::Display) -> Self {
         self.option("const", format_args!("{name}={value}"))
+    }
+
+    /// Sets a goal: an expression of the language, which is looked for in place of the model's
+    /// properties. A state where it holds is a violation, and then nothing else that the model
+    /// asserts is: neither its properties nor, unless asked for, a deadlock.
+    pub fn goal(self, expression: impl fmt::Display) -> Self {
+        self.option(language::GOAL.name, expression)
+    }
+
+    /// The goal, if there is one.
+    pub fn goal_text(&self) -> Option<&str> {
+        self.options.get(language::GOAL.name)
+    }
+
+    /// What counts as a deadlock unless the user says otherwise: nothing, where a goal is looked for.
+    pub fn default_deadlock(&self) -> Deadlock {
+        match self.goal_text() {
+            Some(_) => Deadlock::Off,
+            None => self.language.default_deadlock(),
+        }
     }
 
     /// Sets whether states are reduced.

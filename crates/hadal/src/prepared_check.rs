@@ -15,7 +15,7 @@ use crate::checked::Checked;
 use crate::folder::{self, Disk, NoScratch, RunFolder};
 use crate::question::Question;
 use crate::resources::Resources;
-use crate::{Error, SavedRun, claims, memory};
+use crate::{Error, LoadedModel, SavedRun, claims, memory};
 
 /// A check that has its budgets and its folder and can start.
 pub struct PreparedCheck<'a> {
@@ -198,7 +198,9 @@ impl<'a> PreparedCheck<'a> {
             observer: &mut *observer,
             seconds: None,
         };
-        let outcome = match self.search(&mut watch) {
+        let result = self.search(&mut watch);
+        let failure = self.model.loaded().and_then(LoadedModel::failure);
+        let outcome = match failure.map_or(result, Err) {
             Ok(outcome) => outcome,
             Err(error) => {
                 let folder = self.folder.take();

@@ -5,8 +5,10 @@
 //! resumes the same one wherever the model's files are by then. The label is JSON and begins with a
 //! version, which is read before anything else.
 
+use std::fs::File;
 use std::path::Path;
 
+use hadal_lts::Hlts;
 use hadal_model::{Model, Shape};
 use hadal_search::{Deadlock, StoreKind};
 use hadal_store::Error as StoreError;
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::folder::{MANIFEST, store_error};
 use crate::language::{Language, LanguageOptions, language_among};
+use crate::model_source::GraphFile;
 use crate::{Engine, Error, ModelSource, Symmetry, names};
 
 /// What changes the result of a search.
@@ -47,8 +50,8 @@ impl Default for SearchOptions {
 }
 
 /// Version of the label. Version 1 had no version field and one text, version 2 no digest of a model
-/// without texts.
-const LABEL_VERSION: u32 = 3;
+/// without texts, version 3 no graphs.
+const LABEL_VERSION: u32 = 4;
 
 /// The version of this program. Another one may lay out states differently.
 const HADAL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -78,6 +81,8 @@ struct Header {
 pub(crate) enum AskedModel {
     /// Texts of a language, which suffice to load it again.
     Text(AskedText),
+    /// A graph in a file that is too large to be kept.
+    Graph(AskedGraph),
     /// A type of the caller, who must bring it again.
     Rust(AskedRust),
 }
@@ -102,6 +107,30 @@ struct AskedFile {
     name: String,
     text: String,
 }
+
+/// A graph, and where it was. Two are equal wherever their files are.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct AskedGraph {
+    /// Its file as the user named it.
+    name: String,
+    /// The absolute path; `None` where there is no file to be read again.
+    path: Option<String>,
+    language: String,
+    options: LanguageOptions,
+    n_states: u64,
+    n_edges: u64,
+    /// Of the whole graph; `None` where the run cannot be resumed.
+    digest: Option<u64>,
+}
+
+impl PartialEq for AskedGraph {
+    fn eq(&self, other: &Self) -> bool {
+        let facts = |it: &Self| (it.n_states, it.n_edges, it.digest);
+        facts(self) == facts(other) && self.options == other.options
+    }
+}
+
+impl Eq for AskedGraph {}
 
 /// What distinguishes a model without a text from others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,12 +222,56 @@ impl AskedModel {
         })
     }
 
+    /// A graph that is read from `source`.
+    pub(crate) fn graph(source: &ModelSource, graph: &Hlts, digest: Option<u64>) -> Self {
+        let path = match &source.graph {
+            Some(GraphFile::Path(path)) => std::path::absolute(path).ok(),
+            _ => None,
+        };
+        let counts = graph.counts();
+        AskedModel::Graph(AskedGraph {
+            name: source.name().to_owned(),
+            // A path that is no text cannot be found again.
+            path: path.and_then(|path| path.into_os_string().into_string().ok()),
+            language: source.language.name().to_owned(),
+            options: source.options.clone(),
+            n_states: counts.n_states,
+            n_edges: counts.n_edges,
+            digest,
+        })
+    }
+
     /// Whether it can be recognised when a run is resumed.
     pub(crate) fn is_recognisable(&self) -> bool {
         match self {
+            AskedModel::Graph(graph) => graph.digest.is_some() && graph.path.is_some(),
             AskedModel::Text(_) => true,
             AskedModel::Rust(model) => model.digest.is_some(),
         }
+    }
+}
+
+impl AskedGraph {
+    /// The graph, in `file` or where it was.
+    pub(crate) fn source(
+        &self,
+        file: Option<&Path>,
+        more: &[&'static dyn Language],
+    ) -> Result<ModelSource, Error> {
+        let path = file.or(self.path.as_deref().map(Path::new));
+        let path = path.unwrap_or(Path::new(&self.name)).to_owned();
+        if let Err(error) = File::open(&path) {
+            return Err(Error::Read { path, error });
+        }
+        let language = language_among(more, &self.language)?;
+        let name = match file {
+            Some(file) => file.display().to_string(),
+            None => self.name.clone(),
+        };
+        Ok(ModelSource {
+            options: self.options.clone(),
+            ..ModelSource::of_graph(name, GraphFile::Path(path), language)?
+        })
     }
 }
 

@@ -46,16 +46,31 @@ impl SavedRun {
         self.folder.about.states
     }
 
-    /// The texts of the run's model, all of which the folder holds. Fails for a model that was not
-    /// loaded from texts: bring it again, with [`Check::of`](crate::Check::of).
+    /// The texts of the run's model, all of which the folder holds, or the graph, whose file must be
+    /// where it was. Fails for a Rust type: bring it again, with [`Check::of`](crate::Check::of).
     pub fn source(&self) -> Result<ModelSource, Error> {
         self.source_in(&[])
     }
 
     /// As [`source`](Self::source), where the language may be one of `more` as well.
     pub fn source_in(&self, more: &[&'static dyn Language]) -> Result<ModelSource, Error> {
+        self.source_at(None, more)
+    }
+
+    /// As [`source_in`](Self::source_in), where the file of a graph, which no folder holds, may have
+    /// been moved to `graph`. A model with texts has no use for that and refuses it.
+    pub fn source_at(
+        &self,
+        graph: Option<&Path>,
+        more: &[&'static dyn Language],
+    ) -> Result<ModelSource, Error> {
         match self.question()?.model {
+            AskedModel::Text(_) if graph.is_some() => {
+                let what = "the folder of this run holds its model, so no other one can be named";
+                Err(Error::Invalid(what.to_owned()))
+            }
             AskedModel::Text(text) => text.source(self.path(), more),
+            AskedModel::Graph(asked) => asked.source(graph, more),
             AskedModel::Rust(_) => Err(Error::NoText(self.path().to_owned())),
         }
     }

@@ -16,8 +16,10 @@ use crate::{LoadedModel, Style, TraceDetail, chart};
 pub struct NamedTrace<'t> {
     model: &'t dyn Model,
     trace: &'t Trace,
-    /// Whether what fires is called `process(pid) line n: statement`, which needs no word before it.
+    /// Whether what fires is called `process(pid) line n: statement`.
     has_processes: bool,
+    /// Whether what fires needs no word before its name: such a statement, or the label of an edge.
+    is_plain: bool,
 }
 
 /// One step: what fired, and what it changed.
@@ -55,21 +57,24 @@ impl<'t> NamedTrace<'t> {
             model,
             trace,
             has_processes: false,
+            is_plain: false,
         }
     }
 
     /// In the words of the language of a model.
     pub fn in_words_of(self, loaded: Option<&LoadedModel>) -> Self {
-        let has_processes = |loaded: &LoadedModel| loaded.source.language.has_processes();
+        let language = loaded.map(|loaded| loaded.source.language);
+        let has_processes = language.is_some_and(|language| language.has_processes());
         NamedTrace {
-            has_processes: loaded.is_some_and(has_processes),
+            has_processes,
+            is_plain: has_processes || language.is_some_and(|language| language.is_graph()),
             ..self
         }
     }
 
     /// The words for a startstate and for what fires, in headlines.
     pub fn kinds(&self) -> (&'static str, &'static str) {
-        match self.has_processes {
+        match self.is_plain {
             true => ("", ""),
             false => ("startstate", "rule"),
         }

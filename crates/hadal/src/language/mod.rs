@@ -7,6 +7,7 @@
 //! follow from it. A language from outside needs no line: [`ModelSource::new`](crate::ModelSource)
 //! and [`SavedRun::source_in`](crate::SavedRun::source_in) take it.
 
+pub(crate) mod graph;
 mod murphi;
 mod options;
 mod promela;
@@ -18,10 +19,11 @@ use std::sync::Arc;
 use hadal_ir::Program;
 use hadal_model::{Property, Step, Stop};
 use hadal_search::Deadlock;
-use hadal_syntax::{Diagnostic, Sources};
+use hadal_syntax::{Diagnostic, FileId, Source, Sources};
 
 use crate::Error;
 
+pub use graph::Graph;
 pub use murphi::Murphi;
 pub use options::{LanguageOption, LanguageOptions, OptionValue};
 pub use promela::Promela;
@@ -39,7 +41,13 @@ pub trait Language: fmt::Debug + Sync {
         false
     }
 
-    /// Extensions of its files, without the dot.
+    /// Whether its files are no texts but graphs, whose states and edges are read while they are
+    /// searched.
+    fn is_graph(&self) -> bool {
+        false
+    }
+
+    /// What the names of its files end in, behind a dot.
     fn extensions(&self) -> &'static [&'static str];
 
     /// The options that it takes. One that is called `dialect` is shown in the run record.
@@ -58,6 +66,9 @@ pub trait Language: fmt::Debug + Sync {
     /// file, unless [`Sources::find`] has it: the sources of a resumed run are complete, and their
     /// files may be gone.
     ///
+    /// With the option [`GOAL`] the last property of the program is an invariant that the goal is
+    /// false; the others may be there, and are not checked.
+    ///
     /// Returns soon after `stop` is raised; what it returns then is not used.
     fn translate(
         &self,
@@ -67,9 +78,45 @@ pub trait Language: fmt::Debug + Sync {
     ) -> Result<Translation, Problems>;
 }
 
+/// The option of a goal. A language that has it takes an expression of its own, which is looked for
+/// in place of the model's properties.
+pub const GOAL: LanguageOption = LanguageOption {
+    name: "goal",
+    short: None,
+    value: OptionValue::Text("EXPR"),
+    is_repeatable: false,
+    help: "Look for a state where EXPR holds, in place of the model's properties: found is exit 1, \
+           not reachable exit 0",
+};
+
+/// What a goal is called in positions.
+const GOAL_FILE: &str = "<goal>";
+
+/// The text of the goal, if there is one, as a file among the sources.
+fn goal_source<'s>(
+    sources: &'s mut Sources,
+    options: &LanguageOptions,
+) -> Result<Option<&'s Source>, Problems> {
+    let Some(goal) = options.get(GOAL.name) else {
+        return Ok(None);
+    };
+    let known = sources.find(GOAL_FILE).filter(|&id| id != FileId::ROOT);
+    let added = match known {
+        Some(id) => Ok(id),
+        None => Source::new(GOAL_FILE, goal).and_then(|source| sources.add(source)),
+    };
+    match added {
+        Ok(id) => Ok(Some(sources.file(id))),
+        Err(error) => Err(Problems {
+            messages: vec![error.to_string()],
+            ..Problems::default()
+        }),
+    }
+}
+
 /// Every language.
 pub fn languages() -> &'static [&'static dyn Language] {
-    &[&Murphi, &Promela]
+    &[&Murphi, &Promela, &Graph]
 }
 
 /// The language of a text that has no file name.
@@ -196,8 +243,15 @@ pub(crate) fn language_among(
 /// The language of a file, by its extension.
 pub fn language_of(path: &Path) -> Result<&'static dyn Language, Error> {
     let extension = path.extension().and_then(|extension| extension.to_str());
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    let ends_in = |extension: &str| {
+        let stem = name.as_ref().and_then(|it| it.strip_suffix(extension));
+        // A file `.m` has no extension.
+        stem.is_some_and(|stem| stem.len() > 1 && stem.ends_with('.'))
+    };
     let has = |language: &&&dyn Language| {
-        extension.is_some_and(|extension| language.extensions().contains(&extension))
+        let mut extensions = language.extensions().iter();
+        extensions.any(|extension| ends_in(extension))
     };
     let found = languages().iter().find(has).copied();
     found.ok_or_else(|| Error::UnknownLanguage {

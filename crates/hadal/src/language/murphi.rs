@@ -4,7 +4,10 @@ use hadal_model::Stop;
 use hadal_murphi::{Dialect, Options};
 use hadal_syntax::Sources;
 
-use super::{Language, LanguageOption, LanguageOptions, OptionValue, Problems, Translation};
+use super::{
+    GOAL, Language, LanguageOption, LanguageOptions, OptionValue, Problems, Translation,
+    goal_source,
+};
 
 /// Murphi, in three dialects.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +56,7 @@ impl Language for Murphi {
     }
 
     fn options(&self) -> &'static [LanguageOption] {
-        &[DIALECT, CONST, LOOP_LIMIT]
+        &[DIALECT, CONST, LOOP_LIMIT, GOAL]
     }
 
     fn translate(
@@ -78,10 +81,11 @@ impl Language for Murphi {
                 Some(limit)
             }
         };
+        let goal = goal_source(sources, options)?.cloned();
         let options = Options {
             dialect,
             constants: options.pairs(CONST.name),
-            goal: None,
+            goal,
         };
         let compiled = hadal_murphi::compile_until(sources.root(), &options, stop);
         let Some(compiled) = compiled else {

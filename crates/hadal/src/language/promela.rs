@@ -10,7 +10,7 @@ use hadal_syntax::{Diagnostic, Severity, Source, Sources};
 use std::sync::Arc;
 
 use super::{
-    Claim, Language, LanguageOption, LanguageOptions, Naming, OptionValue, Problems, Product,
+    Claim, GOAL, Language, LanguageOption, LanguageOptions, Naming, OptionValue, Problems, Product,
     Statement, Translation,
 };
 
@@ -292,7 +292,7 @@ impl Language for Promela {
     }
 
     fn options(&self) -> &'static [LanguageOption] {
-        &[DEFINE, INCLUDE, CLAIM, LOSSY, INSTANCES]
+        &[DEFINE, INCLUDE, CLAIM, LOSSY, INSTANCES, GOAL]
     }
 
     fn default_deadlock(&self) -> Deadlock {
@@ -305,10 +305,22 @@ impl Language for Promela {
         options: &LanguageOptions,
         _stop: &Stop,
     ) -> Result<Translation, Problems> {
+        let goal = options.get(GOAL.name);
+        let claim = match (goal, options.get(CLAIM.name)) {
+            (Some(_), None | Some("none")) => Some("none"),
+            (Some(_), Some(_)) => {
+                let message = "a goal is looked for in place of claims: give one of them";
+                return Err(Problems {
+                    messages: vec![message.to_owned()],
+                    ..Problems::default()
+                });
+            }
+            (None, claim) => claim,
+        };
         let settings = Options {
             defines: options.all(DEFINE.name).map(str::to_owned).collect(),
             include_dirs: options.all(INCLUDE.name).map(str::to_owned).collect(),
-            goal: None,
+            goal: goal.map(str::to_owned),
         };
         let root = sources.root();
         let root = Source::new(root.name(), root.text()).map_err(|error| Problems {
@@ -328,7 +340,7 @@ impl Language for Promela {
                 ..Problems::default()
             });
         };
-        let claims = Claims::new(program, &compiled.text, options.get(CLAIM.name));
+        let claims = Claims::new(program, &compiled.text, claim);
         let claims = claims.map_err(|message| Problems {
             messages: vec![message],
             ..Problems::default()

@@ -12,6 +12,8 @@ mod corpus;
 mod differential;
 mod disk;
 mod doc_paths;
+mod goals;
+mod graphs;
 mod instances;
 mod lab;
 mod library;

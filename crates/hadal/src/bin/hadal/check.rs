@@ -55,6 +55,15 @@ fn read(args: &CheckArgs) -> anyhow::Result<ModelSource> {
             Some(name) => language::language(name)?,
             None => language::default_language(),
         };
+        if language.is_graph() {
+            if args.disk.is_some() {
+                bail!(
+                    "a graph on standard input cannot be read again, so a run on it cannot be \
+                     resumed; name a file, or leave out --disk"
+                );
+            }
+            return Ok(ModelSource::graph_on_stdin("<stdin>")?);
+        }
         let stdin = io::stdin().lock();
         return Ok(ModelSource::stream("<stdin>", stdin, language, limit)?);
     }

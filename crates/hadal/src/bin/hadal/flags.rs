@@ -205,7 +205,7 @@ pub(crate) struct RunArgs {
 impl CheckArgs {
     /// What changes the result of the search of a model from `source`.
     pub(crate) fn search_options(&self, source: &ModelSource) -> SearchOptions {
-        let default = || source.language.default_deadlock();
+        let default = || source.default_deadlock();
         SearchOptions {
             deadlock: self.deadlock.unwrap_or_else(default),
             bound: self.bound,
@@ -264,6 +264,10 @@ pub(crate) struct ResumeArgs {
     /// The folder that was given with `--disk`
     pub(crate) folder: PathBuf,
 
+    /// The graph, where it is not where it was: a folder holds texts, but no graphs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+
     /// Read and check every block that the run has on disk, and do nothing else
     #[arg(long, conflicts_with_all = ["json", "time_limit"])]
     pub(crate) verify: bool,
@@ -318,6 +322,7 @@ fn deadlock_help() -> String {
         let default = language.default_deadlock().name();
         format!("{default} for {}", language.title())
     });
+    let defaults = defaults.chain(["off with --goal".to_owned()]);
     let defaults = defaults.collect::<Vec<_>>().join(", ");
     format!(
         "What counts as a deadlock: no way to another state, no enabled rule, none where the \

@@ -18,7 +18,7 @@ use hadal_search::{Trace, TraceStep};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use hadal::language::language;
+use hadal::language::{GOAL, language};
 use hadal::order;
 use hadal::record::{StepRecord, ViolationRecord, object};
 use hadal::trace::{NamedTrace, headline, render_state};
@@ -134,8 +134,11 @@ fn show(
     style: Style,
 ) {
     let is_rejection = violation.kind == FaultKind::OrderDependence.name();
+    let is_goal = record.options.contains_key(GOAL.name) && violation.kind == "invariant";
     let (verdict, what) = match is_rejection {
         true => ("rejected", order::headline(&violation.at)),
+        false if is_goal => ("reached", violation.message.clone()),
+        false if record.verdict == "rejected" => ("rejected", violation.message.clone()),
         false => ("violated", violation.message.clone()),
     };
     let _ = writeln!(
@@ -149,7 +152,7 @@ fn show(
         let _ = writeln!(out, "  {}", violation.message);
     }
     // The headline has it of a loop.
-    if !violation.at.is_empty() && !is_rejection {
+    if !violation.at.is_empty() && !is_rejection && !is_goal {
         let _ = writeln!(out, "  at {}", violation.at);
     }
     for waiting in &violation.blocked {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use hadal::{Error, SavedRun};
 use hadal_report::units::{bytes, counted};
 
@@ -26,8 +26,15 @@ pub(crate) fn run(args: &ResumeArgs, since: Instant) -> anyhow::Result<Exit> {
     }
     let search = saved.search_options()?;
     let strategy = strategy::from_name(&saved.strategy()?)?;
+    let source = match (saved.source_at(args.model.as_deref(), &[]), &args.model) {
+        (Err(Error::Read { path, error }), None) => {
+            let path = path.display();
+            bail!("cannot read `{path}`: {error}; say where the graph is with --model FILE")
+        }
+        (source, _) => source?,
+    };
     run::run(Job {
-        source: &saved.source()?,
+        source: &source,
         search,
         strategy: &*strategy,
         args: &args.run,

@@ -85,8 +85,8 @@ fn in_rig(
 ) -> anyhow::Result<Exit> {
     signals::listen().context("cannot listen to signals")?;
     let folder = scratch_folder(common.disk.as_deref())?;
-    let subjects = match models::load(common) {
-        Ok(Some(subjects)) => subjects,
+    let models = match models::load(common) {
+        Ok(Some(models)) => models,
         Ok(None) => return Ok(Exit::Usage),
         Err(error) if matches!(error.downcast_ref(), Some(Error::Internal(_))) => {
             let _ = writeln!(io::stderr(), "error: {error}");
@@ -94,6 +94,7 @@ fn in_rig(
         }
         Err(error) => return Err(error),
     };
+    let subjects = &models.subjects;
     let has_ends = |subject: &Subject| subject.model.shape().has_ends;
     if common.deadlock == Deadlock::EndStates && !subjects.iter().all(has_ends) {
         bail!("`--deadlock end-states` is for models that name the states where they may end");
@@ -114,7 +115,8 @@ fn in_rig(
         display: Display::new(ProgressName::None, None),
     };
     let mut rig = Rig::new(conditions, &signals::STOP, &mut announcer);
-    let (mut report, picture) = measure(&mut rig, &subjects);
+    let (mut report, picture) = measure(&mut rig, subjects);
+    models.check()?;
     report.notes.append(&mut rig.notes);
     if let Some(path) = svg {
         fs::write(path, picture).with_context(|| cannot_write(path))?;

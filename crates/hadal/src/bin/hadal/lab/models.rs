@@ -2,10 +2,13 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use anyhow::bail;
 use hadal::language::OptionValue;
 use hadal::{Error, ModelSource};
 use hadal_literature::lab::Subject;
+use hadal_lts::GraphModel;
 
 use super::args::Common;
 use crate::flags::ColorName;
@@ -13,10 +16,30 @@ use crate::flags::ColorName;
 /// The option that constants behind a model set.
 const CONST: &str = "const";
 
+/// The models of a table.
+pub(crate) struct Models {
+    pub(crate) subjects: Vec<Subject>,
+    /// Those that are read while they are searched, by the names of their files.
+    graphs: Vec<(String, Arc<GraphModel>)>,
+}
+
+impl Models {
+    /// Fails where a graph could not be read in the middle of a search.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        for (name, graph) in &self.graphs {
+            if let Some(error) = graph.failure() {
+                bail!("{name}: {error}");
+            }
+        }
+        Ok(())
+    }
+}
+
 /// All models, loaded before the first is measured, so that a bad one costs nothing. `None` where
 /// one is rejected; its diagnostics are printed.
-pub(crate) fn load(common: &Common) -> anyhow::Result<Option<Vec<Subject>>> {
+pub(crate) fn load(common: &Common) -> anyhow::Result<Option<Models>> {
     let mut subjects = Vec::new();
+    let mut graphs = Vec::new();
     for path in &common.models {
         let (path, constants) = with_constants(path)?;
         let mut source = ModelSource::file(&path)?;
@@ -34,6 +57,9 @@ pub(crate) fn load(common: &Common) -> anyhow::Result<Option<Vec<Subject>>> {
                     let text = renderer.render_all(&loaded.source.sources, &loaded.warnings);
                     writeln!(io::stderr(), "{}", text.trim_end())?;
                 }
+                if let Some(graph) = loaded.graph() {
+                    graphs.push((path.display().to_string(), graph.clone()));
+                }
                 let model = loaded.model;
                 subjects.push(Subject { name, model });
             }
@@ -44,7 +70,7 @@ pub(crate) fn load(common: &Common) -> anyhow::Result<Option<Vec<Subject>>> {
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(Some(subjects))
+    Ok(Some(Models { subjects, graphs }))
 }
 
 /// `model.m:N=4,M=2` is a file and constants.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hadal::Style;
 use hadal::describe::parameter_list;
 use hadal::trace::quote;
-use hadal_model::GoalKind;
+use hadal_model::{GoalKind, PropertyKind};
 use hadal_report::units::count;
 
 use super::Summary;
@@ -44,6 +44,8 @@ impl Summary<'_> {
         }
         for (property, holds) in shape.properties.iter().zip(&outcome.holds) {
             let holds = match holds {
+                Some(true) if property.kind == PropertyKind::Goal => "not reachable",
+                Some(false) if property.kind == PropertyKind::Goal => "reached",
                 Some(true) => "holds",
                 Some(false) => "violated",
                 None => "not decided",

@@ -24,6 +24,7 @@ impl Summary<'_> {
         };
         let mut what = Vec::new();
         for (kind, noun) in [
+            (PropertyKind::Goal, "goal"),
             (PropertyKind::Invariant, "invariant"),
             (PropertyKind::Cover, "cover property"),
             (PropertyKind::Liveness, "liveness property"),
@@ -35,11 +36,18 @@ impl Summary<'_> {
         }
         match self.checked.search_options().deadlock {
             Deadlock::Stuttering => what.push("deadlock".to_owned()),
+            Deadlock::Stuck if self.loaded.graph().is_some() => {
+                what.push("deadlock (no edge)".to_owned());
+            }
             Deadlock::Stuck => what.push("deadlock (no rule enabled)".to_owned()),
             Deadlock::EndStates => what.push("invalid end states".to_owned()),
             Deadlock::Off => {}
         }
-        what.push("run-time errors".to_owned());
+        match self.loaded.graph() {
+            None => what.push("run-time errors".to_owned()),
+            Some(_) if what.is_empty() => what.push("nothing".to_owned()),
+            Some(_) => {}
+        }
         let products = self.checked.products.iter();
         what.extend(products.map(|product| product.name.clone()));
         let _ = writeln!(out, "\n  checked      {}", what.join(", "));
@@ -97,7 +105,10 @@ impl Summary<'_> {
             "  time         {}  ({speed}{}, {})",
             seconds(self.checked.total_seconds),
             counted(self.checked.threads() as u64, "thread"),
-            self.loaded.source.engine.name(),
+            match self.loaded.graph() {
+                Some(_) => "from the file",
+                None => self.loaded.source.engine.name(),
+            },
         );
         // A small run's buffers would be all there is to see.
         let per_state = match outcome.states {
@@ -149,6 +160,9 @@ impl Summary<'_> {
                 true if came_to_its_end => "the search came to its end, but what lies behind a \
                                             run-time error was not visited"
                     .to_owned(),
+                true if self.is_goal_reached() => {
+                    format!("the search ended at the goal; counts are of {counts}")
+                }
                 true => format!("the search ended at {which} violation; counts are of {counts}"),
                 false => format!(
                     "the search of the product ended at {which} violation, and its counts are of \

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hadal::Style;
 use hadal::trace::quote;
-use hadal_model::Remark;
+use hadal_model::{Remark, Rule};
 use hadal_report::units::{bytes, count, counted};
 use hadal_search::{Deadlock, Reason, Verdict};
 use hadal_store::disk::Refusal;
@@ -28,7 +28,10 @@ impl Summary<'_> {
             && shape.properties.is_empty()
             && self.checked.search_options().deadlock == Deadlock::Off
         {
-            let text = "the model has no property: only run-time errors were checked";
+            let text = match self.loaded.graph() {
+                Some(_) => "nothing was checked: all states were visited",
+                None => "the model has no property: only run-time errors were checked",
+            };
             let _ = writeln!(out, "\n  {}", style.doubtful(text));
         }
         for remark in &outcome.remarks {
@@ -80,12 +83,34 @@ impl Summary<'_> {
         }
         let rules = self.shape().rules.iter().zip(fired_by_rule);
         let never: Vec<_> = rules.filter(|(_, fired)| **fired == 0).collect();
-        if !never.is_empty() {
+        if self.loaded.graph().is_some() {
+            self.never_taken(out, &never, style);
+        } else if !never.is_empty() {
             let head = style.doubtful("never fired");
             let _ = writeln!(out, "\n  {head}  rules that no reachable state enables:");
             for (rule, _) in never {
                 let _ = writeln!(out, "    {}  {}", quote(&rule.name), style.faint(&rule.at));
             }
+        }
+    }
+
+    /// Labels of a graph without an edge that a run can take.
+    fn never_taken(&self, out: &mut String, never: &[(&Rule, &u64)], style: Style) {
+        /// Labels that are listed; a graph may have millions.
+        const SHOWN: usize = 20;
+        if never.is_empty() {
+            return;
+        }
+        let head = style.doubtful("never taken");
+        let _ = writeln!(
+            out,
+            "\n  {head}  labels that no reachable state has an edge with:"
+        );
+        for (rule, _) in never.iter().take(SHOWN) {
+            let _ = writeln!(out, "    {}", quote(&rule.name));
+        }
+        if never.len() > SHOWN {
+            let _ = writeln!(out, "    and {} more", count((never.len() - SHOWN) as u64));
         }
     }
 

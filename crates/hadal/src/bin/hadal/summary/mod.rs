@@ -55,8 +55,10 @@ impl Summary<'_> {
         let verdict = match self.outcome().verdict {
             Verdict::Verified => match self.outcome().omission {
                 Some(_) => style.good("no violation found"),
+                None if self.goal().is_some() => style.good("not reachable"),
                 None => style.good("verified"),
             },
+            Verdict::Violated if self.is_goal_reached() => style.bad("reached"),
             Verdict::Violated => style.bad("violated"),
             Verdict::Rejected => style.bad("rejected"),
             Verdict::Incomplete => style.doubtful("incomplete"),
@@ -67,12 +69,23 @@ impl Summary<'_> {
                     "probability of missing a given error at most {:.1e}",
                     omission.given_error
                 ),
-                None => "every reachable state was visited, and all is well".to_owned(),
+                None => match self.goal() {
+                    Some(goal) => format!(
+                        "every reachable state was visited, and the goal {} holds in none",
+                        quote(goal)
+                    ),
+                    None => "every reachable state was visited, and all is well".to_owned(),
+                },
             },
             Verdict::Violated => match &self.violations()[..] {
                 [one] => one.sentence(),
                 many => format!("{} violations", many.len()),
             },
+            Verdict::Rejected if !self.is_order_dependent() => {
+                let first = self.violations();
+                let why = first.first().map_or_else(String::new, |it| it.sentence());
+                format!("the goal cannot be evaluated: {why}")
+            }
             Verdict::Rejected => {
                 let last = self.outcome().violations.last();
                 let at = last.map_or("", |last| last.at.as_str());
@@ -103,6 +116,19 @@ impl Summary<'_> {
             found.pop();
         }
         found
+    }
+
+    /// The name of the goal, if one is looked for.
+    fn goal(&self) -> Option<&str> {
+        let mut properties = self.shape().properties.iter();
+        let goal = properties.find(|property| property.kind == PropertyKind::Goal);
+        goal.map(|goal| goal.name.as_str())
+    }
+
+    /// Whether the goal is all that was found.
+    fn is_goal_reached(&self) -> bool {
+        let mut found = self.outcome().violations.iter();
+        found.all(|violation| violation.is_goal(self.shape()))
     }
 
     /// Whether the search ended at an order dependence.

@@ -20,7 +20,15 @@ impl Summary<'_> {
         out.push('\n');
         let what = found.sentence();
         let is_rejection = violation.kind.is_order_dependence();
+        let is_goal = violation.is_goal(self.shape());
         match self.excerpt(violation, &what, style) {
+            // The headline has all of it, unless there is more than the goal.
+            _ if is_goal && self.is_goal_reached() => {
+                out.pop();
+            }
+            _ if is_goal => {
+                let _ = writeln!(out, "{}: {what}", style.bad("reached"));
+            }
             Some(text) => out.push_str(&text),
             None if is_rejection => {
                 let _ = writeln!(
@@ -53,11 +61,11 @@ impl Summary<'_> {
             _ => "what each step changes",
         };
         // Order dependence shows in two continuations of the same state.
-        let does = match is_rejection {
+        let does = match is_rejection || is_goal {
             true => "reaches",
             false => "shows",
         };
-        let (the_start, a_start) = match found.is_named() {
+        let (the_start, a_start) = match found.has_one_start() {
             true => ("initial state", "the initial state"),
             false => ("startstate", "a startstate"),
         };
