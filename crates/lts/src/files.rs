@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::aut::{AutReader, write_aut};
 use crate::dot::write_dot;
 use crate::hlts::{Hlts, HltsWriter, MAGIC};
+use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::scratch::Spool;
 use crate::sort::{EdgeSorter, Within};
@@ -132,21 +133,35 @@ fn peek<const N: usize>(mut input: impl Read) -> io::Result<(Vec<u8>, impl Read)
 pub fn read_aut(input: impl BufRead, resources: &Resources<'_>) -> Result<Hlts, Error> {
     let mut reader = AutReader::new(input, resources.memory_bytes / 4)?;
     let counts = reader.counts();
+    resources.begin(Stage::Reading, counts.n_edges);
     let mut sorter = EdgeSorter::new(Within::Arrival, resources);
     let mut n = 0u64;
     while let Some(edge) = reader.next_edge()? {
         sorter.push(edge)?;
         n += 1;
-        if n.is_multiple_of(1 << 16) {
+        if n.is_multiple_of(NOTE_EVERY) {
             resources.poll()?;
+            resources.note(NOTE_EVERY);
         }
     }
+    resources.begin(Stage::Sorting, counts.n_edges);
     let labels = reader.into_labels();
     Hlts::build(counts.initial, resources, |writer| {
-        sorter.finish(|edge| writer.push(edge))?;
+        let mut n = 0u64;
+        sorter.finish(|edge| {
+            n += 1;
+            if n.is_multiple_of(NOTE_EVERY) {
+                resources.poll()?;
+                resources.note(NOTE_EVERY);
+            }
+            writer.push(edge)
+        })?;
         Ok((counts.n_states, labels))
     })
 }
+
+/// Edges of a text between two looks at the stop flag.
+const NOTE_EVERY: u64 = 1 << 16;
 
 /// Writes a graph to a file, whose name says how. The file appears under its name only when it is
 /// complete.
@@ -199,6 +214,7 @@ pub fn write(
     out: &mut dyn Write,
     resources: &Resources<'_>,
 ) -> Result<(), Error> {
+    resources.begin(Stage::Writing, graph.counts().n_edges);
     match format {
         Format::Aut => write_aut(graph, out, resources),
         Format::Dot => write_dot(graph, out, resources),
@@ -219,11 +235,15 @@ fn write_hlts(graph: &Hlts, out: &mut dyn Write, resources: &Resources<'_>) -> R
 
 fn copy(input: &mut dyn Read, out: &mut dyn Write, resources: &Resources<'_>) -> Result<(), Error> {
     let mut buffer = vec![0; 256 << 10];
+    resources.begin(Stage::Unpacking, 0);
     loop {
         resources.poll()?;
         match input.read(&mut buffer)? {
             0 => return Ok(()),
-            n => out.write_all(&buffer[..n])?,
+            n => {
+                out.write_all(&buffer[..n])?;
+                resources.note(n as u64);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What there is to know about a graph, in numbers.
 
 use crate::hlts::{Hlts, Walker};
+use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::scc::{self, Components};
 use crate::word::{MOST_NARROW, Word};
@@ -112,6 +113,7 @@ fn count_edges<W: Word>(
     info: &mut Info,
     resources: &Resources<'_>,
 ) -> Result<(), Error> {
+    resources.begin(Stage::Counting, info.counts.n_edges);
     // A degree that does not fit a word is at least the greatest one.
     let mut n_in = vec![W::new(0); info.counts.n_states as usize];
     graph.scan(0..info.counts.n_states, resources, |source, edges| {
@@ -136,6 +138,7 @@ fn measure_depth<W: Word>(
     info: &mut Info,
     resources: &Resources<'_>,
 ) -> Result<(), Error> {
+    resources.begin(Stage::Measuring, info.counts.n_states);
     let cache = BlockCache::new(resources.cache_bytes());
     let mut walker = Walker::new(graph, &cache);
     let mut is_found = vec![false; info.counts.n_states as usize];
@@ -148,6 +151,7 @@ fn measure_depth<W: Word>(
         for (position, state) in layer.iter().enumerate() {
             if position % (1 << 12) == 0 {
                 resources.poll()?;
+                resources.note((layer.len() - position).min(1 << 12) as u64);
             }
             walker.successors(state.get(), &mut edges)?;
             for edge in &edges {

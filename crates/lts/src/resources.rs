@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use hadal_model::Stop;
 
+use crate::progress::{Gauge, Stage};
+
 /// What work on graphs may use. Nothing here changes a result, unless the work ends for want of it.
 #[derive(Clone, Debug)]
 pub struct Resources<'a> {
@@ -15,6 +17,8 @@ pub struct Resources<'a> {
     pub scratch: PathBuf,
     /// Polled by everything that takes long.
     pub stop: &'a Stop,
+    /// Where work is counted, if someone looks.
+    pub gauge: Option<&'a Gauge>,
 }
 
 impl<'a> Resources<'a> {
@@ -25,6 +29,21 @@ impl<'a> Resources<'a> {
             threads: 1,
             scratch: std::env::temp_dir(),
             stop,
+            gauge: None,
+        }
+    }
+
+    /// Begins a stage that passes over `total` edges or states.
+    pub(crate) fn begin(&self, stage: Stage, total: u64) {
+        if let Some(gauge) = self.gauge {
+            gauge.begin(stage, total);
+        }
+    }
+
+    /// Counts what is done of the stage.
+    pub(crate) fn note(&self, n: u64) {
+        if let Some(gauge) = self.gauge {
+            gauge.add(n);
         }
     }
 

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::ops::Range;
 
 use crate::resources::Resources;
 use crate::{Edge, Error};
@@ -36,8 +37,11 @@ pub(crate) struct EdgeSorter<'a> {
 
 const RECORD_LEN: usize = 28;
 
-/// Runs that are merged at once: each has a buffer.
+/// Each run that is merged has a buffer, of this size where there are few of them.
 const MERGE_BUFFER: usize = 256 << 10;
+
+/// The least buffer of a run.
+const LEAST_MERGE_BUFFER: usize = 4 << 10;
 
 type Key = (u64, u32, u64);
 
@@ -136,10 +140,12 @@ impl<'a> EdgeSorter<'a> {
             return Ok(());
         };
         let file = spill.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let share = self.resources.memory_bytes / 4 / self.runs.len().max(1) as u64;
+        let buffer = (share as usize).clamp(LEAST_MERGE_BUFFER, MERGE_BUFFER);
         let mut runs = Vec::with_capacity(self.runs.len());
         let mut begin = 0;
         for &end in &self.runs {
-            runs.push(RunReader::new(&file, begin, end)?);
+            runs.push(RunReader::new(&file, begin..end, buffer));
             begin = end;
         }
         // Of equal keys the earlier run is first, so that the order of arrival is kept.
@@ -175,23 +181,23 @@ fn record(edge: &Edge) -> [u8; RECORD_LEN] {
 }
 
 /// Reads a run of the scratch file.
-struct RunReader {
-    input: BufReader<SharedFile>,
+struct RunReader<'f> {
+    input: BufReader<SharedFile<'f>>,
     left: u64,
     current: Option<Edge>,
 }
 
-impl RunReader {
-    fn new(file: &File, begin: u64, end: u64) -> io::Result<Self> {
+impl<'f> RunReader<'f> {
+    fn new(file: &'f File, edges: Range<u64>, buffer: usize) -> Self {
         let file = SharedFile {
-            file: file.try_clone()?,
-            at: begin * RECORD_LEN as u64,
+            file,
+            at: edges.start * RECORD_LEN as u64,
         };
-        Ok(RunReader {
-            input: BufReader::with_capacity(MERGE_BUFFER, file),
-            left: end - begin,
+        RunReader {
+            input: BufReader::with_capacity(buffer, file),
+            left: edges.end - edges.start,
             current: None,
-        })
+        }
     }
 
     fn next(&mut self) -> io::Result<Option<Edge>> {
@@ -220,14 +226,14 @@ impl RunReader {
 }
 
 /// A reader with a position of its own in a file that others read as well.
-struct SharedFile {
-    file: File,
+struct SharedFile<'f> {
+    file: &'f File,
     at: u64,
 }
 
-impl Read for SharedFile {
+impl Read for SharedFile<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let n = std::os::unix::fs::FileExt::read_at(&self.file, bytes, self.at)?;
+        let n = std::os::unix::fs::FileExt::read_at(self.file, bytes, self.at)?;
         self.at += n as u64;
         Ok(n)
     }

@@ -416,6 +416,104 @@ fn help_manual_and_completions_know_the_command() {
     }
 }
 
+/// A chain of so many states that minimising it takes a round for each of them, in which nothing
+/// else is done.
+fn long_chain(folder: &Folder) -> String {
+    let n = 300_000;
+    let lines = (0..n - 1).map(|state| format!("({state}, a, {})\n", state + 1));
+    let text = format!("des (0, {}, {n})\n{}", n - 1, lines.collect::<String>());
+    folder.with("chain.aut", text.as_bytes())
+}
+
+fn signal(name: &str, child: &std::process::Child) {
+    let sent = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status();
+    assert!(sent.expect("there is a kill").success());
+}
+
+#[test]
+fn a_terminal_shows_a_live_line_and_an_interrupt_removes_it() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use std::io::Read;
+
+    let folder = Folder::new();
+    let path = long_chain(&folder);
+    let output = folder.name("small.hlts");
+    let scratch = tempfile::tempdir().expect("there is a folder for scratch files");
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
+    grantpt(&ours).expect("it can be granted");
+    unlockpt(&ours).expect("it can be unlocked");
+    let name = ptsname(&ours, Vec::new()).expect("it has a name");
+    let name = name.into_string().expect("its name is a text");
+    let theirs = std::fs::File::options().read(true).write(true).open(name);
+    let child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .args(["lts", "minimise", &path, "-o", &output])
+        .env("TMPDIR", scratch.path())
+        .env("TERM", "xterm")
+        .stdout(Stdio::piped())
+        .stderr(theirs.expect("it can be opened"))
+        .spawn()
+        .expect("the binary runs");
+    // The end of the child is an error of the terminal.
+    let reader = std::thread::spawn(move || {
+        let mut terminal = std::fs::File::from(ours);
+        let (mut all, mut buffer) = (Vec::new(), [0; 4096]);
+        while let Ok(n @ 1..) = terminal.read(&mut buffer) {
+            all.extend_from_slice(&buffer[..n]);
+        }
+        String::from_utf8_lossy(&all).into_owned()
+    });
+    std::thread::sleep(Duration::from_millis(2500));
+    signal("-INT", &child);
+    let run = Run::from(child.wait_with_output().expect("the binary ends"));
+    let text = reader.join().expect("the terminal can be read");
+    assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{text}");
+    // A round of the stage, what is done of it, and the memory that is held.
+    for part in ["round ", " blocks: ", " of 299,999 edges (", " %)", "MiB"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let last = text.rsplit('\u{1b}').next().expect("there is some text");
+    let (_, message) = last.split_once("error: ").expect("there is an error");
+    assert!(message.contains("stopped before the end"), "{message}");
+    assert!(!folder.path("small.hlts").exists());
+    let left = std::fs::read_dir(scratch.path()).expect("it is there");
+    assert_eq!(left.count(), 0, "scratch files are gone");
+}
+
+#[test]
+fn progress_is_lines_elsewhere_and_a_status_on_request() {
+    let folder = Folder::new();
+    let path = long_chain(&folder);
+    let output = folder.name("small.aut");
+    for (flags, asks) in [
+        (&["--progress", "plain"][..], false),
+        (&["--progress", "none"], true),
+        (&[], true),
+    ] {
+        let child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+            .args(["lts", "minimise", &path, "-o", &output])
+            .args(flags)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        std::thread::sleep(Duration::from_millis(1500));
+        if asks {
+            signal("-USR1", &child);
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        signal("-INT", &child);
+        let run = Run::from(child.wait_with_output().expect("the binary ends"));
+        let lines: Vec<&str> = run.stderr.lines().collect();
+        assert_eq!(lines.len(), 2, "{flags:?} {}", run.stderr);
+        assert!(lines[0].starts_with("round "), "{}", run.stderr);
+        assert!(lines[0].contains(" of 299,999 edges ("), "{}", run.stderr);
+        assert_eq!(run.code, 3);
+    }
+    let run = lts(&["info", CHAIN, "--progress", "none"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+}
+
 #[test]
 fn an_interrupt_stops_cleanly() {
     let folder = Folder::new();

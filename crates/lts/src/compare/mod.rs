@@ -12,6 +12,7 @@ mod trace;
 
 use crate::labels::Interner;
 use crate::minimise::{Equivalence, are_equivalent, minimise};
+use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::{Edge, Error, Hlts};
 
@@ -109,6 +110,7 @@ fn difference(
     is_invisible: impl Fn(&[u8]) -> bool,
     resources: &Resources<'_>,
 ) -> Result<Difference, Error> {
+    resources.begin(Stage::Distinguishing, 0);
     let mut texts = union.labels().iter();
     let tau = texts.position(is_invisible).map(|label| label as u32);
     let nothing = Difference {

@@ -180,6 +180,7 @@ impl Hlts {
         for number in 0..self.edges.len() {
             resources.poll()?;
             self.decode(number, &mut block)?;
+            resources.note(block.len().into());
             for (position, &source) in block.sources.iter().enumerate() {
                 let (begin, end) = block.range(position);
                 (begin..end).try_for_each(|at| f(block.edge(source, at)))?;
@@ -197,6 +198,7 @@ impl Hlts {
         mut f: impl FnMut(u64, Edges<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut block = Block::default();
+        let mut n_edges = 0;
         // Of a source whose edges go on in the next block.
         let mut open: Option<(u64, OwnedEdges)> = None;
         let begin = self
@@ -211,12 +213,14 @@ impl Hlts {
                 break;
             }
             resources.poll()?;
+            resources.note(std::mem::take(&mut n_edges));
             self.decode(number, &mut block)?;
             for (position, &source) in block.sources.iter().enumerate() {
                 if !sources.contains(&source) {
                     continue;
                 }
                 let edges = block.edges(position);
+                n_edges += edges.targets.len() as u64;
                 let goes_on = position + 1 == block.sources.len()
                     && self
                         .edges
@@ -237,6 +241,7 @@ impl Hlts {
                 }
             }
         }
+        resources.note(n_edges);
         match open {
             Some((source, edges)) => f(source, edges.view()),
             None => Ok(()),

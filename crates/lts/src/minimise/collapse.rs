@@ -7,6 +7,7 @@
 
 use crate::labels::Invisible;
 use crate::minimise::Equivalence;
+use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::scc;
 use crate::sort::{EdgeSorter, Within};
@@ -86,6 +87,7 @@ fn collapse<W: Word>(
         return Err(Error::TooManyLevels);
     }
     let (number_of, levels) = by_level(components);
+    resources.begin(Stage::Collapsing, graph.counts().n_edges);
     let mut sorter = EdgeSorter::new(Within::LabelAndTarget, resources);
     graph.for_each_edge(resources, |edge| {
         let source = number_of[edge.source as usize].get();

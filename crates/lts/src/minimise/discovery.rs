@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::hlts::Walker;
+use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::word::Word;
 use crate::{BlockCache, Edge, Error, Hlts, Labels};
@@ -24,11 +25,13 @@ pub(super) fn in_order<W: Word>(graph: &Hlts, resources: &Resources<'_>) -> Resu
     let mut queue = VecDeque::from([W::new(counts.initial)]);
     numbers[counts.initial as usize] = W::new(0);
     let (mut n_found, mut source) = (1, 0);
+    resources.begin(Stage::Numbering, counts.n_states);
     Hlts::build(0, resources, |writer| {
         while !queue.is_empty() {
             resources.poll()?;
             let batch: Vec<W> = queue.drain(..queue.len().min(most)).collect();
             reader.read(&batch)?;
+            resources.note(batch.len() as u64);
             for &(begin, end) in &reader.ranges {
                 for edge in &reader.edges[begin..end] {
                     let number = &mut numbers[edge.target as usize];

@@ -6,6 +6,7 @@ use super::quotient;
 use super::rounds::Round;
 use super::settled::Settled;
 use super::table::Table;
+use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::word::Word;
 use crate::{Error, Hlts};
@@ -36,6 +37,11 @@ pub(super) fn refine<W: Word>(
     let mut settled = Settled::default();
     loop {
         n_rounds += 1;
+        let stage = Stage::Refining {
+            round: n_rounds,
+            n_blocks,
+        };
+        resources.begin(stage, system.graph().counts().n_edges);
         let table = Table::new(is_exact, tuning.hash_bits, table_bytes);
         let round = Round {
             system,

@@ -14,6 +14,7 @@ use super::collapse::System;
 use super::rounds::chunks;
 use super::signature::{INERT, Item, is_subset};
 use crate::hlts::Edges;
+use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::word::Word;
 use crate::{Edge, Error, Hlts, parallel};
@@ -32,6 +33,7 @@ pub(super) fn verified<W: Word>(
     tuning: Tuning,
 ) -> Result<Option<Hlts>, Error> {
     let counts = system.graph().counts();
+    resources.begin(Stage::Verifying, counts.n_edges);
     let mean_degree = counts.n_edges / counts.n_states.max(1) + 1;
     let set_bytes = size_of::<Set<W>>() as u64 + 32 + mean_degree * size_of::<Item<W>>() as u64;
     let at_once = (memory_bytes / 2 / set_bytes).max(1 << 10);

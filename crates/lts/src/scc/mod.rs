@@ -7,6 +7,7 @@
 mod trim;
 
 use crate::hlts::{Hlts, Place, Walker};
+use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::word::Word;
 use crate::{BlockCache, Error};
@@ -79,6 +80,7 @@ pub(crate) fn components<W: Word>(
         n_in_cyclic: 0,
         largest: 0,
     };
+    resources.begin(Stage::Components, 0);
     trim::trim(graph, &keep, (&mut search, &mut found), resources)?;
     let mut n_steps = 0u64;
     for root in 0..n_states {
@@ -90,6 +92,7 @@ pub(crate) fn components<W: Word>(
             n_steps += 1;
             if n_steps.is_multiple_of(1 << 16) {
                 resources.poll()?;
+                resources.note(1 << 16);
             }
             let state = frame.state;
             match walker.next(state, &mut frame.place)? {

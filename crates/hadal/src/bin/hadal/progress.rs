@@ -36,11 +36,12 @@ enum View {
 }
 
 /// Runs shorter than this show no progress on a terminal.
-const QUIET_SECONDS: f64 = 0.5;
+pub(crate) const QUIET_SECONDS: f64 = 0.5;
 
-const LIVE_EVERY: Duration = Duration::from_millis(100);
+pub(crate) const LIVE_EVERY: Duration = Duration::from_millis(100);
 
-fn new_bar() -> ProgressBar {
+/// The live line of a terminal.
+pub(crate) fn new_bar() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
         bar.set_style(style);

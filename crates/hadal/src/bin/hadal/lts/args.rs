@@ -6,6 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use hadal_lts::{Equivalence, Invisible};
 use hadal_report::units;
 
+use crate::flags::ProgressName;
+
 #[derive(Debug, Args)]
 pub(crate) struct LtsArgs {
     #[command(subcommand)]
@@ -63,6 +65,18 @@ pub(crate) enum LtsCommand {
         #[command(flatten)]
         resources: LtsResources,
     },
+}
+
+impl LtsCommand {
+    /// What the work may use.
+    pub(crate) fn resources(&self) -> &LtsResources {
+        match self {
+            LtsCommand::Info { resources, .. }
+            | LtsCommand::Convert { resources, .. }
+            | LtsCommand::Minimise { resources, .. }
+            | LtsCommand::Compare { resources, .. } => resources,
+        }
+    }
 }
 
 /// Where a graph is written.
@@ -138,4 +152,8 @@ pub(crate) struct LtsResources {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024),
           help_heading = "Resources")]
     pub(crate) threads: Option<u32>,
+
+    /// Progress on standard error: live on a terminal, plain lines elsewhere
+    #[arg(long, value_enum, default_value_t = ProgressName::Auto, help_heading = "Output")]
+    pub(crate) progress: ProgressName,
 }

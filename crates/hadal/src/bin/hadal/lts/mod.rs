@@ -1,17 +1,18 @@
 //! `hadal lts`: graphs in files, examined, converted, minimised and compared.
 //!
-//! The work is done by [`hadal_lts`]; here are the flags ([`args`]), the messages and what is
-//! printed ([`print`]).
+//! The work is done by [`hadal_lts`]; here are the flags ([`args`]), the messages, what is
+//! printed ([`print`]) and how far the work is ([`progress`]).
 
 mod args;
 mod print;
+mod progress;
 
 use std::io;
 use std::path::Path;
 
 use anyhow::Context;
 use hadal::ScratchFolder;
-use hadal_lts::{Error, FileKind, Hlts, Info, Resources, compare, minimise, open, save};
+use hadal_lts::{Error, FileKind, Gauge, Hlts, Info, Resources, compare, minimise, open, save};
 use hadal_report::units;
 
 pub(crate) use args::LtsArgs;
@@ -23,28 +24,31 @@ use args::{LtsCommand, LtsResources};
 
 pub(crate) fn run(args: &LtsArgs) -> anyhow::Result<Exit> {
     signals::listen().context("cannot listen to signals")?;
-    let (text, exit) = match &args.command {
+    let limits = args.command.resources();
+    let gauge = Gauge::new();
+    let resources = within(limits, &gauge)?;
+    let work = || work(&args.command, &resources);
+    let (text, exit) = progress::shown(limits.progress, &gauge, work)?;
+    deliver(&mut io::stdout(), &text, "the result")?;
+    Ok(exit)
+}
+
+/// What is printed, and the exit.
+fn work(command: &LtsCommand, resources: &Resources<'_>) -> anyhow::Result<(String, Exit)> {
+    Ok(match command {
         LtsCommand::Info {
-            file,
-            tau,
-            verbose,
-            resources,
+            file, tau, verbose, ..
         } => {
-            let resources = within(resources)?;
-            let graph = read(file, &resources)?;
-            let info = Info::of(&graph, &tau.labels(), &resources);
+            let graph = read(file, resources)?;
+            let info = Info::of(&graph, &tau.labels(), resources);
             let info = info.map_err(|error| named(error, file))?;
             (print::info(file, &graph, &info, *verbose), Exit::Done)
         }
-        LtsCommand::Convert {
-            file,
-            output,
-            resources,
-        } => {
-            let (resources, output) = (within(resources)?, &output.output);
+        LtsCommand::Convert { file, output, .. } => {
+            let output = &output.output;
             check_output(output)?;
-            let graph = read(file, &resources)?;
-            save(&graph, output, &resources).map_err(|error| unwritten(error, output))?;
+            let graph = read(file, resources)?;
+            save(&graph, output, resources).map_err(|error| unwritten(error, output))?;
             (print::written(output, &graph), Exit::Done)
         }
         LtsCommand::Minimise {
@@ -52,15 +56,15 @@ pub(crate) fn run(args: &LtsArgs) -> anyhow::Result<Exit> {
             output,
             equivalence,
             tau,
-            resources,
+            ..
         } => {
-            let (resources, output) = (within(resources)?, &output.output);
+            let output = &output.output;
             check_output(output)?;
-            let graph = read(file, &resources)?;
+            let graph = read(file, resources)?;
             let name = equivalence.equivalence;
-            let smaller = minimise(&graph, name.into(), &tau.labels(), &resources);
+            let smaller = minimise(&graph, name.into(), &tau.labels(), resources);
             let smaller = smaller.map_err(|error| named(error, file))?;
-            save(&smaller.graph, output, &resources).map_err(|error| unwritten(error, output))?;
+            save(&smaller.graph, output, resources).map_err(|error| unwritten(error, output))?;
             let text = print::minimised(output, &smaller, (file, &graph), name);
             (text, Exit::Done)
         }
@@ -69,13 +73,12 @@ pub(crate) fn run(args: &LtsArgs) -> anyhow::Result<Exit> {
             second,
             equivalence,
             tau,
-            resources,
+            ..
         } => {
-            let resources = within(resources)?;
-            let graphs = [read(first, &resources)?, read(second, &resources)?];
+            let graphs = [read(first, resources)?, read(second, resources)?];
             let name = equivalence.equivalence;
             let [a, b] = &graphs;
-            let result = compare(a, b, name.into(), &tau.labels(), &resources);
+            let result = compare(a, b, name.into(), &tau.labels(), resources);
             let result = result.map_err(|error| named(error, first))?;
             let exit = match result.is_equivalent {
                 true => Exit::Done,
@@ -83,14 +86,12 @@ pub(crate) fn run(args: &LtsArgs) -> anyhow::Result<Exit> {
             };
             (print::comparison([first, second], &result, name), exit)
         }
-    };
-    deliver(&mut io::stdout(), &text, "the result")?;
-    Ok(exit)
+    })
 }
 
 /// What the work may use: what the process has already is not for the data, and neither is a third
 /// of the rest, which buffers and caches take beside the data that is counted.
-fn within(args: &LtsResources) -> anyhow::Result<Resources<'static>> {
+fn within<'a>(args: &LtsResources, gauge: &'a Gauge) -> anyhow::Result<Resources<'a>> {
     let budget = args.memory.unwrap_or_else(hadal::memory::default_budget);
     let used = hadal::memory::resident_bytes();
     hadal::Resources::check_budget(budget, used)?;
@@ -99,6 +100,7 @@ fn within(args: &LtsResources) -> anyhow::Result<Resources<'static>> {
     resources.memory_bytes = budget.saturating_sub(used) / 3 * 2;
     resources.threads = args.threads.map_or_else(cores, |threads| threads as usize);
     resources.scratch = ScratchFolder::default_parent();
+    resources.gauge = Some(gauge);
     Ok(resources)
 }
 
