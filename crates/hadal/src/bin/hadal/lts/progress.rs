@@ -166,6 +166,7 @@ fn name(stage: Stage) -> String {
         Stage::Measuring => "measuring distances",
         Stage::Components => "finding components",
         Stage::Collapsing => "collapsing cycles",
+        Stage::Reversing => "sorting by target",
         Stage::Refining { round, n_blocks } => {
             return format!(
                 "round {}, {}",
