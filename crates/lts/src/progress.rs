@@ -32,6 +32,8 @@ pub enum Stage {
     Components,
     /// Cycles of invisible steps are collapsed.
     Collapsing,
+    /// Edges are sorted by target, for block numbers do not fit into memory.
+    Reversing,
     /// A round of refinement, by number from 1, of a partition with so many blocks.
     Refining {
         /// The number of the round.

@@ -15,6 +15,8 @@ pub struct Resources<'a> {
     pub threads: usize,
     /// Where scratch files lie while they are needed.
     pub scratch: PathBuf,
+    /// What is free there for work that can do with less memory.
+    pub scratch_bytes: u64,
     /// Polled by everything that takes long.
     pub stop: &'a Stop,
     /// Where work is counted, if someone looks.
@@ -28,6 +30,7 @@ impl<'a> Resources<'a> {
             memory_bytes: 256 << 20,
             threads: 1,
             scratch: std::env::temp_dir(),
+            scratch_bytes: u64::MAX,
             stop,
             gauge: None,
         }

@@ -19,6 +19,8 @@ pub(crate) enum Within {
     Arrival,
     /// By label and target, equal ones once. Multiplicities are lost.
     LabelAndTarget,
+    /// By label and target, all of them: equal ones as they came, with their multiplicities.
+    All,
 }
 
 /// Collects edges and returns them sorted.
@@ -49,7 +51,7 @@ impl Within {
     fn key(self, edge: &Edge) -> Key {
         match self {
             Within::Arrival => (edge.source, 0, 0),
-            Within::LabelAndTarget => (edge.source, edge.label, edge.target),
+            Within::LabelAndTarget | Within::All => (edge.source, edge.label, edge.target),
         }
     }
 }
@@ -159,7 +161,7 @@ impl<'a> EdgeSorter<'a> {
         while let Some(Reverse((key, number))) = heap.pop() {
             let run = &mut runs[number];
             let Some(edge) = run.current else { continue };
-            if self.within == Within::Arrival || previous != Some(key) {
+            if self.within != Within::LabelAndTarget || previous != Some(key) {
                 f(edge)?;
             }
             previous = Some(key);

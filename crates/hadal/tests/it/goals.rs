@@ -588,6 +588,13 @@ fn a_goal_that_cannot_be_evaluated_is_rejected_where_that_is_so() {
     assert_eq!(record["verdict"], "rejected");
     assert_eq!(record["violations"][0]["kind"], "undefined");
     assert_eq!(record["properties"][0]["holds"], Value::Null);
+    let run = check_text(LOCK, &["--goal", "9 / n = 1", "--progress", "none"]);
+    assert!(
+        run.stdout
+            .contains("\nerror: 9 / 0: division by zero in goal"),
+        "{}",
+        run.stdout
+    );
     check(
         LOCK,
         "murphi",

@@ -407,7 +407,7 @@ fn pictures_are_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("layers.svg");
     let name = path.to_str().expect("a name");
-    for table in ["locality", "memory", "layers"] {
+    for table in ["locality", "memory", "layers", "caches"] {
         let run = lab(&[table, TINY, "--svg", name]);
         assert_eq!(run.code, 0, "{}", run.stderr);
         let picture = std::fs::read_to_string(&path).expect("a picture");

@@ -369,7 +369,10 @@ fn bad_output_is_refused_before_the_work() {
 #[test]
 fn a_budget_that_does_not_suffice_exits_with_3() {
     let folder = Folder::new();
-    let path = folder.with("huge.aut", b"des (0, 1, 3000000000)\n(0, a, 2999999999)\n");
+    let path = folder.with(
+        "huge.aut",
+        b"des (0, 1, 30000000000000)\n(0, a, 29999999999999)\n",
+    );
     let output = folder.name("small.aut");
     for args in [
         &["info", &path][..],

@@ -4,6 +4,7 @@
 //!
 //! What is held includes the states still to be expanded, of the search in memory too.
 
+use hadal_report::plot::Bars;
 use hadal_report::table::{Cell, Mark, Readers, Report, Table, Value};
 
 use super::rig::{Baseline, Choice, Job, Measured, Rig, Subject};
@@ -20,13 +21,14 @@ const DFS_SETUPS: [&str; 7] = [
     "(rnd,25)(lru,75)",
 ];
 
-/// Measures them. `free` are set-ups beside those of the paper.
+/// Measures them, and draws two panels for each model as the paper's figures do: the states held by
+/// each set-up, and those that it visits again. `free` are set-ups beside those of the paper.
 pub fn measure(
     rig: &mut Rig<'_>,
     subjects: &[Subject],
     free: &[(String, SnapshotSetup)],
     with_dfs: bool,
-) -> Report {
+) -> (Report, Vec<Bars>) {
     let mut setups = vec![
         (
             "frontier-safety-net".to_owned(),
@@ -80,10 +82,14 @@ pub fn measure(
             "visited ratio",
         ],
     );
+    let mut panels = Vec::new();
     for subject in subjects {
         let found = rig.compare(subject, &jobs);
         let base = found.baseline.as_ref();
         table.push(ram_row(&subject.name, &found.ram));
+        let runs = || jobs.iter().zip(&found.runs);
+        panels.extend(base.map(|base| held_bars(&subject.name, base, runs())));
+        panels.extend(base.map(|base| redundant_bars(&subject.name, base, runs())));
         for (job, run) in jobs.iter().zip(&found.runs) {
             table.push(row(&subject.name, &job.choice.label, run, base));
         }
@@ -97,10 +103,59 @@ pub fn measure(
     if with_dfs {
         tables.push(smallest);
     }
-    Report {
+    let report = Report {
         tables,
         ..Report::default()
+    };
+    (report, panels)
+}
+
+/// A bar for the search in memory and one for each set-up.
+fn bars<'r>(
+    title: String,
+    ram: f64,
+    runs: impl Iterator<Item = (&'r Job, &'r Measured)>,
+    height: impl Fn(&Measured) -> f64,
+) -> Bars {
+    let mut bars = Bars {
+        title,
+        labels: vec!["ram".to_owned()],
+        values: vec![ram],
+    };
+    for (job, run) in runs {
+        bars.labels.push(job.choice.label.clone());
+        bars.values.push(height(run));
     }
+    bars
+}
+
+/// States held, in per cent of those that a search in memory holds. A run that did not end has no
+/// bar.
+fn held_bars<'r>(
+    name: &str,
+    base: &Baseline,
+    runs: impl Iterator<Item = (&'r Job, &'r Measured)>,
+) -> Bars {
+    let most = (base.states + base.largest_queue).max(1) as f64;
+    let title = format!("{name}: states held, in per cent of all");
+    bars(title, 100.0, runs, |run| {
+        let held = run.stat("states_held").filter(|_| run.has_ended());
+        100.0 * held.unwrap_or(0.0) / most
+    })
+}
+
+/// States visited again, in per cent of all states.
+fn redundant_bars<'r>(
+    name: &str,
+    base: &Baseline,
+    runs: impl Iterator<Item = (&'r Job, &'r Measured)>,
+) -> Bars {
+    let n_states = base.states.max(1) as f64;
+    let title = format!("{name}: states visited again, in per cent of all");
+    bars(title, 0.0, runs, |run| {
+        let again = run.stat("redundant").filter(|_| run.has_ended());
+        100.0 * again.unwrap_or(0.0) / n_states
+    })
 }
 
 fn ram_row(name: &str, ram: &Measured) -> Vec<Cell> {

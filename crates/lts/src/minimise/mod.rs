@@ -3,7 +3,8 @@
 //! A partition of the states is refined in rounds. The *signature* of a state is the set of (label,
 //! block of the target) over its edges; states of a block stay together as long as their signatures
 //! are equal. Refinement ends when a round splits no block. Block numbers are in memory, two words a
-//! state; edges are streamed from the file in each round, on all threads.
+//! state; edges are streamed from the file in each round, on all threads. Where they do not fit,
+//! strong bisimulation is computed with block numbers on disk, by sorting ([`external`]).
 //!
 //! Strong bisimulation: a round tells signatures apart by hashes of 128 bits. Two different ones
 //! that collide delay a split and never cause one, so the partition is always coarser than
@@ -19,6 +20,8 @@
 
 mod collapse;
 mod discovery;
+mod external;
+mod numbers;
 mod partition;
 mod quotient;
 mod rounds;
@@ -59,6 +62,8 @@ pub(crate) struct Tuning {
     pub(crate) hash_bits: u32,
     /// Whether words have eight bytes although four suffice.
     pub(crate) is_wide: bool,
+    /// Whether numbers of blocks are on disk although they fit into memory.
+    pub(crate) is_external: bool,
 }
 
 impl Default for Tuning {
@@ -67,6 +72,7 @@ impl Default for Tuning {
             chunk_states: 0,
             hash_bits: 128,
             is_wide: false,
+            is_external: false,
         }
     }
 }
@@ -111,11 +117,24 @@ fn minimise_in<W: Word>(
     tuning: Tuning,
 ) -> Result<Minimised, Error> {
     let system = System::<W>::new(graph, equivalence, tau, resources)?;
-    let partition::Refined {
-        quotient, n_rounds, ..
-    } = partition::refine(&system, resources, tuning)?;
+    let in_memory = match tuning.is_external {
+        false => partition::refine(&system, resources, tuning).map(Some),
+        true => Ok(None),
+    };
+    // Inductive signatures need the blocks of targets at once, so there is no way to do without.
+    let has_room = external::scratch_bytes(graph) <= resources.scratch_bytes;
+    let on_disk = system.tau.is_none() && has_room;
+    let (quotient, n_rounds) = match in_memory {
+        Ok(Some(refined)) => (refined.quotient, refined.n_rounds),
+        Ok(None) => external::refine(graph, resources, tuning)?,
+        Err(Error::Memory { .. }) if on_disk => external::refine(graph, resources, tuning)?,
+        Err(error) => return Err(error),
+    };
     // Only the quotient is needed from here on.
     drop(system);
+    let words = quotient.counts().n_states.saturating_mul(2);
+    let needed = words.saturating_mul(size_of::<W>() as u64);
+    resources.require("numbering the result", needed)?;
     let graph = discovery::in_order::<W>(&quotient, resources)?;
     Ok(Minimised { graph, n_rounds })
 }

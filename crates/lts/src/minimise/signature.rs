@@ -10,14 +10,37 @@ pub(super) const INERT: u32 = u32::MAX;
 
 /// A hash of a signature and of the block that the state is in, which depends on `seed`.
 pub(super) fn hash<W: Word>(seed: u64, block: W, items: &[Item<W>]) -> u128 {
-    let mut low = mix(seed ^ 0x9e37_79b9_7f4a_7c15, block.get());
-    let mut high = mix(seed.wrapping_add(0xc2b2_ae3d_27d4_eb4f), block.get());
+    let mut hash = SignatureHash::new(seed, block.get());
     for &(label, block) in items {
-        let item = u64::from(label).rotate_left(32) ^ block.get();
-        low = mix(low, item);
-        high = mix(high.rotate_left(29), item ^ 0x1656_67b1_9e37_79f9);
+        hash.add(label, block.get());
     }
-    u128::from(low) | u128::from(high) << 64
+    hash.finish()
+}
+
+/// The same, element by element.
+pub(super) struct SignatureHash {
+    low: u64,
+    high: u64,
+}
+
+impl SignatureHash {
+    pub(super) fn new(seed: u64, block: u64) -> Self {
+        SignatureHash {
+            low: mix(seed ^ 0x9e37_79b9_7f4a_7c15, block),
+            high: mix(seed.wrapping_add(0xc2b2_ae3d_27d4_eb4f), block),
+        }
+    }
+
+    /// Adds the next element; elements come in order.
+    pub(super) fn add(&mut self, label: u32, block: u64) {
+        let item = u64::from(label).rotate_left(32) ^ block;
+        self.low = mix(self.low, item);
+        self.high = mix(self.high.rotate_left(29), item ^ 0x1656_67b1_9e37_79f9);
+    }
+
+    pub(super) fn finish(&self) -> u128 {
+        u128::from(self.low) | u128::from(self.high) << 64
+    }
 }
 
 /// The halves of a product, folded: each bit depends on all bits of both.

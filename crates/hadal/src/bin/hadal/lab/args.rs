@@ -84,6 +84,9 @@ pub(crate) enum LabTable {
         /// Leave out the smallest caches of depth-first search, which take many runs
         #[arg(long)]
         no_dfs: bool,
+        /// Also draw the states held and visited again by each set-up into this file
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
     },
 }
 

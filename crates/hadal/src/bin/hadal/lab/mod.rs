@@ -69,9 +69,10 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Exit> {
             common,
             caches,
             no_dfs,
-        } => in_rig("caches", common, None, |rig, subjects| {
-            let report = caches::measure(rig, subjects, caches, !no_dfs);
-            (report, String::new())
+            svg,
+        } => in_rig("caches", common, svg.as_deref(), |rig, subjects| {
+            let (report, bars) = caches::measure(rig, subjects, caches, !no_dfs);
+            (report, svg_of_bars(&bars))
         }),
     }
 }

@@ -14,6 +14,7 @@ use anyhow::Context;
 use hadal::ScratchFolder;
 use hadal_lts::{Error, FileKind, Gauge, Hlts, Info, Resources, compare, minimise, open, save};
 use hadal_report::units;
+use rustix::fs::statvfs;
 
 pub(crate) use args::LtsArgs;
 
@@ -100,8 +101,15 @@ fn within<'a>(args: &LtsResources, gauge: &'a Gauge) -> anyhow::Result<Resources
     resources.memory_bytes = budget.saturating_sub(used) / 3 * 2;
     resources.threads = args.threads.map_or_else(cores, |threads| threads as usize);
     resources.scratch = ScratchFolder::default_parent();
+    resources.scratch_bytes = free_bytes(&resources.scratch);
     resources.gauge = Some(gauge);
     Ok(resources)
+}
+
+/// What is free in a folder, less a tenth for others.
+fn free_bytes(folder: &Path) -> u64 {
+    let free = statvfs(folder).map_or(0, |about| about.f_bavail.saturating_mul(about.f_frsize));
+    free - free / 10
 }
 
 fn read(path: &Path, resources: &Resources<'_>) -> anyhow::Result<Hlts> {

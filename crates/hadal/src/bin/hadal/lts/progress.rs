@@ -166,6 +166,7 @@ fn name(stage: Stage) -> String {
         Stage::Measuring => "measuring distances",
         Stage::Components => "finding components",
         Stage::Collapsing => "collapsing cycles",
+        Stage::Reversing => "sorting by target",
         Stage::Refining { round, n_blocks } => {
             return format!(
                 "round {}, {}",
@@ -207,7 +208,7 @@ mod tests {
         };
         assert_eq!(
             line(&reading, 31.0, 300 << 20),
-            "round 3, 1,234 blocks: 25,000,000 of 100,000,000 edges (25 %) · 300.0 MiB · 31.00 s, \
+            "round 3, 1,234 blocks: 25,000,000 of 100,000,000 edges (25 %) · 300.0 MiB · 31.0 s, \
              perhaps 30 s more in this round"
         );
         let reading = Reading {

@@ -154,7 +154,7 @@ impl Summary<'_> {
             diagnostic.labels.extend_from_slice(doubts);
         }
         let text = style.renderer().render(sources, &diagnostic);
-        let text = match is_rejection {
+        let text = match violation.is_rejection(self.shape()) {
             true => text,
             // An error is in the text; this is in what the model does.
             false => text.replacen("error", "violation", 1),
