@@ -10,11 +10,12 @@ use hadal_search::{Auto, Deadlock, Observer, Ranked, Sink, StoreKind, Strategy};
 
 use crate::checked::Checked;
 use crate::folder::{self, Disk};
+use crate::graph::{AskedOutput, LABEL_BYTES};
 use crate::loaded_model::stack_bytes;
 use crate::prepared_check::{ChosenStrategy, PreparedCheck};
 use crate::question::{AskedModel, Question, SearchOptions};
 use crate::resources::Resources;
-use crate::{Error, LoadedModel, ModelSource, SavedRun, memory, model_digest};
+use crate::{Error, GraphWriter, LoadedModel, ModelSource, SavedRun, memory, model_digest};
 
 /// A check of a model: what is asked, with which resources, and who watches.
 ///
@@ -44,6 +45,7 @@ pub struct Check<'a> {
     stop: &'a Stop,
     observer: Option<&'a mut dyn Observer>,
     sink: Option<&'a mut dyn Sink>,
+    graph: Option<AskedOutput>,
     since: Option<Instant>,
 }
 
@@ -118,6 +120,7 @@ impl<'a> Check<'a> {
             stop: &NEVER,
             observer: None,
             sink: None,
+            graph: None,
             since: None,
         }
     }
@@ -264,6 +267,16 @@ impl<'a> Check<'a> {
         self
     }
 
+    /// Writes the graph of all states. Nothing else is asked: no state is a deadlock, and the search
+    /// goes on behind violations, of which it reports the first of each property. Steps that meet a
+    /// fault are no edges.
+    pub fn graph(mut self, writer: &'a mut GraphWriter<'_>) -> Self {
+        self.graph = Some(writer.asked.clone());
+        self.search.deadlock = Deadlock::Off;
+        self.search.max_errors = u32::MAX;
+        self.sink(writer)
+    }
+
     /// The start of the times in the record; by default when the check is prepared.
     pub fn since(mut self, start: Instant) -> Self {
         self.since = Some(start);
@@ -318,7 +331,10 @@ impl<'a> Check<'a> {
         if unused_store.is_some() {
             self.search.store = StoreKind::Exact;
         }
-        let question = Question::new(asked, self.search.clone(), strategy.get().name());
+        let graph = self.graph.take();
+        let label_bytes = graph.as_ref().map_or(0, |_| LABEL_BYTES);
+        let strategy_name = strategy.get().name();
+        let question = Question::new(asked, self.search.clone(), strategy_name, graph);
         let budget = self.resources.budget();
         // Not the peak: an earlier check of this process may have needed more.
         Resources::check_budget(budget, memory::resident_bytes())?;
@@ -328,7 +344,10 @@ impl<'a> Check<'a> {
         let reserved = self.model.loaded().map_or(0, LoadedModel::reserved_bytes);
         let unreserved = budget.saturating_sub(reserved);
         let share = resources.share(strategy.get(), shape, unreserved, stack_bytes)?;
-        let left = share.data_bytes;
+        // Labels are no data of the search.
+        let left = share
+            .data_bytes
+            .saturating_sub(label_bytes.min(share.data_bytes / 8));
         let mut options = resources.options(left, &self.search, share.threads, stack_bytes);
         // Loading counts, so less may be left.
         let spent = since.elapsed();

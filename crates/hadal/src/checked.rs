@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use hadal_model::{FaultKind, Model, Phase, Shape};
-use hadal_search::{Outcome, Strategy, Violation, ViolationKind};
+use hadal_search::{Outcome, Reason, Strategy, Violation, ViolationKind};
 use hadal_store::disk::Refusal;
 
 use crate::claims::{LoadedClaim, ProductCounts};
@@ -170,12 +170,9 @@ impl<'a> Checked<'a> {
     pub fn finish(&self) -> Result<(), Error> {
         let folder = self.prepared.folder.as_ref();
         let kept = folder.and_then(|folder| Some((folder, folder.kept.as_ref()?)));
-        let (Some((folder, path)), None) = (kept, self.outcome.reason) else {
+        let Some((folder, path)) = kept.filter(|_| self.is_at_its_end()) else {
             return Ok(());
         };
-        if self.is_untraced() {
-            return Ok(());
-        }
         let search_folder = self.prepared.search_folder(folder)?;
         hadal_search::finish(&search_folder).map_err(|error| match error {
             hadal_search::Error::Store(error) => store_error(path, error),
@@ -183,8 +180,15 @@ impl<'a> Checked<'a> {
         })
     }
 
-    fn is_untraced(&self) -> bool {
-        self.outcome.violations.iter().any(Violation::is_untraced)
+    /// Whether a later run would find nothing more.
+    fn is_at_its_end(&self) -> bool {
+        if self.prepared.question.output.is_some() {
+            // What was left undecided is not asked.
+            let reason = self.outcome.reason;
+            return matches!(reason, None | Some(Reason::Liveness | Reason::Unchecked));
+        }
+        let is_untraced = self.outcome.violations.iter().any(Violation::is_untraced);
+        self.outcome.reason.is_none() && !is_untraced
     }
 
     /// The model.
@@ -240,9 +244,7 @@ impl<'a> Checked<'a> {
 
     /// Bytes on disk that [`finish`](Self::finish) deletes, or the end of this value.
     pub fn deletable_bytes(&self) -> u64 {
-        let deletable = |folder: &&RunFolder| {
-            folder.kept.is_none() || (self.outcome.reason.is_none() && !self.is_untraced())
-        };
+        let deletable = |folder: &&RunFolder| folder.kept.is_none() || self.is_at_its_end();
         let folder = self.prepared.folder.as_ref().filter(deletable);
         folder.map_or(0, |folder| folder.folder.statistics().disk_bytes)
     }

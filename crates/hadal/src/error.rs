@@ -156,6 +156,14 @@ pub enum Error {
         /// What is wrong.
         error: StoreError,
     },
+    /// A graph cannot be written.
+    #[error("cannot write `{}`: {error}", path.display())]
+    Output {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        error: Box<hadal_lts::Error>,
+    },
     /// The search gave no outcome.
     #[error("{model}: {error}")]
     Search {

@@ -155,6 +155,11 @@
 //! # Ok(()) }
 //! ```
 //!
+//! # State graphs
+//!
+//! [`Check::graph`] passes the whole graph, with numbers at both ends of every edge, to a
+//! [`GraphWriter`] for a file in `.aut`, `.hlts` or `.dot`; see [`GraphOutput`].
+//!
 //! # Results
 //!
 //! [`Checked::outcome`] has verdict and counts, [`Checked::violations`] the counterexamples in the
@@ -177,6 +182,7 @@ pub mod describe;
 mod error;
 mod folder;
 mod goal_model;
+mod graph;
 mod graph_model;
 pub mod language;
 mod load_limits;
@@ -199,6 +205,7 @@ pub mod trace;
 mod trace_detail;
 
 pub use hadal_ir as ir;
+pub use hadal_lts as lts;
 pub use hadal_model as model;
 pub use hadal_search as search;
 pub use hadal_store as store;
@@ -211,6 +218,7 @@ pub use checked::{Checked, Counterexample};
 pub use claims::{LoadedClaim, ProductCounts};
 pub use error::{Error, FolderReason, Rejection};
 pub use folder::{Disk, NoScratch};
+pub use graph::{GraphOptions, GraphOutput, GraphWriter, LabelDetail, WrittenGraph};
 pub use load_limits::{LoadLimits, LoadStopped};
 pub use loaded_model::{LoadedModel, stack_bytes};
 pub use model_source::{Engine, ModelSource, Symmetry, TextLimit};

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
+use hadal_ir::{Param, ParamDomain, Program, Rule, SimpleKind, UnionPart};
 use hadal_jit::{Budget, Native};
 use hadal_lts::GraphModel;
 use hadal_model::{FaultKind, Model};
@@ -50,6 +50,9 @@ pub struct LoadedModel {
     pub not_asked: Vec<String>,
     /// How states and steps are called, where that is not as in the program.
     pub(crate) naming: Option<Arc<dyn Naming>>,
+    /// By rule, the positions of parameters that stand for elements which a reduction renames; empty
+    /// where nothing is reduced.
+    pub(crate) symmetric_parameters: Vec<Vec<usize>>,
     /// What its texts have that is executed, where that is not a rule for each.
     statements: Option<Vec<Statement>>,
     /// The source with more room for processes, where their number is a guess.
@@ -165,6 +168,7 @@ impl LoadedModel {
             claims: Vec::new(),
             not_asked: Vec::new(),
             naming: None,
+            symmetric_parameters: Vec::new(),
             statements: None,
             wider: None,
             graph: Some(LoadedGraph { model, cache_bytes }),
@@ -272,6 +276,7 @@ impl LoadedModel {
             claims,
             not_asked: translation.not_asked,
             naming: translation.naming,
+            symmetric_parameters: kept.as_ref().map(symmetric_parameters).unwrap_or_default(),
             statements: translation.statements,
             wider,
             graph: None,
@@ -305,6 +310,28 @@ impl LoadedModel {
 /// Whether states had no room for one more process.
 fn is_limit(violation: &Violation) -> bool {
     violation.kind == ViolationKind::Fault(FaultKind::ProcessLimit)
+}
+
+/// By rule, the positions of parameters whose values are names of interchangeable elements, or slots,
+/// whose elements depend on such names.
+fn symmetric_parameters(program: &Program) -> Vec<Vec<usize>> {
+    let is_symmetric = |param: &Param| match &param.domain {
+        ParamDomain::Type(of_type) => match program.types.simple(*of_type).map(|it| &it.kind) {
+            Some(SimpleKind::Scalarset(_)) => true,
+            Some(SimpleKind::Union(parts)) => parts
+                .iter()
+                .any(|part| matches!(part, UnionPart::Scalarset(_))),
+            _ => false,
+        },
+        ParamDomain::Span { .. } => false,
+        ParamDomain::Slots { .. } => true,
+    };
+    let of_rule = |rule: &Rule| {
+        let params = rule.params.iter().enumerate();
+        let symmetric = params.filter(|(_, param)| is_symmetric(param));
+        symmetric.map(|(position, _)| position).collect()
+    };
+    program.rules.iter().map(of_rule).collect()
 }
 
 fn verify(program: &Program) -> Result<(), Error> {

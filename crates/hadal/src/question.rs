@@ -16,6 +16,7 @@ use hadal_syntax::{Source, Sources};
 use serde::{Deserialize, Serialize};
 
 use crate::folder::{MANIFEST, store_error};
+use crate::graph::AskedOutput;
 use crate::language::{Language, LanguageOptions, language_among};
 use crate::model_source::GraphFile;
 use crate::{Engine, Error, ModelSource, Symmetry, names};
@@ -50,8 +51,8 @@ impl Default for SearchOptions {
 }
 
 /// Version of the label. Version 1 had no version field and one text, version 2 no digest of a model
-/// without texts, version 3 no graphs.
-const LABEL_VERSION: u32 = 4;
+/// without texts, version 3 no graphs as models, version 4 none that are written.
+const LABEL_VERSION: u32 = 5;
 
 /// The version of this program. Another one may lay out states differently.
 const HADAL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -65,6 +66,8 @@ pub(crate) struct Question {
     pub(crate) search: SearchOptions,
     /// The name of the strategy.
     pub(crate) strategy: String,
+    /// The graph that is to be written.
+    pub(crate) output: Option<AskedOutput>,
 }
 
 /// The fields that the label of any version has.
@@ -145,13 +148,19 @@ pub(crate) struct AskedRust {
 }
 
 impl Question {
-    pub(crate) fn new(model: AskedModel, search: SearchOptions, strategy: &str) -> Self {
+    pub(crate) fn new(
+        model: AskedModel,
+        search: SearchOptions,
+        strategy: &str,
+        output: Option<AskedOutput>,
+    ) -> Self {
         Question {
             version: LABEL_VERSION,
             hadal: HADAL_VERSION.to_owned(),
             model,
             search,
             strategy: strategy.to_owned(),
+            output,
         }
     }
 
@@ -337,9 +346,9 @@ mod tests {
             change(&mut search);
             asked.push((source, search));
         }
-        let first = Question::new((&source()).into(), SearchOptions::default(), "auto");
+        let first = Question::new((&source()).into(), SearchOptions::default(), "auto", None);
         for (number, (source, search)) in asked.into_iter().enumerate() {
-            let question = Question::new((&source).into(), search, "auto");
+            let question = Question::new((&source).into(), search, "auto", None);
             let label = question.to_label().expect("it becomes text");
             let back = Question::from_label(&label, Path::new("run")).expect("it is a label");
             assert_eq!(back, question);

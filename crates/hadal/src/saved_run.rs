@@ -1,14 +1,14 @@
 //! A run that was interrupted, in its folder.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hadal_search::Verified;
 
 use crate::folder::{SavedFolder, store_error};
 use crate::language::Language;
 use crate::question::{AskedModel, Question, SearchOptions};
-use crate::{Error, ModelSource};
+use crate::{Error, GraphOptions, ModelSource};
 
 /// A run in a folder that was given to [`Check::disk`](crate::Check::disk). The folder is locked
 /// until this, or the check that resumes it, is dropped.
@@ -83,6 +83,12 @@ impl SavedRun {
     /// The name of the strategy that it was started with.
     pub fn strategy(&self) -> Result<String, Error> {
         Ok(self.question()?.strategy)
+    }
+
+    /// The graph that the run was started for, if it was for one: its file, and how it is written.
+    pub fn graph(&self) -> Result<Option<(PathBuf, GraphOptions)>, Error> {
+        let asked = self.question()?.output;
+        Ok(asked.map(|asked| (PathBuf::from(asked.output), asked.options)))
     }
 
     /// Reads and checks every block that the run has on disk.

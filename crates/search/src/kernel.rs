@@ -35,6 +35,14 @@ impl Kernel {
         }
     }
 
+    /// This kernel, whose buffer also takes the multiplicities of steps.
+    pub fn with_multiplicities(self) -> Self {
+        Kernel {
+            successors: self.successors.with_multiplicities(),
+            ..self
+        }
+    }
+
     /// Starts with a block of `n_sources` states.
     pub fn begin(&mut self, n_sources: usize) {
         self.cursor = Cursor::default();

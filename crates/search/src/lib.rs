@@ -39,6 +39,7 @@ mod findings;
 #[cfg(test)]
 #[path = "../tests/parts/fixture.rs"]
 mod fixture;
+mod graph;
 mod kernel;
 mod liveness;
 mod omission;
@@ -71,7 +72,9 @@ pub use progress::{Observer, Progress, Silent, Work};
 pub use rank::{ByCost, ByDepth, Rank, RankOrder};
 pub use ranked::{Auto, Ranked};
 pub use search_folder::{SearchFolder, Verified, finish, verify};
-pub use sink::{Edge, EdgesWanted, NewEdges, NewStates, Sink, Target};
+pub use sink::{
+    Edge, EdgesWanted, GraphEdge, GraphFacts, GraphPart, NewEdges, NewStates, Sink, Target,
+};
 pub use strategy::{Strategy, check, resume};
 pub use trace::{Trace, TraceError, TraceStep, replay};
 pub use watch::ProcessLimit;

@@ -40,14 +40,20 @@ pub enum Work {
     Merging,
     /// Keys in memory are sorted and written to runs.
     Flushing,
+    /// The targets of all edges get their ordinals.
+    Joining,
+    /// The graph is passed on.
+    Writing,
 }
 
 impl Work {
-    const ALL: [Work; 4] = [
+    const ALL: [Work; 6] = [
         Work::Expanding,
         Work::Resolving,
         Work::Merging,
         Work::Flushing,
+        Work::Joining,
+        Work::Writing,
     ];
 }
 

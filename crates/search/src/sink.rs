@@ -4,6 +4,8 @@
 //! both batch by batch and the same for any number of threads and any budget. A sink is called on
 //! one thread.
 
+use std::ops::Range;
+
 use hadal_model::States;
 use hadal_store::codec::KeyShape;
 use hadal_store::key_space::KeySpace;
@@ -38,6 +40,28 @@ pub trait Sink: Send {
         Ok(())
     }
 
+    /// The search has visited every state, and its [graph](EdgesWanted::Graph) follows.
+    fn begin_graph(&mut self, facts: &GraphFacts) -> std::io::Result<()> {
+        let _ = facts;
+        Ok(())
+    }
+
+    /// Takes the next part of the graph.
+    fn graph(&mut self, part: &GraphPart<'_>) -> std::io::Result<()> {
+        let _ = part;
+        Ok(())
+    }
+
+    /// Nothing of the graph is left to come.
+    fn end_graph(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    /// Whether parts of the graph have the states that they begin at.
+    fn wants_graph_states(&self) -> bool {
+        false
+    }
+
     /// Makes everything durable that was received so far, and returns what [`resume`](Self::resume)
     /// needs to continue from here.
     fn checkpoint(&mut self) -> std::io::Result<Vec<u8>> {
@@ -66,6 +90,45 @@ pub enum EdgesWanted {
     /// of all states; later with keys. With keys from the first edge on where hashes are stored,
     /// in a search that is not by depth, and in one that is resumed.
     WithOrdinals,
+    /// None while the search goes on, and the whole graph after it, by [`Sink::graph`]: all edges with
+    /// the ordinals of their targets, in memory or on disk. Only of a search that has visited every
+    /// state. It decides no liveness.
+    Graph,
+}
+
+/// A graph in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GraphFacts {
+    /// Number of states; their ordinals are less.
+    pub n_states: u64,
+    /// Startstates: those with the least ordinals.
+    pub n_starts: u64,
+    /// Number of edges, equal ones counted each.
+    pub n_edges: u64,
+}
+
+/// Consecutive states and all edges that leave them.
+#[derive(Clone, Debug)]
+pub struct GraphPart<'a> {
+    /// Ordinals of the states.
+    pub sources: Range<u64>,
+    /// The states, where the sink [wants them](Sink::wants_graph_states).
+    pub states: Option<States<'a>>,
+    /// Their edges, in the order (source, index).
+    pub edges: &'a [GraphEdge],
+}
+
+/// An edge of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GraphEdge {
+    /// Ordinal of the source.
+    pub source: u64,
+    /// Ordinal of the target.
+    pub target: u64,
+    /// Number of paths that it stands for.
+    pub multiplicity: u64,
+    /// The rule that made the step.
+    pub rule: u32,
 }
 
 /// Consecutive states.

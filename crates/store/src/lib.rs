@@ -21,9 +21,11 @@ pub mod candidates;
 pub mod codec;
 mod delta;
 pub mod disk;
+pub mod edge_log;
 mod error;
 mod hash;
 pub mod hashing;
+pub mod join;
 mod key;
 pub mod key_space;
 mod limit;
@@ -42,6 +44,8 @@ mod set;
 mod table;
 /// Sorted runs by tier, merged as they grow.
 pub mod tiers;
+/// Sorted runs with a value beside each key.
+pub mod valued;
 mod varint;
 
 pub use arena::Arena;

@@ -30,6 +30,8 @@ pub use segments::SegmentEntry;
 pub struct Log {
     pieces: VecDeque<Piece>,
     end: u64,
+    /// All pieces before this record were evicted.
+    evicted_end: u64,
     memory_bytes: u64,
     disk: Option<LogFiles>,
 }
@@ -317,15 +319,21 @@ impl Log {
     /// read again.
     pub fn evict_before(&mut self, ordinal: u64) {
         let underway = self.disk.as_ref().and_then(LogFiles::payload_place);
-        for piece in &mut self.pieces {
-            if piece.first + u64::from(piece.len) > ordinal {
+        let from = self.piece_with(self.evicted_end);
+        let mut is_first_row = true;
+        for piece in self.pieces.range_mut(from..) {
+            let end = piece.first + u64::from(piece.len);
+            if end > ordinal {
                 break;
             }
-            if piece.place.is_some()
-                && piece.place != underway
-                && let Some(bytes) = piece.bytes.take()
-            {
+            let is_on_disk = piece.place.is_some() && piece.place != underway;
+            if is_on_disk && let Some(bytes) = piece.bytes.take() {
                 self.memory_bytes -= bytes.len() as u64;
+            }
+            // A long log is not looked through again from its start.
+            is_first_row &= is_on_disk;
+            if is_first_row {
+                self.evicted_end = end;
             }
         }
     }
@@ -473,6 +481,7 @@ impl Log {
         let place = self.pieces[at]
             .place
             .expect("what is not in memory is on disk");
+        self.evicted_end = self.evicted_end.min(self.pieces[at].first);
         let disk = self.disk.as_mut().expect("what is on disk has a folder");
         let ahead = disk.ahead_at(place)?;
         let mut at_piece = at;

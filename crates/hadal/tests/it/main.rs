@@ -12,6 +12,7 @@ mod corpus;
 mod differential;
 mod disk;
 mod doc_paths;
+mod generate;
 mod goals;
 mod graphs;
 mod instances;

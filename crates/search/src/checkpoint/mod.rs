@@ -77,6 +77,8 @@ pub(crate) struct StoredStates {
     pub(crate) candidates: Option<NextRank>,
     /// Candidates of the ranks that are open, in any other search.
     pub(crate) open: Vec<SpillEntry>,
+    /// The log of edges, where the sink wants the graph.
+    pub(crate) edges: Option<Vec<SegmentEntry>>,
 }
 
 /// The runs of a checkpoint.
@@ -99,7 +101,8 @@ impl StoredStates {
     /// The files of logs.
     pub(crate) fn logs(&self) -> impl Iterator<Item = &SegmentEntry> {
         let candidates = self.candidates.iter().flat_map(|rank| &rank.log);
-        self.log.iter().chain(candidates)
+        let edges = self.edges.iter().flatten();
+        self.log.iter().chain(candidates).chain(edges)
     }
 
     /// The files of runs.
@@ -149,7 +152,7 @@ impl<'de> Deserialize<'de> for Blob {
 }
 
 /// Version of the payload of a manifest. Bump it when [`Content`] or anything in it changes.
-pub const PAYLOAD_VERSION: u32 = 4;
+pub const PAYLOAD_VERSION: u32 = 5;
 
 /// The bytes of a manifest: length of the label, the label, the content.
 pub(crate) fn to_manifest(label: &[u8], content: &Content) -> Vec<u8> {

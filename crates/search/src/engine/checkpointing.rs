@@ -10,6 +10,7 @@ use super::{Context, Engine};
 use crate::budget::retention;
 use crate::checkpoint::{Blob, NextRank, StoredRuns, StoredStates, damaged_manifest};
 use crate::external::DiskContext;
+use crate::graph::GraphLog;
 use crate::rank::Rank;
 use crate::storage::{Storage, fresh_set, growth_bytes, insert};
 use crate::{Error, SearchFolder};
@@ -64,6 +65,7 @@ impl<'a> Engine<'a, '_> {
             runs,
             candidates,
             open: self.open.commit()?,
+            edges: self.graph.as_mut().map(GraphLog::commit).transpose()?,
         }))
     }
 
@@ -89,8 +91,10 @@ impl<'a> Engine<'a, '_> {
         let disk = self.disk_context().unwrap_or(disk);
         let retention = match &stored.runs {
             Some(_) => Retention::BytesAndWrite(disk.shares.frontier),
+            None if self.graph.is_some() => Retention::BytesAndWrite(disk.shares.frontier),
             None => Retention::AllAndWrite,
         };
+        self.restore_graph(stored, &disk)?;
         let mut log = Log::reopen(disk.folder.clone(), retention, &stored.log)?;
         if log.is_empty() {
             log.begin_at(stored.n_states);
@@ -107,10 +111,31 @@ impl<'a> Engine<'a, '_> {
             None => self.fill_set(disk, stored.n_states, first_left)?,
         }
         self.restore_candidates(stored, &disk)?;
-        if !self.keeps_states || matches!(self.storage, Storage::External(_)) {
+        let is_external = matches!(self.storage, Storage::External(_));
+        if self.graph.is_some() {
+            self.states.records.evict_before(first_left);
+        } else if !self.keeps_states || is_external {
             self.states.records.drop_before(first_left);
         }
         Ok(())
+    }
+
+    /// Reopens the log of edges; a search without a graph cannot give one later.
+    fn restore_graph(
+        &mut self,
+        stored: &StoredStates,
+        disk: &DiskContext<'_>,
+    ) -> Result<(), Error> {
+        match (&mut self.graph, &stored.edges) {
+            (Some(graph), Some(edges)) => {
+                *graph = GraphLog::reopen(disk.folder, edges, self.context.budget)?;
+                Ok(())
+            }
+            (None, None) => Ok(()),
+            (graph, _) => Err(Error::OtherSink {
+                has_sink: graph.is_some(),
+            }),
+        }
     }
 
     fn restore_candidates(
@@ -171,7 +196,9 @@ impl<'a> Engine<'a, '_> {
                 insert(&resident.set, &[&batch], self.pool, |_, _| ());
                 resident.update_set_bytes();
             }
-            if !self.keeps_states {
+            if self.graph.is_some() {
+                (self.states.records).evict_before(first.min(first_left));
+            } else if !self.keeps_states {
                 (self.states.records).drop_before(first.min(first_left));
             }
         }

@@ -10,6 +10,7 @@ use super::{Context, Engine, Interrupt};
 use crate::Error;
 use crate::budget::Held;
 use crate::external::{DiskContext, External, batches_bytes};
+use crate::graph::GraphLog;
 use crate::storage::Storage;
 
 /// By how much old and new keys together may exceed the budget while a set is recoded, if there is a
@@ -32,7 +33,10 @@ impl<'a> Engine<'a, '_> {
             window: self.window.data_bytes(),
             batches: batches_bytes(&self.batches),
             disk_buffers: self.disk_buffer_bytes(),
-            graph: self.graph_bytes,
+            graph: {
+                let log = self.graph.as_ref().map_or(0, GraphLog::memory_bytes);
+                self.graph_bytes + log + self.window.multiplicity_bytes()
+            },
             ..Held::default()
         };
         match &self.storage {

@@ -10,6 +10,7 @@
 mod admission;
 mod checkpointing;
 mod deferring;
+mod graph;
 mod memory;
 mod sending;
 
@@ -22,6 +23,7 @@ use hadal_store::key_space::KeySpace;
 
 use crate::budget::Budget;
 use crate::external::{DiskContext, RunMonitor, SurvivorBatch};
+use crate::graph::GraphLog;
 use crate::pool::Pool;
 use crate::progress::Gauge;
 use crate::rank::{OpenRanks, Rank, RankOrder};
@@ -60,7 +62,9 @@ pub(crate) struct Engine<'a, 'm> {
     pub(crate) sink: SinkHandle<'a>,
     /// Whether states stay in the log after their expansion, because liveness needs all of them.
     keeps_states: bool,
-    /// Memory of the graph that liveness needs, in bytes.
+    /// The edges so far, where the sink wants the graph.
+    pub(crate) graph: Option<GraphLog>,
+    /// Memory of the graph that liveness needs, or of what the edges are joined in, in bytes.
     pub(crate) graph_bytes: u64,
     pub(crate) peak_bytes: u64,
     /// Bytes for which there was no space on the disk.
@@ -100,7 +104,11 @@ impl<'a, 'm> Engine<'a, 'm> {
         let sink = SinkHandle(sink);
         let with_costs = context.order.needs_costs() || sink.wants_costs();
         let Context { shape, keys, .. } = context;
-        let window = Window::new(shape, keys, context.budget.window, with_costs);
+        let mut window = Window::new(shape, keys, context.budget.window, with_costs);
+        let is_graph = sink.wants_edges() == EdgesWanted::Graph;
+        if is_graph {
+            window = window.with_multiplicities();
+        }
         let n_batches = context.budget.survivor_batches;
         let ample_bytes = context.budget.ample_bytes();
         // Of states whose hashes collide only one is stored, and has an ordinal.
@@ -116,6 +124,7 @@ impl<'a, 'm> Engine<'a, 'm> {
             batches: (0..n_batches).map(|_| SurvivorBatch::new(shape)).collect(),
             sink,
             keeps_states,
+            graph: is_graph.then(GraphLog::default),
             graph_bytes: 0,
             peak_bytes: 0,
             refused_bytes: 0,
@@ -243,6 +252,10 @@ impl<'a, 'm> Engine<'a, 'm> {
         match &self.storage {
             Storage::External(external) => external.retire_before(first, &mut self.states),
             Storage::Resident(_) if self.keeps_states => Ok(()),
+            Storage::Resident(_) if self.graph.is_some() => {
+                self.states.records.evict_before(first);
+                Ok(())
+            }
             Storage::Resident(_) => {
                 // A later run needs records that are in no run on disk yet.
                 match self.context.folder {
@@ -301,13 +314,16 @@ impl<'a, 'm> Engine<'a, 'm> {
         let SearchFolder {
             folder, resumable, ..
         } = folder?;
-        let fixed = self.window.full_bytes() + keys.codec.data_bytes() + folder.data_bytes();
+        let graph = (self.graph.as_ref()).map_or(0, |_| GraphLog::share(budget));
+        let window = self.window.full_bytes() + self.window.multiplicity_bytes();
+        let fixed = window + keys.codec.data_bytes() + folder.data_bytes() + graph;
         Some(DiskContext {
             shape,
             folder,
             keys,
             n_threads: budget.n_threads,
             durable: *resumable,
+            keeps_log: self.graph.is_some(),
             shares: budget.shares(fixed),
             monitor,
         })

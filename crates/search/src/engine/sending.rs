@@ -30,6 +30,16 @@ impl Engine<'_, '_> {
             return Ok(());
         }
         let keys = self.context.keys;
+        if let Some(graph) = &mut self.graph {
+            let folder = self.context.folder;
+            return graph.append(
+                self.window.ready(),
+                keys,
+                self.pool,
+                folder,
+                self.context.budget,
+            );
+        }
         let index = match &self.storage {
             Storage::Resident(resident) => resident.ordinals.as_ref(),
             Storage::External(_) => None,

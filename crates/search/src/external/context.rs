@@ -1,12 +1,12 @@
 //! What external storage refers to.
 
 use hadal_model::{Shape, Stop};
-use hadal_store::QueueDisk;
 use hadal_store::disk::Folder;
 use hadal_store::key_space::KeySpace;
 use hadal_store::tiers::{Monitor, RunContext, RunWork};
+use hadal_store::{QueueDisk, Retention};
 
-use crate::budget::Shares;
+use crate::budget::{Shares, retention};
 use crate::progress::{Gauge, Work};
 
 /// What all parts of external storage refer to.
@@ -18,6 +18,8 @@ pub(crate) struct DiskContext<'a> {
     pub(crate) n_threads: usize,
     /// Whether what is written must survive a crash.
     pub(crate) durable: bool,
+    /// Whether states stay in the log after their expansion, because the graph needs them.
+    pub(crate) keeps_log: bool,
     /// Memory of each part.
     pub(crate) shares: Shares,
     pub(crate) monitor: &'a RunMonitor<'a>,
@@ -35,6 +37,12 @@ impl<'a> DiskContext<'a> {
             bucket_bytes: self.shares.buckets,
             monitor: self.monitor,
         }
+    }
+
+    /// What the log of states keeps in memory, of `bytes`.
+    pub(crate) fn state_retention(&self, bytes: u64) -> Retention {
+        // What is kept after its expansion leaves memory then.
+        retention(bytes, self.durable || self.keeps_log)
     }
 
     /// Where the candidates of open ranks go.

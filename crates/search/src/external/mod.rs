@@ -68,7 +68,7 @@ impl<'a> External<'a> {
     ) -> Result<Self, Error> {
         set.begin_cache(disk.shares.cache);
         states.parents.attach(disk.folder)?;
-        let retention = retention(disk.shares.frontier, disk.durable);
+        let retention = disk.state_retention(disk.shares.frontier);
         match states.records.is_attached() {
             true => states.records.set_retention(retention),
             false => states.records.attach(disk.folder.clone(), retention)?,
@@ -220,13 +220,14 @@ impl<'a> External<'a> {
         }
         // What is set aside for a roll back takes part of the share.
         let frontier = (shares.frontier).saturating_sub(self.deferral.memory_bytes());
-        (states.records).set_retention(retention(frontier, disk.durable));
+        (states.records).set_retention(disk.state_retention(frontier));
         (self.candidates.log).set_retention(retention(shares.candidates, disk.durable));
     }
 
-    /// Gives up the states before `first`, which are expanded, unless a roll back needs them.
+    /// Gives up the states before `first`, which are expanded, unless a roll back or the graph needs
+    /// them.
     pub(crate) fn retire_before(&self, first: u64, states: &mut StateLog) -> Result<(), Error> {
-        match self.deferral.needs_log() {
+        match self.deferral.needs_log() || self.disk.keeps_log {
             true => states.records.evict_before(first),
             false => states.records.retire_before(first)?,
         }

@@ -8,6 +8,7 @@ use hadal_store::{Parent, damaged_log};
 use super::{End, Search};
 use crate::engine::Engine;
 use crate::liveness;
+use crate::sink::EdgesWanted;
 use crate::strategy::{Decided, Ended, Explored, Run, Usage};
 use crate::{DiskUse, Error, Omission, Outcome, Stats};
 
@@ -76,6 +77,9 @@ impl Explored for ExploredRanks<'_, '_> {
     }
 
     fn decide_liveness(&mut self) -> Result<Option<Decided>, Error> {
+        if self.engine.sink.wants_edges() == EdgesWanted::Graph {
+            return Ok(None);
+        }
         let since = Instant::now();
         let engine = &mut self.engine;
         let expand_seconds = engine.seconds.expand;

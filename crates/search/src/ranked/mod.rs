@@ -228,7 +228,26 @@ impl Search<'_, '_> {
                 }
             }
         }
-        self.search_ranks()
+        let end = self.search_ranks()?;
+        match end {
+            End::Exhausted if self.engine.graph.is_some() => self.give_graph(),
+            end => Ok(end),
+        }
+    }
+
+    /// Passes the graph of all states on to the sink.
+    fn give_graph(&mut self) -> Result<End, Error> {
+        // So that a later run need not search again.
+        let n_states = self.engine.states.len();
+        self.tally.frontier = n_states..n_states;
+        if self.schedule.as_ref().is_some_and(Schedule::is_worthwhile) {
+            self.checkpoint()?;
+        }
+        let n_starts = self.tally.layers.first().copied().unwrap_or(0);
+        match self.engine.give_graph(n_starts)? {
+            None => Ok(End::Exhausted),
+            Some(interrupt) => Ok(End::Stopped(self.reason(interrupt))),
+        }
     }
 
     /// Expands the frontier of the tally, and then rank after rank.

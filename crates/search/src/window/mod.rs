@@ -31,6 +31,7 @@ pub(crate) struct Window<'a> {
     keys: &'a KeySpace,
     sizes: WindowSizes,
     with_costs: bool,
+    with_multiplicities: bool,
     /// Tasks with a block, in the order of their blocks.
     active: Vec<Task>,
     /// Tasks with buffers and without a block.
@@ -78,10 +79,33 @@ impl<'a> Window<'a> {
             keys,
             sizes,
             with_costs,
+            with_multiplicities: false,
             active: Vec::new(),
             idle: Vec::new(),
             block_len: sizes.block_len,
         }
+    }
+
+    /// This window, whose successors have multiplicities.
+    pub(crate) fn with_multiplicities(self) -> Self {
+        Window {
+            with_multiplicities: true,
+            ..self
+        }
+    }
+
+    /// Memory of the multiplicities of all successors, which the sizes of tasks do not count, in bytes.
+    pub(crate) fn multiplicity_bytes(&self) -> u64 {
+        match self.with_multiplicities {
+            true => (8 * self.sizes.window_blocks * self.sizes.buffer_len) as u64,
+            false => 0,
+        }
+    }
+
+    /// Frees the memory of all tasks.
+    pub(crate) fn release(&mut self) {
+        self.active = Vec::new();
+        self.idle = Vec::new();
     }
 
     /// Whether no block is being expanded.
@@ -162,7 +186,13 @@ impl<'a> Window<'a> {
             };
             let mut task = match self.idle.pop() {
                 Some(task) => task,
-                None => Task::new(self.shape, &self.sizes, self.with_costs),
+                None => {
+                    let task = Task::new(self.shape, &self.sizes, self.with_costs);
+                    match self.with_multiplicities {
+                        true => task.with_multiplicities(),
+                        false => task,
+                    }
+                }
             };
             task.assign(block, slices);
             self.active.push(task);

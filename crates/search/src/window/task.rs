@@ -103,6 +103,14 @@ impl Task {
         }
     }
 
+    /// This task, whose successors have multiplicities.
+    pub(super) fn with_multiplicities(self) -> Self {
+        Task {
+            kernel: self.kernel.with_multiplicities(),
+            ..self
+        }
+    }
+
     /// Most memory that a task with room for `capacity` candidates and blocks of `block_len` states
     /// holds with keys of these `widths`, in bytes.
     pub(crate) fn bytes_for(

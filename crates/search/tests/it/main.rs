@@ -7,6 +7,7 @@ mod deferral;
 mod dependent_graphs;
 mod external;
 mod goal_symmetry;
+mod graphs;
 mod oracle;
 mod order_dependence;
 mod orders;

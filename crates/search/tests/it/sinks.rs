@@ -157,7 +157,7 @@ impl Sink for Received {
 }
 
 /// The nodes of a graph in breadth-first order.
-fn breadth_first(graph: &Graph) -> Vec<u32> {
+pub(crate) fn breadth_first(graph: &Graph) -> Vec<u32> {
     let mut nodes: Vec<u32> = Vec::new();
     let push = |node: u32, nodes: &mut Vec<u32>| {
         if !nodes.contains(&node) {
@@ -259,7 +259,7 @@ fn a_search_with_a_sink_defers_nothing() {
 }
 
 /// The same graph without properties, colours, and edges that do not lead anywhere.
-fn only_steps(graph: Graph) -> Graph {
+pub(crate) fn only_steps(graph: Graph) -> Graph {
     let mut nodes = graph.nodes;
     for edges in &mut nodes {
         edges.retain(|edge| edge.target().is_some());

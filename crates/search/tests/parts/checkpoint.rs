@@ -99,7 +99,7 @@ fn another_shape_needs_another_payload_version() {
     let text = serde_json::to_string_pretty(&content).expect("numbers and names become text");
     let text = format!("PAYLOAD_VERSION {PAYLOAD_VERSION}\n{text}\n");
     expect![[r#"
-        PAYLOAD_VERSION 4
+        PAYLOAD_VERSION 5
         {
           "Underway": {
             "order": "cost",
@@ -342,6 +342,12 @@ fn another_shape_needs_another_payload_version() {
                     "end": 150000
                   }
                 }
+              ],
+              "edges": [
+                {
+                  "name": "log-7",
+                  "n_blocks": 9
+                }
               ]
             },
             "sink": "514b"
@@ -402,6 +408,7 @@ fn sample() -> Checkpoint {
                 n_blocks: 3,
                 left: 40..150_000,
             }],
+            edges: Some(vec![segment("log-7", 9)]),
         },
         sink: Some(Blob(vec![0x51, 0x4b])),
     }
@@ -487,6 +494,7 @@ impl Random {
                     n_blocks: random.0.random(),
                     left: random.number()..random.number(),
                 }),
+                edges: self.option(|random| random.list(Self::segment)),
             },
             sink: self.option(|random| Blob(random.bytes())),
         }

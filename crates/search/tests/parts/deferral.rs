@@ -260,6 +260,7 @@ fn for_each_search<T: Send>(
             keys: &keys,
             n_threads,
             durable: rng.random_range(0..2) == 0,
+            keeps_log: false,
             shares: Shares::of([0, 2_000, 20_000, 200_000][rng.random_range(0..4)]),
             monitor: &monitor,
         };

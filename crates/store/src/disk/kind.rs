@@ -41,6 +41,8 @@ kinds! {
     Parents: b"prnt", version 1, section "Parent log";
     /// Ascending distinct keys.
     Run: b"runs", version 4, section "Runs";
+    /// Ascending distinct keys, each with a value.
+    Valued: b"vals", version 1, section "Runs with values";
     /// Records of states by ordinal, or of candidates in the order of generation.
     Log: b"logs", version 1, section "Logs of states";
     /// Pieces by rank.

@@ -29,8 +29,8 @@ pub(super) trait Bucketed {
 #[derive(Clone, Copy)]
 pub(super) struct Decoding<'a> {
     pub(super) layouts: Layouts<'a>,
-    /// Ordinals are less than this.
-    pub(super) n_candidates: u64,
+    /// Ordinals are less than this, if there is a bound.
+    pub(super) n_candidates: Option<u64>,
 }
 
 impl Decoding<'_> {
@@ -139,8 +139,9 @@ impl<'a> PieceDecoder<'a> {
             false => self.decoding.recode(piece, here, is_end, list)?,
         };
         let ordinals = &list.ordinals[n_before..];
-        let n_candidates = self.decoding.n_candidates;
-        if !ordinals.iter().all(|&ordinal| ordinal < n_candidates) {
+        if let Some(n_candidates) = self.decoding.n_candidates
+            && !ordinals.iter().all(|&ordinal| ordinal < n_candidates)
+        {
             return None;
         }
         piece.n_keys = piece

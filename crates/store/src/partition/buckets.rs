@@ -96,7 +96,7 @@ impl<'a> Buckets<'a> {
             row,
             decoding: Decoding {
                 layouts: context.layouts,
-                n_candidates: self.n_candidates,
+                n_candidates: Some(self.n_candidates),
             },
             context,
             limits,

@@ -8,7 +8,10 @@
 
 mod bucket_reader;
 mod buckets;
+mod by_number;
 mod cut;
+mod pairs;
+mod parts;
 mod sample;
 mod spill;
 
@@ -26,6 +29,9 @@ use crate::parallel::in_parallel;
 
 pub(crate) use buckets::part_splitters;
 pub use buckets::{Buckets, SortLimits, SortedRow, most_at_once};
+pub use by_number::{ByNumber, Stretches};
+pub use pairs::{PairReader, Pairs};
+pub use parts::EachPairs;
 pub use sample::KeySample;
 pub use spill::Spills;
 
@@ -392,15 +398,26 @@ impl PartitionBuffer {
     ) -> u64 {
         let mut parts = std::mem::take(&mut self.parts);
         splitters.classify(keys, &mut parts);
-        let n_bytes = bits::run(PutAll {
-            buffer: self,
-            keys,
-            parts: &parts,
-            ordinals,
-            shape,
-        });
+        let n_bytes = self.put(keys, &parts, ordinals, shape);
         self.parts = parts;
         n_bytes
+    }
+
+    /// Appends each key to the chain that `parts` names for it; returns the bytes that took.
+    fn put(
+        &mut self,
+        keys: &[u64],
+        parts: &[u16],
+        ordinals: impl Iterator<Item = u64>,
+        shape: KeyShape,
+    ) -> u64 {
+        bits::run(PutAll {
+            buffer: self,
+            keys,
+            parts,
+            ordinals,
+            shape,
+        })
     }
 
     /// Starts a page for a chain whose last one is full, or which has none.

@@ -18,12 +18,12 @@ use super::range::KeyRange;
 use super::reduced::load_u64;
 use super::wide::{self, fence_stride};
 use super::{Versioned, Written};
-use crate::{BLOCK_BYTES, BlockSource, Error, MAX_KEY_WORDS};
+use crate::{BLOCK_BYTES, BlockSink, BlockSource, Error, MAX_KEY_WORDS};
 
 /// Words of fences in a block.
-pub(crate) const FENCE_WORDS: usize = BLOCK_BYTES / 8;
+const FENCE_WORDS: usize = BLOCK_BYTES / 8;
 
-const MAGIC: &[u8; 8] = b"HDLRUN2\0";
+pub(crate) const MAGIC: &[u8; 8] = b"HDLRUN2\0";
 const FOOTER_BYTES: usize = 32;
 
 /// A sorted run: ascending distinct keys on disk, the first of each block in memory.
@@ -51,34 +51,7 @@ impl fmt::Debug for Run {
 impl Run {
     /// Opens the run of `n_blocks` blocks in `source`; errors call it `name`.
     pub fn open(source: Arc<dyn BlockSource>, n_blocks: u32, name: &str) -> Result<Self, Error> {
-        let last = n_blocks.saturating_sub(1);
-        let damage = |what| Damage(what).in_block(name, last);
-        let footer = {
-            let mut reader = source.read(iter::once(last..n_blocks).collect());
-            let (_, payload) = reader.next()?.ok_or_else(|| damage("no footer"))?;
-            Footer::from_bytes(payload).map_err(|what| what.in_block(name, last))?
-        };
-        let n_fences = footer.n_data_blocks.div_ceil(fence_stride(footer.n_words));
-        let n_fence_words = n_fences as usize * footer.n_words;
-        let n_fence_blocks = n_fence_words.div_ceil(FENCE_WORDS) as u64;
-        if u64::from(footer.n_data_blocks) + n_fence_blocks != u64::from(last) {
-            return Err(damage("number of blocks"));
-        }
-        let mut fences = Vec::with_capacity(n_fence_words);
-        let mut reader = source.read(iter::once(footer.n_data_blocks..last).collect());
-        while let Some((_, payload)) = reader.next()? {
-            let (words, []) = payload.as_chunks::<8>() else {
-                return Err(damage("length of fences"));
-            };
-            fences.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
-        }
-        drop(reader);
-        if fences.len() != n_fence_words {
-            return Err(damage("number of fences"));
-        }
-        if !fences.chunks(footer.n_words).is_sorted() {
-            return Err(damage("order of fences"));
-        }
+        let (footer, fences) = read_index(&*source, n_blocks, name, MAGIC)?;
         Ok(Run {
             source,
             name: name.to_owned(),
@@ -275,6 +248,67 @@ pub(crate) fn partition_point(
     low
 }
 
+/// Writes fences and footer behind the data blocks of a run of the kind that `magic` names; returns
+/// the number of all blocks, and the bytes of these.
+pub(crate) fn write_index(
+    sink: &mut dyn BlockSink,
+    footer: &Footer,
+    fences: &[u64],
+    magic: &[u8; 8],
+) -> Result<(u32, u64), Error> {
+    let mut n_blocks = u64::from(footer.n_data_blocks) + 1;
+    let (mut payload, mut n_bytes) = (Vec::new(), 0);
+    for words in fences.chunks(FENCE_WORDS) {
+        payload.clear();
+        payload.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        sink.put(&payload)?;
+        n_bytes += payload.len() as u64;
+        n_blocks += 1;
+    }
+    let payload = footer.to_bytes(magic);
+    sink.put(&payload)?;
+    let n_blocks = u32::try_from(n_blocks).expect("2^32 blocks are 256 TiB");
+    Ok((n_blocks, n_bytes + payload.len() as u64))
+}
+
+/// Reads footer and fences of a run of `n_blocks` blocks; errors call it `name`.
+pub(crate) fn read_index(
+    source: &dyn BlockSource,
+    n_blocks: u32,
+    name: &str,
+    magic: &[u8; 8],
+) -> Result<(Footer, Vec<u64>), Error> {
+    let last = n_blocks.saturating_sub(1);
+    let damage = |what| Damage(what).in_block(name, last);
+    let footer = {
+        let mut reader = source.read(iter::once(last..n_blocks).collect());
+        let (_, payload) = reader.next()?.ok_or_else(|| damage("no footer"))?;
+        Footer::from_bytes(payload, magic).map_err(|what| what.in_block(name, last))?
+    };
+    let n_fences = footer.n_data_blocks.div_ceil(fence_stride(footer.n_words));
+    let n_fence_words = n_fences as usize * footer.n_words;
+    let n_fence_blocks = n_fence_words.div_ceil(FENCE_WORDS) as u64;
+    if u64::from(footer.n_data_blocks) + n_fence_blocks != u64::from(last) {
+        return Err(damage("number of blocks"));
+    }
+    let mut fences = Vec::with_capacity(n_fence_words);
+    let mut reader = source.read(iter::once(footer.n_data_blocks..last).collect());
+    while let Some((_, payload)) = reader.next()? {
+        let (words, []) = payload.as_chunks::<8>() else {
+            return Err(damage("length of fences"));
+        };
+        fences.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
+    }
+    drop(reader);
+    if fences.len() != n_fence_words {
+        return Err(damage("number of fences"));
+    }
+    if !fences.chunks(footer.n_words).is_sorted() {
+        return Err(damage("order of fences"));
+    }
+    Ok((footer, fences))
+}
+
 /// The content of the last block.
 pub(crate) struct Footer {
     pub(crate) n_words: usize,
@@ -284,8 +318,8 @@ pub(crate) struct Footer {
 }
 
 impl Footer {
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
+    pub(crate) fn to_bytes(&self, magic: &[u8; 8]) -> Vec<u8> {
+        let mut bytes = magic.to_vec();
         bytes.extend((self.n_words as u64).to_le_bytes());
         bytes.extend(u64::from(self.n_data_blocks).to_le_bytes());
         bytes.extend(self.n_keys.to_le_bytes());
@@ -293,8 +327,8 @@ impl Footer {
         bytes
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Damage> {
-        if bytes.len() < FOOTER_BYTES || &bytes[..8] != MAGIC {
+    pub(crate) fn from_bytes(bytes: &[u8], magic: &[u8; 8]) -> Result<Self, Damage> {
+        if bytes.len() < FOOTER_BYTES || &bytes[..8] != magic {
             return Err(Damage("not a footer"));
         }
         let n_words = usize::try_from(load_u64(bytes, 8))

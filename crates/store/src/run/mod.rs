@@ -54,11 +54,14 @@ mod union;
 mod wide;
 mod writer;
 
+pub(crate) use batch::key;
 pub use batch::{Batch, Sorted};
 pub use compact::compact;
 pub(crate) use cursor::Inexpressible;
 pub use cursor::RunKeys;
+pub(crate) use damage::Damage;
 pub use file::Run;
+pub(crate) use file::{Footer, read_index, write_index};
 pub use memory::MemoryBlocks;
 pub use range::KeyRange;
 pub use recode::{Older, Recode, Versioned};
@@ -66,6 +69,7 @@ pub use sort::{Parts, SortScratch, Split, sort_keys, sort_part};
 pub use splitters::{Splitters, fence_splitters};
 pub use subtract::{intersect, lookup_readers, subtract};
 pub use union::Union;
+pub(crate) use wide::fence_stride;
 pub use writer::{RunWriter, Written};
 
 /// Most words of a key that lies in a packed block; longer ones lie in [`wide`] blocks.

@@ -5,7 +5,7 @@
 //! blocks alone.
 
 use super::encode::BlockBuilder;
-use super::file::{FENCE_WORDS, Footer};
+use super::file::{Footer, MAGIC, write_index};
 use super::wide::{WideBuilder, fence_stride, is_wide};
 use crate::{BlockSink, Error, MAX_KEY_WORDS};
 
@@ -137,28 +137,17 @@ impl<S: BlockSink> RunWriter<S> {
     pub fn finish(mut self) -> Result<(S, Written), Error> {
         self.put_blocks(false)?;
         let n_data_blocks = self.n_data_blocks;
-        let mut n_blocks = u64::from(n_data_blocks) + 1;
-        let mut payload = Vec::new();
-        for words in self.fences.chunks(FENCE_WORDS) {
-            payload.clear();
-            payload.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-            self.sink.put(&payload)?;
-            self.data_bytes += payload.len() as u64;
-            n_blocks += 1;
-        }
-        let n_blocks = u32::try_from(n_blocks).expect("2^32 blocks are 256 TiB");
         let footer = Footer {
             n_words: self.n_words,
             n_data_blocks,
             n_keys: self.n_keys,
             last_key: self.last_key,
         };
-        let payload = footer.to_bytes();
-        self.sink.put(&payload)?;
+        let (n_blocks, index_bytes) = write_index(&mut self.sink, &footer, &self.fences, MAGIC)?;
         let written = Written {
             n_blocks,
             n_keys: self.n_keys,
-            data_bytes: self.data_bytes + payload.len() as u64,
+            data_bytes: self.data_bytes + index_bytes,
             n_words: self.n_words,
             n_data_blocks,
             fences: self.fences,

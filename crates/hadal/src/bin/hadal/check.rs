@@ -4,8 +4,7 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use hadal::language;
-use hadal::{Disk, ModelSource, TextLimit};
+use hadal::Disk;
 use hadal_literature::Configurable;
 
 use crate::allocator::adapt_allocator;
@@ -24,15 +23,14 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
     let limits = args.run.load_limits(since);
-    let source = args.configure(limits.watch(|| read(args))??);
+    let budget = args.run.resources().budget();
+    let source = limits.watch(|| args.model.read(budget, args.disk.disk.is_some()))??;
+    let source = args.model.configure(source, &args.symmetry, &args.states);
     if args.no_search {
         return run::without_search(&source, &args.run, &limits);
     }
-    let disk = match &args.disk {
-        Some(path) => Disk::Folder {
-            path: path.clone(),
-            force: args.force,
-        },
+    let disk = match args.disk.folder() {
+        Some(folder) => folder,
         None if strategy.uses_disk() => Disk::Scratch,
         None => Disk::None,
     };
@@ -46,35 +44,11 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
     })
 }
 
-/// The model's text; `-` is standard input, in the default language unless another is named.
-fn read(args: &CheckArgs) -> anyhow::Result<ModelSource> {
-    let path = &args.model;
-    let limit = TextLimit::new(args.text_limit, args.run.resources().budget());
-    if path.as_os_str() == "-" {
-        let language = match &args.language {
-            Some(name) => language::language(name)?,
-            None => language::default_language(),
-        };
-        if language.is_graph() {
-            if args.disk.is_some() {
-                bail!(
-                    "a graph on standard input cannot be read again, so a run on it cannot be \
-                     resumed; name a file, or leave out --disk"
-                );
-            }
-            return Ok(ModelSource::graph_on_stdin("<stdin>")?);
-        }
-        let stdin = io::stdin().lock();
-        return Ok(ModelSource::stream("<stdin>", stdin, language, limit)?);
-    }
-    Ok(ModelSource::file_of(path, args.language.as_deref(), limit)?)
-}
-
 /// Refuses, before anything is loaded, what a strategy cannot do. A bound on the depth is refused
 /// by those that search in another order.
 fn refuse_unsupported(args: &CheckArgs, strategy: &dyn Configurable) -> anyhow::Result<()> {
     let name = strategy.name();
-    if !strategy.uses_disk() && args.disk.is_some() {
+    if !strategy.uses_disk() && args.disk.disk.is_some() {
         bail!("--strategy {name} keeps everything in memory; leave it out, or --disk");
     }
     if !strategy.is_parallel() && args.run.threads.is_some_and(|threads| threads > 1) {

@@ -88,6 +88,7 @@ pub(crate) fn of_library_error(error: &Error) -> Exit {
             reason: FolderReason::Refused(error),
             ..
         } if is_shortage(error) => Exit::Incomplete,
+        Error::Output { error, .. } => of_graph_error(error),
         Error::Store { error, .. } => of_store_error(error),
         Error::Folder {
             reason: FolderReason::OtherVersion(error),
@@ -98,6 +99,7 @@ pub(crate) fn of_library_error(error: &Error) -> Exit {
                 of_store_error(error)
             }
             SearchError::Thread(_) => Exit::Incomplete,
+            SearchError::Sink(error) if is_shortage(error) => Exit::Incomplete,
             SearchError::BrokenSymmetry { .. } | SearchError::Unrepeatable { .. } => Exit::Internal,
             _ => Exit::Usage,
         },
@@ -128,6 +130,17 @@ fn is_shortage(error: &io::Error) -> bool {
     ];
     let code = error.raw_os_error();
     code.is_some_and(|code| shortages.iter().any(|it| it.raw_os_error() == code))
+}
+
+/// The exit of a command that cannot write a graph.
+pub(crate) fn of_graph_error(error: &hadal_lts::Error) -> Exit {
+    match error {
+        hadal_lts::Error::Io(error) if is_shortage(error) => Exit::Incomplete,
+        hadal_lts::Error::Stopped
+        | hadal_lts::Error::Memory { .. }
+        | hadal_lts::Error::LabelMemory { .. } => Exit::Incomplete,
+        _ => Exit::Usage,
+    }
 }
 
 /// The exit of a command that cannot use its folder.

@@ -1,15 +1,18 @@
 //! Every flag, defined once: name, meaning, default. Help, man page and completions come from here.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
+use anyhow::bail;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use hadal::language::languages;
+use hadal::language::{self, languages};
 use hadal::{
-    Engine, LoadLimits, ModelSource, Named, Resources, SearchOptions, Style, Symmetry, TraceDetail,
+    Disk, Engine, LabelDetail, LoadLimits, ModelSource, Named, Resources, SearchOptions, Style,
+    Symmetry, TextLimit, TraceDetail,
 };
 use hadal_report::units;
 use hadal_search::{Deadlock, StoreKind};
@@ -37,6 +40,7 @@ Examples:
   hadal replay run.json                     show that counterexample again
   hadal check big.m --memory 300M --disk d  larger than memory, and safe from crashes
   hadal resume d                            resume it after a crash
+  hadal generate bus.m -o bus.aut           write its state graph
 
 Exit codes:
   0 verified   1 violation found   2 bad command line or model
@@ -46,7 +50,9 @@ Exit codes:
 pub(crate) enum Command {
     /// Verify a model: the main job
     Check(Box<CheckArgs>),
-    /// Resume an interrupted check, from the folder that was given with `--disk`
+    /// Write the state graph of a model, a labelled transition system, to a file
+    Generate(Box<GenerateArgs>),
+    /// Resume an interrupted check or generation, from the folder that was given with `--disk`
     Resume(Box<ResumeArgs>),
     /// Show the counterexample of a run record again, step by step, from its model
     Replay(ReplayArgs),
@@ -66,8 +72,9 @@ pub(crate) enum Command {
     },
 }
 
+/// Which model, and how it is read.
 #[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
+pub(crate) struct ModelArgs {
     /// The model's file; `-` reads standard input
     pub(crate) model: PathBuf,
 
@@ -88,30 +95,11 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size, default_value = "64M",
           help_heading = "Model")]
     pub(crate) text_limit: u64,
+}
 
-    /// Load and check the model only
-    #[arg(long, conflicts_with = "json", help_heading = "Model")]
-    pub(crate) no_search: bool,
-
-    // Its help names the defaults of the languages.
-    #[arg(long, value_parser = choice::<Deadlock>(), help = deadlock_help(),
-          help_heading = "Search")]
-    pub(crate) deadlock: Option<Deadlock>,
-
-    /// Scalarset reduction: visit one state of each class of interchangeable ones
-    #[arg(long, value_parser = choice::<Symmetry>(), default_value = "full",
-          help_heading = "Search")]
-    pub(crate) symmetry: Symmetry,
-
-    /// Do not expand states at depth N
-    #[arg(long, value_name = "N", help_heading = "Search")]
-    pub(crate) bound: Option<u32>,
-
-    /// Stop at the N-th violation, one per property and kind, in order of depth
-    #[arg(long, value_name = "N", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
-    pub(crate) max_errors: u32,
-
+/// How states are remembered and made.
+#[derive(Debug, Args)]
+pub(crate) struct StateArgs {
     /// How states are remembered: `exact` compares whole states, the others hashes of 40 to 128
     /// bits, so that states may be missed; the run reports the probability
     #[arg(long, value_parser = choice::<StoreKind>(), default_value = "exact",
@@ -127,7 +115,11 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_parser = choice::<Engine>(), default_value = "native",
           help_heading = "Search")]
     pub(crate) engine: Engine,
+}
 
+/// Where states go when memory is full.
+#[derive(Debug, Args)]
+pub(crate) struct DiskArgs {
     /// Where states go when memory is full; a run with `--strategy auto` can then be resumed, even
     /// after a crash [default: a fresh folder under TMPDIR, else /var/tmp, deleted at the end]
     #[arg(long, value_name = "DIR", help_heading = "Resources")]
@@ -136,6 +128,57 @@ pub(crate) struct CheckArgs {
     /// Use a DIR that lies in memory or is not empty
     #[arg(long, requires = "disk", help_heading = "Resources")]
     pub(crate) force: bool,
+}
+
+impl DiskArgs {
+    /// The folder that was named.
+    pub(crate) fn folder(&self) -> Option<Disk> {
+        let path = self.disk.clone()?;
+        let force = self.force;
+        Some(Disk::Folder { path, force })
+    }
+}
+
+/// Which states count as one.
+#[derive(Debug, Args)]
+pub(crate) struct SymmetryArgs {
+    /// Scalarset reduction: visit one state of each class of interchangeable ones
+    #[arg(long, value_parser = choice::<Symmetry>(), default_value = "full",
+          help_heading = "Search")]
+    pub(crate) symmetry: Symmetry,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Load and check the model only
+    #[arg(long, conflicts_with = "json", help_heading = "Model")]
+    pub(crate) no_search: bool,
+
+    // Its help names the defaults of the languages.
+    #[arg(long, value_parser = choice::<Deadlock>(), help = deadlock_help(),
+          help_heading = "Search")]
+    pub(crate) deadlock: Option<Deadlock>,
+
+    #[command(flatten)]
+    pub(crate) symmetry: SymmetryArgs,
+
+    /// Do not expand states at depth N
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) bound: Option<u32>,
+
+    /// Stop at the N-th violation, one per property and kind, in order of depth
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
+    pub(crate) max_errors: u32,
+
+    #[command(flatten)]
+    pub(crate) states: StateArgs,
+
+    #[command(flatten)]
+    pub(crate) disk: DiskArgs,
 
     /// How to search
     #[command(flatten)]
@@ -210,18 +253,51 @@ impl CheckArgs {
             deadlock: self.deadlock.unwrap_or_else(default),
             bound: self.bound,
             max_errors: self.max_errors,
-            store: self.store,
-            seed: self.seed,
+            store: self.states.store,
+            seed: self.states.seed,
         }
     }
+}
 
+impl ModelArgs {
     /// How the model is loaded from its `source`.
-    pub(crate) fn configure(&self, mut source: ModelSource) -> ModelSource {
+    pub(crate) fn configure(
+        &self,
+        mut source: ModelSource,
+        symmetry: &SymmetryArgs,
+        states: &StateArgs,
+    ) -> ModelSource {
         source.options = self.language_options.options.clone();
-        source.symmetry = self.symmetry;
-        source.engine = self.engine;
+        source.symmetry = symmetry.symmetry;
+        source.engine = states.engine;
         source.call_limit = self.call_limit;
         source
+    }
+
+    /// The model's text; `-` is standard input, in the default language unless another is named. It may
+    /// have a part of the memory `budget`. A graph is read where it is, which a run that
+    /// `is_resumable` cannot do with standard input.
+    pub(crate) fn read(&self, budget: u64, is_resumable: bool) -> anyhow::Result<ModelSource> {
+        let limit = TextLimit::new(self.text_limit, budget);
+        if self.model.as_os_str() != "-" {
+            let language = self.language.as_deref();
+            return Ok(ModelSource::file_of(&self.model, language, limit)?);
+        }
+        let language = match &self.language {
+            Some(name) => language::language(name)?,
+            None => language::default_language(),
+        };
+        if language.is_graph() {
+            if is_resumable {
+                bail!(
+                    "a graph on standard input cannot be read again, so a run on it cannot be \
+                     resumed; name a file, or leave out --disk"
+                );
+            }
+            return Ok(ModelSource::graph_on_stdin("<stdin>")?);
+        }
+        let stdin = io::stdin().lock();
+        Ok(ModelSource::stream("<stdin>", stdin, language, limit)?)
     }
 }
 
@@ -257,6 +333,43 @@ impl RunArgs {
             progress => progress,
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GenerateArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Where to write it: `.aut`, `.hlts` or `.dot`; compressed where `.zst` follows
+    #[arg(short, long, value_name = "FILE", help_heading = "Graph")]
+    pub(crate) output: PathBuf,
+
+    /// What edges are called
+    #[arg(long, value_parser = choice::<LabelDetail>(), default_value = "rule",
+          help_heading = "Graph")]
+    pub(crate) labels: LabelDetail,
+
+    /// What is invisible, labels or rules with any parameters, separated by commas; such edges are
+    /// called like the first of these
+    #[arg(long, value_name = "LABEL[,LABEL...]", value_delimiter = ',',
+          default_values = hadal_lts::Invisible::DEFAULT, help_heading = "Graph")]
+    pub(crate) tau: Vec<String>,
+
+    /// Write the packed states as well, to `.hlts`
+    #[arg(long, help_heading = "Graph")]
+    pub(crate) values: bool,
+
+    #[command(flatten)]
+    pub(crate) symmetry: SymmetryArgs,
+
+    #[command(flatten)]
+    pub(crate) states: StateArgs,
+
+    #[command(flatten)]
+    pub(crate) disk: DiskArgs,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
 }
 
 #[derive(Debug, Args)]
@@ -363,6 +476,11 @@ choices!(StoreKind {
 choices!(Engine {
     Engine::Native => "Native code, compiled when the model is loaded",
     Engine::Interpreter => "The reference interpreter",
+});
+choices!(LabelDetail {
+    LabelDetail::Rule => "The rule",
+    LabelDetail::Full => "The rule with its parameters, which takes longer",
+    LabelDetail::None => "Nothing: all edges are invisible",
 });
 choices!(TraceDetail {
     TraceDetail::Diff => "What each step changed",

@@ -14,6 +14,7 @@ mod estimate;
 mod exit;
 mod failure;
 mod flags;
+mod generate;
 mod lab;
 mod language;
 mod lts;
@@ -77,6 +78,7 @@ fn run(started: Instant) -> anyhow::Result<Exit> {
     signals::survive_large_files()?;
     match cli.command {
         Command::Check(args) => check::run(&args, started),
+        Command::Generate(args) => generate::run(&args, started),
         Command::Resume(args) => resume::run(&args, started),
         Command::Replay(args) => replay::run(&args),
         Command::Lab(args) => lab::run(&args),

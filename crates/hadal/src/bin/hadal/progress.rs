@@ -155,6 +155,8 @@ fn work(progress: &Progress) -> String {
         Work::Resolving => "finding new states",
         Work::Merging => "merging",
         Work::Flushing => "moving to disk",
+        Work::Joining => "numbering the targets of edges",
+        Work::Writing => "writing the graph",
     };
     format!(", {what} {} %", progress.work_percent)
 }

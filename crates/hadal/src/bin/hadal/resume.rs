@@ -1,4 +1,4 @@
-//! `hadal resume`: resumes the run of a folder, or checks what the folder holds.
+//! `hadal resume`: resumes the run of a folder, a check or a generation, or checks what the folder holds.
 
 use std::io::{self, Write};
 use std::time::Instant;
@@ -11,7 +11,7 @@ use crate::allocator::adapt_allocator;
 use crate::exit::Exit;
 use crate::flags::ResumeArgs;
 use crate::run::{self, Job, Start};
-use crate::{signals, strategy};
+use crate::{generate, signals, strategy};
 
 /// `since` is when the process started.
 pub(crate) fn run(args: &ResumeArgs, since: Instant) -> anyhow::Result<Exit> {
@@ -23,6 +23,9 @@ pub(crate) fn run(args: &ResumeArgs, since: Instant) -> anyhow::Result<Exit> {
     }
     if saved.is_finished() {
         return Err(Error::Finished(args.folder.clone()).into());
+    }
+    if saved.graph()?.is_some() {
+        return generate::resume(saved, args, since);
     }
     let search = saved.search_options()?;
     let strategy = strategy::from_name(&saved.strategy()?)?;

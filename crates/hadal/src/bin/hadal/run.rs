@@ -99,7 +99,7 @@ pub(crate) fn refuse_chart(trace: TraceDetail, source: &ModelSource) -> Result<(
     Ok(())
 }
 
-fn forced(path: &Path) -> Disk {
+pub(crate) fn forced(path: &Path) -> Disk {
     Disk::Folder {
         path: path.to_owned(),
         force: true,
@@ -237,7 +237,7 @@ fn attempt(job: Job<'_>, is_first: bool) -> anyhow::Result<Attempt> {
 }
 
 /// The notice printed before a long deletion of files: it takes some tenths of a second per GiB.
-fn deletion(bytes_on_disk: u64) -> Option<String> {
+pub(crate) fn deletion(bytes_on_disk: u64) -> Option<String> {
     let is_long = bytes_on_disk >= 2 << 30;
     is_long.then(|| format!("deleting {} of states on disk", bytes(bytes_on_disk)))
 }
@@ -255,7 +255,7 @@ pub(crate) fn rejected(error: Error, args: &RunArgs) -> anyhow::Result<Vec<Diagn
 }
 
 /// Prints what is suspect in a model.
-fn print_warnings(loaded: &LoadedModel, args: &RunArgs) -> anyhow::Result<()> {
+pub(crate) fn print_warnings(loaded: &LoadedModel, args: &RunArgs) -> anyhow::Result<()> {
     if !loaded.warnings.is_empty() {
         let renderer = args.color.style(&io::stderr()).renderer();
         let text = renderer.render_all(&loaded.source.sources, &loaded.warnings);
@@ -271,7 +271,7 @@ fn print_warnings(loaded: &LoadedModel, args: &RunArgs) -> anyhow::Result<()> {
 }
 
 /// The exit of a run whose result was delivered or not.
-fn if_delivered(delivered: anyhow::Result<()>, exit: Exit) -> Exit {
+pub(crate) fn if_delivered(delivered: anyhow::Result<()>, exit: Exit) -> Exit {
     match delivered {
         Ok(()) => exit,
         Err(error) => {
@@ -281,7 +281,7 @@ fn if_delivered(delivered: anyhow::Result<()>, exit: Exit) -> Exit {
     }
 }
 
-fn eprintln_lossy(text: &str) {
+pub(crate) fn eprintln_lossy(text: &str) {
     let _ = writeln!(io::stderr(), "error: {text}");
 }
 

@@ -5,7 +5,7 @@
 
 mod args;
 mod print;
-mod progress;
+pub(crate) mod progress;
 
 use std::io;
 use std::path::Path;
@@ -96,14 +96,24 @@ fn within<'a>(args: &LtsResources, gauge: &'a Gauge) -> anyhow::Result<Resources
     let budget = args.memory.unwrap_or_else(hadal::memory::default_budget);
     let used = hadal::memory::resident_bytes();
     hadal::Resources::check_budget(budget, used)?;
+    Ok(within_budget(budget, args.threads, Some(gauge)))
+}
+
+/// As [`within`], of a budget that suffices for the process.
+pub(crate) fn within_budget(
+    budget: u64,
+    threads: Option<u32>,
+    gauge: Option<&Gauge>,
+) -> Resources<'_> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let used = hadal::memory::resident_bytes();
     let mut resources = Resources::new(&signals::STOP);
     resources.memory_bytes = budget.saturating_sub(used) / 3 * 2;
-    resources.threads = args.threads.map_or_else(cores, |threads| threads as usize);
+    resources.threads = threads.map_or_else(cores, |threads| threads as usize);
     resources.scratch = ScratchFolder::default_parent();
     resources.scratch_bytes = free_bytes(&resources.scratch);
-    resources.gauge = Some(gauge);
-    Ok(resources)
+    resources.gauge = gauge;
+    resources
 }
 
 /// What is free in a folder, less a tenth for others.
@@ -154,7 +164,7 @@ fn named(error: Error, path: &Path) -> anyhow::Error {
     }
 }
 
-fn unwritten(error: Error, path: &Path) -> anyhow::Error {
+pub(crate) fn unwritten(error: Error, path: &Path) -> anyhow::Error {
     match error {
         Error::Io(error) => {
             anyhow::Error::from(error).context(format!("cannot write `{}`", path.display()))

@@ -17,7 +17,7 @@ use crate::progress::{LIVE_EVERY, QUIET_SECONDS, new_bar};
 use crate::signals;
 
 /// Does `work`, whose progress is shown until it ends.
-pub(super) fn shown<T>(progress: ProgressName, gauge: &Gauge, work: impl FnOnce() -> T) -> T {
+pub(crate) fn shown<T>(progress: ProgressName, gauge: &Gauge, work: impl FnOnce() -> T) -> T {
     let (done, is_done) = channel::<()>();
     std::thread::scope(|scope| {
         let viewer = move || {

@@ -119,7 +119,8 @@ fn report_of(model: &str, flags: &[&str]) -> Reported {
         other => panic!("{other:?}"),
     };
     let source = Source::new("lock.m", model).expect("it is short");
-    let source = args.configure(ModelSource::new(Sources::new(source), &Murphi));
+    let source = ModelSource::new(Sources::new(source), &Murphi);
+    let source = args.model.configure(source, &args.symmetry, &args.states);
     let mut loaded = source.load().expect("the model is right");
     loaded.model = Box::new(Dependent(loaded.model));
     let order = loaded.order.insert(report(3, &[("lock.m:9:5", 2)]));

@@ -1,0 +1,702 @@
+//! `hadal generate`: graphs of models against a plain search, whatever the memory, the threads and the
+//! interruptions; and what a user sees of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use expect_test::{Expect, expect};
+use hadal::lts::{self, Edge, Hlts, Resources};
+use hadal::model::{
+    Expander, Machine, MachineModel, Model, PAD_BYTES, States, Stop, Successors, for_each_batch,
+};
+use hadal::{Check, GraphOptions, GraphOutput, LabelDetail, ModelSource};
+use hadal_testkit::corpus::{Size, expected_rows, model_files, models_folder};
+use hadal_testkit::parallel::on_all;
+use tempfile::TempDir;
+
+use crate::common::{Run, hadal, root};
+
+/// Graphs with more states are left to other tests.
+const MAX_STATES: usize = 12_000;
+/// The same for models by others, of which there are many.
+const MAX_OF_OTHERS: usize = 2_500;
+/// A plain search that takes longer is given up.
+const MOST_TIME: Duration = Duration::from_secs(10);
+
+/// A graph as a plain search finds it: a queue, and a map of all states.
+struct Plain {
+    n_starts: usize,
+    states: Vec<Vec<u8>>,
+    /// By state, rule, target and multiplicity of its edges, in order.
+    edges: Vec<Vec<(u32, usize, u64)>>,
+}
+
+impl Plain {
+    /// `None` where there are too many states, or it takes too long.
+    fn of(model: &dyn Model) -> Option<Self> {
+        let (stop, since) = (Stop::new(), Instant::now());
+        let mut expander = model.expander(&stop);
+        let mut numbers: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut plain = Plain {
+            n_starts: 0,
+            states: Vec::new(),
+            edges: Vec::new(),
+        };
+        let mut number = |state: &[u8], states: &mut Vec<Vec<u8>>| {
+            *numbers.entry(state.to_vec()).or_insert_with(|| {
+                states.push(state.to_vec());
+                states.len() - 1
+            })
+        };
+        for (_, state, _) in successors(model, &mut *expander, None) {
+            number(&state, &mut plain.states);
+        }
+        plain.n_starts = plain.states.len();
+        let mut at = 0;
+        while at < plain.states.len() {
+            let state = plain.states[at].clone();
+            let mut edges: Vec<(u32, usize, u64)> = Vec::new();
+            for (rule, target, multiplicity) in successors(model, &mut *expander, Some(&state)) {
+                let target = number(&target, &mut plain.states);
+                edges.push((rule, target, multiplicity));
+            }
+            plain.edges.push(edges);
+            at += 1;
+            // Where loops over elements are checked in all orders, expansion takes long.
+            if plain.states.len() > MAX_STATES || since.elapsed() > MOST_TIME {
+                return None;
+            }
+        }
+        Some(plain)
+    }
+
+    /// Edges with these labels, each label and target of a state once.
+    fn named(&self, label: impl Fn(usize, usize, u32) -> String) -> Vec<Named> {
+        let shift = usize::from(self.n_starts != 1);
+        let mut named = Vec::new();
+        for start in 0..self.n_starts * shift {
+            named.push((0, "start".to_owned(), start + 1, 1));
+        }
+        for (source, edges) in self.edges.iter().enumerate() {
+            let first = named.len();
+            for (index, &(rule, target, multiplicity)) in edges.iter().enumerate() {
+                let (label, target) = (label(source, index, rule), target + shift);
+                let known = named[first..]
+                    .iter_mut()
+                    .find(|it: &&mut Named| it.1 == label && it.2 == target);
+                match known {
+                    Some(known) => known.3 += multiplicity,
+                    None => named.push((source + shift, label, target, multiplicity)),
+                }
+            }
+        }
+        named
+    }
+
+    fn n_states(&self) -> usize {
+        self.states.len() + usize::from(self.n_starts != 1)
+    }
+}
+
+/// Source, label, target, multiplicity.
+type Named = (usize, String, usize, u64);
+
+fn successors(
+    model: &dyn Model,
+    expander: &mut dyn Expander,
+    state: Option<&[u8]>,
+) -> Vec<(u32, Vec<u8>, u64)> {
+    let mut bytes = state.map_or_else(Vec::new, <[u8]>::to_vec);
+    bytes.resize(bytes.len() + PAD_BYTES, 0);
+    let block = state.map(|_| States::new(&bytes, model.shape().state_len, 1));
+    let mut out = Successors::new(model.shape(), 64).with_multiplicities();
+    let mut found = Vec::new();
+    let take = |expander: &mut dyn Expander, out: &mut Successors| {
+        match block {
+            Some(block) => expander.canonicalise_successors(block, out),
+            None => expander.canonicalise(out.states_mut()),
+        }
+        for at in 0..out.len() {
+            found.push((out.rule(at), out.state(at).to_vec(), out.multiplicity(at)));
+        }
+        ControlFlow::<()>::Continue(())
+    };
+    let done = for_each_batch(expander, block, &mut out, take);
+    assert!(done.is_ok_and(|flow| flow.is_continue()), "nobody stops it");
+    found
+}
+
+/// The text of an `.aut` file.
+fn aut(n_states: usize, edges: &[Named]) -> String {
+    let mut text = format!("des (0, {}, {n_states})\n", edges.len());
+    for (source, label, target, _) in edges {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let label = match label.bytes().all(is_word) {
+            true => label.clone(),
+            false => format!("\"{label}\""),
+        };
+        let _ = writeln!(text, "({source}, {label}, {target})");
+    }
+    text
+}
+
+/// The edges of a file, with the texts of their labels.
+fn edges_of(path: &Path) -> (u64, Vec<Named>) {
+    let stop = Stop::new();
+    let resources = Resources::new(&stop);
+    let graph = lts::open(path, &resources).expect("it is whole");
+    let mut edges = Vec::new();
+    let each = |edge: Edge| {
+        let label = graph.labels().text(edge.label).into_owned();
+        edges.push((
+            edge.source as usize,
+            label,
+            edge.target as usize,
+            edge.multiplicity,
+        ));
+        Ok(())
+    };
+    graph.for_each_edge(&resources, each).expect("it is whole");
+    (graph.counts().n_states, edges)
+}
+
+/// Writes a graph by the library; the bytes that the search wrote to disk.
+fn generate(
+    model: &hadal::LoadedModel,
+    path: &Path,
+    options: &GraphOptions,
+    threads: usize,
+    data_memory: Option<u64>,
+) -> u64 {
+    let output = GraphOutput::new(path, options.clone()).expect("it can be written");
+    let mut writer = output.writer(model).threads(threads);
+    let mut check = Check::new(model).threads(threads).graph(&mut writer);
+    if let Some(bytes) = data_memory {
+        check = check.data_memory(bytes);
+    }
+    let checked = check.run().expect("nothing fails");
+    let stop = Stop::new();
+    let written = output
+        .save(&Resources::new(&stop))
+        .expect("it can be written");
+    let written = written.expect("every state was visited");
+    assert_eq!(
+        checked.outcome.states + u64::from(written.has_added_start),
+        written.n_states
+    );
+    checked.outcome.disk.written_bytes
+}
+
+/// All models that there are, ours and those by others.
+fn all_models() -> Vec<PathBuf> {
+    let mut models = model_files(&root().join("models")).expect("the models are there");
+    if let Some(folder) = models_folder() {
+        let table = std::fs::read_to_string(folder.join("expected.tsv")).expect("a table");
+        for row in expected_rows(&table).expect("a table") {
+            let is_small = row.size == Size::Small && row.overrides.is_empty();
+            if is_small && row.states.is_some_and(|n| n <= MAX_OF_OTHERS as u64) {
+                models.push(folder.join(&row.model));
+            }
+        }
+    }
+    if let Some(folder) = std::env::var_os("HADAL_PROMELA_MODELS").map(PathBuf::from) {
+        let table = std::fs::read_to_string(folder.join("expected.tsv")).expect("a table");
+        for line in table.lines().filter(|line| !line.starts_with('#')) {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let states: usize = columns[2].parse().expect("a number");
+            if !columns[1].contains('=') && states <= MAX_OF_OTHERS {
+                models.push(folder.join(columns[0]));
+            }
+        }
+    }
+    models
+}
+
+#[test]
+fn graphs_of_all_models_are_those_of_a_plain_search() {
+    let scratch = folder();
+    let models = all_models();
+    let counts = std::sync::Mutex::new(BTreeMap::<&str, u32>::new());
+    let count = |what| {
+        *counts
+            .lock()
+            .expect("nobody panics")
+            .entry(what)
+            .or_default() += 1
+    };
+    let problems = on_all(&models, |path| {
+        // One that includes others is read where they are, and one that is wrong not at all.
+        let model = ModelSource::file(path)
+            .and_then(|source| source.load())
+            .ok()?;
+        let Some(plain) = Plain::of(&*model.model) else {
+            count("too large or slow");
+            return None;
+        };
+        let shape = model.model.shape();
+        let edges = plain.named(|_, _, rule| shape.rules[rule as usize].name.clone());
+        let expected = aut(plain.n_states(), &edges);
+        let number = models.iter().position(|it| it == path).unwrap_or(0);
+        let file = scratch.path().join(format!("{number}.aut"));
+        let options = GraphOptions {
+            tau: Vec::new(),
+            ..GraphOptions::default()
+        };
+        for (threads, data_memory) in [(1, None), (3, Some(700 << 10)), (2, Some(200 << 10))] {
+            let written = generate(&model, &file, &options, threads, data_memory);
+            let found = std::fs::read_to_string(&file).expect("it is text");
+            if found != expected {
+                return Some(format!("{}: another graph", path.display()));
+            }
+            if written > 0 {
+                count("on disk");
+            }
+        }
+        let hlts = scratch.path().join(format!("{number}.hlts"));
+        generate(&model, &hlts, &options, 2, None);
+        if edges_of(&hlts) != (plain.n_states() as u64, edges) {
+            return Some(format!("{}: other multiplicities", path.display()));
+        }
+        count("compared");
+        if plain.n_starts > 1 {
+            count("several startstates");
+        }
+        None
+    });
+    let problems: Vec<String> = problems.into_iter().flatten().collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    let counts = counts.into_inner().expect("nobody panics");
+    println!("{counts:?}");
+    assert!(
+        counts["compared"] >= 30 && counts["on disk"] >= 30,
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn labels_have_the_parameters_that_the_reference_generator_names() {
+    let scratch = folder();
+    let options = GraphOptions {
+        labels: LabelDetail::Full,
+        tau: Vec::new(),
+        values: true,
+    };
+    for name in [
+        "dekker.m",
+        "alternating_bit.m",
+        "alternating_bit.pml",
+        "crossing.pml",
+    ] {
+        let source = ModelSource::file(root().join("models").join(name)).expect("a model");
+        let model = source.load().expect("a model");
+        let plain = Plain::of(&*model.model).expect("it is small");
+        let edges = plain.named(|source, index, _| {
+            let step = model
+                .model
+                .describe_step(Some(&plain.states[source]), index as u32);
+            let step = step.expect("it is there");
+            let parameters = step.parameters.iter();
+            let values: Vec<String> = parameters
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            match values.is_empty() {
+                true => step.rule,
+                false => format!("{}({})", step.rule, values.join(", ")),
+            }
+        });
+        let mut first = None;
+        for (threads, data_memory) in [(1, None), (3, Some(300 << 10))] {
+            let path = scratch.path().join("full.hlts");
+            generate(&model, &path, &options, threads, data_memory);
+            assert_eq!(
+                edges_of(&path),
+                (plain.n_states() as u64, edges.clone()),
+                "{name}"
+            );
+            let bytes = std::fs::read(&path).expect("the file is there");
+            assert!(
+                *first.get_or_insert_with(|| bytes.clone()) == bytes,
+                "{name}"
+            );
+            let file = std::fs::File::open(&path).expect("the file is there");
+            let graph = Hlts::from_file(file).expect("it is whole");
+            let mut values = Vec::new();
+            let each = |value: &[u8]| {
+                values.push(value.to_vec());
+                Ok(())
+            };
+            graph.for_each_value(each).expect("it is whole");
+            assert!(
+                values[values.len() - plain.states.len()..] == plain.states,
+                "{name}"
+            );
+        }
+    }
+}
+
+/// Numbers modulo 12.
+struct Ring;
+
+impl Machine for Ring {
+    type State = u32;
+    const RULES: &'static [&'static str] = &["add 5", "halve"];
+
+    fn starts(&self) -> impl IntoIterator<Item = u32> {
+        [3, 8]
+    }
+
+    fn fire(&self, rule: usize, x: &u32) -> impl IntoIterator<Item = u32> {
+        [[(x + 5) % 12, x / 2][rule]]
+    }
+}
+
+#[test]
+fn a_rust_type_has_a_graph_too() {
+    let model = MachineModel::new(Ring);
+    let plain = Plain::of(&model).expect("it is small");
+    let scratch = folder();
+    let output = GraphOutput::new(scratch.path().join("ring.aut"), GraphOptions::default());
+    let output = output.expect("it can be written");
+    let mut writer = output.writer_of(&model);
+    let checked = Check::of(&model)
+        .graph(&mut writer)
+        .run()
+        .expect("nothing fails");
+    assert_eq!(checked.outcome.states, 12);
+    let stop = Stop::new();
+    let written = output
+        .save(&Resources::new(&stop))
+        .expect("it can be written");
+    assert!(written.expect("it is whole").has_added_start);
+    let text = std::fs::read_to_string(output.path()).expect("it is text");
+    let edges = plain.named(|_, _, rule| Ring::RULES[rule as usize].to_owned());
+    assert_eq!(text, aut(13, &edges));
+    assert!(
+        text.starts_with("des (0, 26, 13)\n(0, start, 1)\n(0, start, 2)\n"),
+        "{text}"
+    );
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir_in(root().join("target")).expect("there is a folder for scratch files")
+}
+
+fn with(scratch: &TempDir, name: &str, text: &str) -> String {
+    let path = scratch.path().join(name);
+    std::fs::write(&path, text).expect("it can be written");
+    path.display().to_string()
+}
+
+fn name(scratch: &TempDir, name: &str) -> String {
+    scratch.path().join(name).display().to_string()
+}
+
+fn generate_cli(args: &[&str]) -> Run {
+    hadal(&[&["generate"], args].concat())
+}
+
+/// Both streams, the exit code, and the file if there is one; the scratch folder is `DIR`.
+#[track_caller]
+fn check(scratch: &TempDir, args: &[&str], file: Option<&str>, expected: Expect) {
+    let run = generate_cli(args);
+    let mut text = format!("{}{}exit {}\n", run.stdout, run.stderr, run.code);
+    if let Some(file) = file {
+        text += &std::fs::read_to_string(scratch.path().join(file)).expect("it is text");
+    }
+    let path = scratch.path().display().to_string();
+    expected.assert_eq(&text.replace(&path, "DIR"));
+}
+
+/// No temporary file is left.
+#[track_caller]
+fn assert_only(scratch: &TempDir, names: &[&str]) {
+    let entries = std::fs::read_dir(scratch.path()).expect("it can be listed");
+    let entries = entries.map(|entry| entry.expect("it can be listed").file_name());
+    let mut found: Vec<String> = entries
+        .map(|it| it.to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    assert_eq!(found, names);
+}
+
+const TURNS: &str = "
+type Who: scalarset(2); Lamp: 0..1;
+var turn: Who; on: Lamp;
+ruleset w: Who do startstate \"begin\" turn := w; on := 0; end; end;
+ruleset w: Who; l: Lamp do rule \"switch\" turn = w & on != l ==> on := l; end; end;
+ruleset w: Who do rule \"pass\" turn != w ==> turn := w; end; end;
+invariant \"dark\" on = 0;
+";
+
+#[test]
+fn labels_are_rules_or_have_parameters_or_are_nothing() {
+    let scratch = folder();
+    let model = with(&scratch, "turns.m", TURNS);
+    let out = name(&scratch, "turns.aut");
+    let args = |more: &[&'static str]| -> Vec<String> {
+        let all = [&model, "-o", &out].into_iter().chain(more.iter().copied());
+        all.map(str::to_owned).collect()
+    };
+    let check = |more: &[&'static str], expected: Expect| {
+        let args = args(more);
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        check(&scratch, &args, Some("turns.aut"), expected);
+    };
+    check(
+        &[],
+        expect![[r#"
+        DIR/turns.aut: 2 states, 4 edges, 2 labels, 70 B (17.5 bytes an edge)
+        note: the model has 1 violation, which hadal check shows; steps that fail are no edges
+        exit 0
+        des (0, 4, 2)
+        (0, switch, 1)
+        (0, pass, 0)
+        (1, switch, 0)
+        (1, pass, 1)
+    "#]],
+    );
+    check(
+        &["--labels", "full"],
+        expect![[r#"
+        DIR/turns.aut: 2 states, 4 edges, 3 labels, 84 B (21.0 bytes an edge)
+        note: labels lack parameters that symmetry makes ambiguous; --symmetry off keeps them
+        note: the model has 1 violation, which hadal check shows; steps that fail are no edges
+        exit 0
+        des (0, 4, 2)
+        (0, "switch(l=1)", 1)
+        (0, pass, 0)
+        (1, "switch(l=0)", 0)
+        (1, pass, 1)
+    "#]],
+    );
+    check(
+        &["--labels", "full", "--symmetry", "off", "--tau", "pass"],
+        expect![[r#"
+            DIR/turns.aut: 5 states, 10 edges, 6 labels, 219 B (21.9 bytes an edge)
+            note: the model has several startstates: state 0 is added, with an edge to each
+            note: the model has 1 violation, which hadal check shows; steps that fail are no edges
+            exit 0
+            des (0, 10, 5)
+            (0, start, 1)
+            (0, start, 2)
+            (1, "switch(w=Who_1, l=1)", 3)
+            (1, pass, 2)
+            (2, "switch(w=Who_2, l=1)", 4)
+            (2, pass, 1)
+            (3, "switch(w=Who_1, l=0)", 1)
+            (3, pass, 4)
+            (4, "switch(w=Who_2, l=0)", 2)
+            (4, pass, 3)
+        "#]],
+    );
+    check(
+        &["--labels", "none"],
+        expect![[r#"
+        DIR/turns.aut: 2 states, 4 edges, 1 label, 54 B (13.5 bytes an edge)
+        note: the model has 1 violation, which hadal check shows; steps that fail are no edges
+        exit 0
+        des (0, 4, 2)
+        (0, i, 1)
+        (0, i, 0)
+        (1, i, 0)
+        (1, i, 1)
+    "#]],
+    );
+}
+
+#[test]
+fn steps_with_several_paths_have_a_multiplicity() {
+    let scratch = folder();
+    let text =
+        "byte x;\nactive proctype p() { atomic { if :: x = 1 :: x = 1 :: x = 2 fi; x = x } }\n";
+    let model = with(&scratch, "paths.pml", text);
+    let out = name(&scratch, "paths.hlts");
+    let run = generate_cli(&[&model, "-o", &out]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let (_, edges) = edges_of(Path::new(&out));
+    let multiplicities: Vec<u64> = edges.iter().map(|edge| edge.3).collect();
+    assert!(multiplicities.contains(&2), "{edges:?}");
+}
+
+#[test]
+fn what_cannot_be_written_is_refused_before_the_search() {
+    let scratch = folder();
+    let model = with(&scratch, "turns.m", TURNS);
+    let refused = |output: &str, more: &[&str], expected: Expect| {
+        let output = name(&scratch, output);
+        check(
+            &scratch,
+            &[&[&*model, "-o", &output], more].concat(),
+            None,
+            expected,
+        );
+    };
+    refused(
+        "turns.png",
+        &[],
+        expect![[r#"
+        error: cannot write `DIR/turns.png`: the name must end in .aut, .hlts or .dot, and .zst may follow
+        exit 2
+    "#]],
+    );
+    refused(
+        "none/turns.aut",
+        &[],
+        expect![[r#"
+            error: cannot write `DIR/none/turns.aut`: No such file or directory (os error 2)
+            exit 2
+        "#]],
+    );
+    refused(
+        "turns.aut",
+        &["--values"],
+        expect![[r#"
+        error: values of states are written to `.hlts` only
+        exit 2
+    "#]],
+    );
+    refused(
+        "turns.aut",
+        &["--time-limit", "0s"],
+        expect![[r#"
+        error: `DIR/turns.aut` is not written, after 2 states: the time limit was reached
+        exit 3
+    "#]],
+    );
+    assert_only(&scratch, &["turns.m"]);
+    let output = name(&scratch, "big.dot");
+    check(
+        &scratch,
+        &["models/peterson.m", "-o", &output, "--quiet"],
+        None,
+        expect![[r#"
+            error: DIR/big.dot: a picture of 49302 states and 189182 edges is of no use; .dot takes up to 10000 of each
+            exit 2
+        "#]],
+    );
+    assert_only(&scratch, &["turns.m"]);
+}
+
+/// The same bytes in every way that leads to them.
+#[test]
+fn the_file_is_the_same_whatever_threads_memory_and_compression() {
+    let scratch = folder();
+    for model in ["models/peterson.m", "models/alternating_bit.pml"] {
+        for format in ["aut", "hlts"] {
+            let mut first: Option<Vec<u8>> = None;
+            for more in [
+                &["--threads", "1"][..],
+                &["--threads", "2", "--data-memory", "2M"],
+                &["--threads", "4", "--data-memory", "900K"],
+                &["--threads", "4", "--memory", "40M"],
+                &["--engine", "interpreter"],
+                &["--store", "hash96", "--data-memory", "1M"],
+            ] {
+                let out = name(&scratch, &format!("out.{format}"));
+                let run = generate_cli(&[&[model, "-o", &out, "--quiet"], more].concat());
+                assert_eq!(run.code, 0, "{more:?}: {}", run.stderr);
+                let bytes = std::fs::read(&out).expect("the file is there");
+                assert!(
+                    *first.get_or_insert_with(|| bytes.clone()) == bytes,
+                    "{more:?}"
+                );
+            }
+            let packed = name(&scratch, &format!("packed.{format}.zst"));
+            let back = name(&scratch, &format!("back.{format}"));
+            assert_eq!(generate_cli(&[model, "-o", &packed, "-q"]).code, 0);
+            assert_eq!(hadal(&["lts", "convert", &packed, "-o", &back]).code, 0);
+            let back = std::fs::read(&back).expect("the file is there");
+            assert!(Some(back) == first, "{model} {format}");
+        }
+    }
+}
+
+/// A disk that is full at any length: in the search, in the join, while ordinals are read. Then the run
+/// is resumed with room for more, and once more.
+#[test]
+fn an_interrupted_run_is_resumed_and_writes_the_same_file() {
+    let scratch = folder();
+    let out = name(&scratch, "out.hlts");
+    let model = "models/peterson.m";
+    assert_eq!(generate_cli(&[model, "-o", &out, "-q"]).code, 0);
+    let whole = std::fs::read(&out).expect("the file is there");
+    let small = [
+        "--quiet",
+        "--data-memory",
+        "1500K",
+        "--commit-every",
+        "50ms",
+    ];
+    let (mut n_stopped, mut n_resumed) = (0, 0);
+    for limit in ["300K", "1M", "2M", "3M", "4M", "5M", "6M", "7M"] {
+        std::fs::write(&out, "what was there before").expect("it can be written");
+        let run = name(&scratch, &format!("run-{limit}"));
+        let begin = [model, "-o", &out, "--disk", &run, "--disk-limit", limit];
+        let first = generate_cli(&[&begin[..], &small].concat());
+        if first.code == 0 {
+            assert!(std::fs::read(&out).expect("the file is there") == whole);
+            continue;
+        }
+        assert_eq!(first.code, 3, "{}", first.stderr);
+        assert!(first.stderr.contains("hadal resume"), "{}", first.stderr);
+        n_stopped += 1;
+        let before = std::fs::read(&out).expect("the file is there");
+        assert_eq!(before, b"what was there before");
+        let again = hadal(&[&["resume", &run, "--disk-limit", limit], &small[..]].concat());
+        assert!([0, 3].contains(&again.code), "{}", again.stderr);
+        if again.code == 3 {
+            let last = hadal(&[&["resume", &run, "--threads", "3"], &small[..]].concat());
+            assert_eq!(last.code, 0, "{}", last.stderr);
+            n_resumed += 1;
+        }
+        assert!(
+            std::fs::read(&out).expect("the file is there") == whole,
+            "{limit}"
+        );
+        // It is finished.
+        assert_eq!(hadal(&["resume", &run]).code, 2);
+    }
+    assert!(n_stopped >= 4 && n_resumed >= 4, "{n_stopped} {n_resumed}");
+}
+
+/// A signal ends it cleanly, and nothing is left where the file was to be.
+#[test]
+fn a_signal_leaves_no_file_and_a_run_to_resume() {
+    let model = "models/peterson.m";
+    let scratch = folder();
+    let again = name(&scratch, "again.aut");
+    assert_eq!(generate_cli(&[model, "-o", &again, "-q"]).code, 0);
+    let whole = std::fs::read(&again).expect("the file is there");
+    let mut n_stopped = 0;
+    // On a fast machine some are over by then, and on a slow one some have not begun.
+    for millis in [1500, 700, 300, 150, 80] {
+        let scratch = folder();
+        let (out, run) = (name(&scratch, "out.aut"), name(&scratch, "run"));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+            .args(["generate", model, "-o", &out, "--disk", &run, "--quiet"])
+            .args(["--commit-every", "20ms", "--data-memory", "1500K"])
+            .current_dir(root())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        std::thread::sleep(Duration::from_millis(millis));
+        let pid = child.id().to_string();
+        let mut kill = Command::new("kill");
+        kill.args(["-INT", &pid]).stderr(Stdio::null());
+        kill.status().expect("there is kill");
+        let status = child.wait().expect("it ends");
+        if status.code() == Some(3) && Path::new(&run).join("MANIFEST").exists() {
+            assert_only(&scratch, &["run"]);
+            let resumed = hadal(&["resume", &run, "--quiet", "--threads", "2"]);
+            assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+            assert!(std::fs::read(&out).expect("the file is there") == whole);
+            n_stopped += 1;
+        }
+    }
+    assert!(n_stopped > 0, "no signal came in time");
+}
