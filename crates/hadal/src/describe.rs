@@ -85,7 +85,13 @@ pub fn after(violation: &Violation) -> String {
         }
         ViolationKind::Fault(_) if violation.depth == 0 => ", the first step".to_owned(),
         _ if violation.depth == 0 => ", in a startstate".to_owned(),
-        _ => format!(", after {}", counted(violation.depth.into(), "step")),
+        _ => {
+            let steps = counted(violation.depth.into(), "step");
+            match violation.cost {
+                Some(cost) => format!(", after {steps} of cost {cost}"),
+                None => format!(", after {steps}"),
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use hadal_model::{Property, Rule, Shape, Step};
-use hadal_search::{Outcome, Strategy, Value as Figure, Verdict};
+use hadal_search::{ByCostFigures, Outcome, Strategy, Value as Figure, Verdict};
 use hadal_syntax::{Diagnostic, Severity, Sources};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -65,6 +65,8 @@ pub struct Record<'c> {
     options: BTreeMap<String, Vec<String>>,
     duplicates: DuplicatesRecord,
     strategy_stats: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search: Option<SearchRecord>,
     memory: MemoryRecord,
     disk: DiskRecord,
     omission: Option<OmissionRecord>,
@@ -130,6 +132,7 @@ impl<'c> Record<'c> {
                 missed: outcome.strategy_stats.count("revisits").unwrap_or(0),
             },
             strategy_stats: strategy_figures(checked.strategy(), outcome),
+            search: outcome.by_cost.map(SearchRecord::new),
             memory: MemoryRecord {
                 budget_bytes: checked.budget_bytes(),
                 peak_bytes: checked.peak_bytes,
@@ -440,6 +443,33 @@ struct DuplicatesRecord {
     missed: u64,
 }
 
+/// A search whose order depends on the costs of steps.
+#[derive(Clone, Debug, Serialize)]
+struct SearchRecord {
+    expanded: u64,
+    generated: u64,
+    reopened: u64,
+    inconsistent: u64,
+    cost: Option<u64>,
+    optimal: bool,
+    heuristic: &'static str,
+}
+
+impl SearchRecord {
+    fn new(figures: ByCostFigures) -> Self {
+        SearchRecord {
+            expanded: figures.expanded,
+            generated: figures.generated,
+            // Without an estimate no state is opened again, and no edge is inconsistent.
+            reopened: 0,
+            inconsistent: 0,
+            cost: figures.cost,
+            optimal: figures.cost.is_some() && figures.is_least,
+            heuristic: "none",
+        }
+    }
+}
+
 /// Memory: what was allowed, what the system saw, what the data took.
 #[derive(Clone, Debug, Default, Serialize)]
 struct MemoryRecord {
@@ -514,13 +544,19 @@ impl Serialize for WrittenViolation<'_> {
         let state = trace.map_or_else(Vec::new, |trace| trace.last_state());
         let failing_step = self.0.failing_step();
         let blocked = self.0.blocked();
-        let n_fields = 7 + usize::from(failing_step.is_some()) + usize::from(!blocked.is_empty());
+        let n_fields = 7
+            + usize::from(violation.cost.is_some())
+            + usize::from(failing_step.is_some())
+            + usize::from(!blocked.is_empty());
         let mut out = serializer.serialize_struct("ViolationRecord", n_fields)?;
         out.serialize_field("kind", violation.kind.name())?;
         out.serialize_field("name", &violation.name)?;
         out.serialize_field("message", &self.0.message())?;
         out.serialize_field("at", &violation.at)?;
         out.serialize_field("depth", &violation.depth)?;
+        if let Some(cost) = violation.cost {
+            out.serialize_field("cost", &cost)?;
+        }
         out.serialize_field("trace", &WrittenTrace(*trace))?;
         out.serialize_field("state", &Leaves(&state))?;
         if let Some((rule, parameters)) = failing_step {

@@ -6,7 +6,8 @@
 
 use std::fmt;
 
-use hadal_search::{Auto, Outcome, Reason, Strategy};
+use hadal_report::units::counted;
+use hadal_search::{Auto, ByCostFigures, Dijkstra, Outcome, Reason, Strategy};
 
 /// A strategy with parameters that can be set by name.
 pub trait Configurable: Strategy + fmt::Debug + Send {
@@ -185,6 +186,39 @@ impl Configurable for Auto {
 
     fn budget(&self) -> Budget {
         Budget::AllData
+    }
+
+    fn hint(&self, _: Reason) -> Option<Hint> {
+        None
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Configurable> {
+        Box::new(*self)
+    }
+}
+
+impl Configurable for Dijkstra {
+    fn about(&self) -> &'static str {
+        "In the order of costs, so that a counterexample costs least; in memory while it suffices, \
+         then on disk"
+    }
+
+    fn budget(&self) -> Budget {
+        Budget::AllData
+    }
+
+    fn summary(&self, outcome: &Outcome) -> Vec<Line> {
+        let Some(ByCostFigures {
+            expanded,
+            generated,
+            ..
+        }) = outcome.by_cost
+        else {
+            return Vec::new();
+        };
+        let expanded = counted(expanded, "state");
+        let generated = counted(generated, "successor");
+        vec![("expanded", format!("{expanded}, with {generated}"))]
     }
 
     fn hint(&self, _: Reason) -> Option<Hint> {

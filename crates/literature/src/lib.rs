@@ -55,7 +55,7 @@ pub use part::Part;
 pub use ram::Ram;
 pub use snapshots::Snapshots;
 
-use hadal_search::Auto;
+use hadal_search::{Auto, Dijkstra};
 
 /// The strategies of the papers, with their papers' parameters.
 pub fn papers() -> Vec<Box<dyn Configurable>> {
@@ -71,9 +71,9 @@ pub fn papers() -> Vec<Box<dyn Configurable>> {
     ]
 }
 
-/// Every strategy: `auto`, then the papers'.
+/// Every strategy: ours, then the papers'.
 pub fn all() -> Vec<Box<dyn Configurable>> {
-    let mut all: Vec<Box<dyn Configurable>> = vec![Box::new(Auto)];
+    let mut all: Vec<Box<dyn Configurable>> = vec![Box::new(Auto), Box::new(Dijkstra)];
     all.extend(papers());
     all
 }

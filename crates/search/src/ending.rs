@@ -12,8 +12,8 @@ use crate::totals::Totals;
 use crate::trace::names::{self, NotConfirmed};
 use crate::trace::{TraceError, follow};
 use crate::{
-    DiskUse, Error, Omission, Outcome, Reason, Seconds, Stats, Value, Verdict, Violation,
-    ViolationKind,
+    ByCostFigures, DiskUse, Error, Omission, Outcome, Reason, Seconds, Stats, Value, Verdict,
+    Violation, ViolationKind,
 };
 
 /// How a search ended.
@@ -84,6 +84,17 @@ pub trait Explored {
     /// among the startstates, each next one's among the successors of the state before.
     fn indices_to(&mut self, ordinal: u64) -> Result<Vec<u32>, Error>;
 
+    /// Whether states are searched in an order that depends on the costs of steps.
+    fn is_by_cost(&self) -> bool {
+        false
+    }
+
+    /// The cost of that path, where the search knows it.
+    fn cost_of(&self, ordinal: u64) -> Option<u64> {
+        let _ = ordinal;
+        None
+    }
+
     /// Decides every liveness goal over all states; `None` where that is not possible. Called at
     /// most once, after a search that visited all states and found no violation.
     fn decide_liveness(&mut self) -> Result<Option<Decided>, Error> {
@@ -153,6 +164,12 @@ pub(crate) fn conclude(
         .into_iter()
         .map(|found| found.violation)
         .collect();
+    let by_cost = explored.is_by_cost().then(|| ByCostFigures {
+        expanded: totals.visited,
+        generated: totals.generated,
+        cost: violations.first().and_then(|first| first.cost),
+        is_least: is_exact,
+    });
     let usage = explored.usage();
     Ok(Outcome {
         verdict: Verdict::new(&violations, run.shape, complete),
@@ -178,6 +195,7 @@ pub(crate) fn conclude(
         },
         remarks: ended.remarks,
         strategy_stats: stats,
+        by_cost,
     })
 }
 
@@ -315,6 +333,7 @@ impl<'a> Conclusion<'a> {
                 })?;
                 // Not every search knows depths before.
                 violation.depth = indices.len().saturating_sub(1) as u32;
+                violation.cost = explored.cost_of(ordinal);
                 let confirmed = match follow(model, &indices, stop) {
                     Ok(trace) => names::rename(model, violation, &trace, *goal, stop)
                         .map(|()| violation.trace = Some(trace)),
@@ -379,6 +398,7 @@ fn of_goal(shape: &Shape, goal: usize, depth: u32, ordinal: Option<u64>) -> Viol
         message: message.to_owned(),
         at: property.at.clone(),
         depth,
+        cost: None,
         ordinal,
         property: Some(goal.property),
         parameters: goal.parameters.clone(),

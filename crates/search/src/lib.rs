@@ -2,8 +2,8 @@
 //!
 //! [`check`] visits every reachable state of a [`Model`](hadal_model::Model) and reports in an
 //! [`Outcome`] whether its properties hold; each [`Violation`] comes with the run that shows it.
-//! [`Auto`] searches by depth and is the strategy to use; [`Ranked`] searches in any other order of
-//! ranks and passes states and edges to a [`Sink`]; [`strategy`] is the interface for others. With a
+//! [`Auto`] searches by depth and is the strategy to use; [`Dijkstra`] finds runs of least cost;
+//! [`Ranked`] searches in any order of ranks and passes states and edges to a [`Sink`]; [`strategy`] is the interface for others. With a
 //! folder ([`SearchFolder`]) the search continues on disk when memory ends, and [`resume`] continues it
 //! after a crash.
 //! This crate knows neither the language of a model nor whether successors come from an
@@ -66,11 +66,12 @@ pub use hadal_store::hashing::StoreKind;
 pub use omission::Omission;
 pub use options::{Deadlock, Options};
 pub use outcome::{
-    DiskUse, Duplicates, Outcome, Reason, Seconds, Stats, Value, Verdict, Violation, ViolationKind,
+    ByCostFigures, DiskUse, Duplicates, Outcome, Reason, Seconds, Stats, Value, Verdict, Violation,
+    ViolationKind,
 };
 pub use progress::{Observer, Progress, Silent, Work};
 pub use rank::{ByCost, ByDepth, Rank, RankOrder};
-pub use ranked::{Auto, Ranked};
+pub use ranked::{Auto, Dijkstra, Ranked};
 pub use search_folder::{SearchFolder, Verified, finish, verify};
 pub use sink::{
     Edge, EdgesWanted, GraphEdge, GraphFacts, GraphPart, NewEdges, NewStates, Sink, Target,

@@ -71,6 +71,22 @@ pub struct Outcome {
     pub remarks: Vec<Remark>,
     /// What only this strategy counts, for the record and for comparisons.
     pub strategy_stats: Stats,
+    /// Where the order of the search depends on costs.
+    pub by_cost: Option<ByCostFigures>,
+}
+
+/// Figures of a search whose order depends on the costs of steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByCostFigures {
+    /// States expanded.
+    pub expanded: u64,
+    /// Successors that they have.
+    pub generated: u64,
+    /// Cost of the first violation's run, up to the state that is violated or at which the last step
+    /// fails; `None` where there is none.
+    pub cost: Option<u64>,
+    /// Whether no run to a violation costs less. A store of hashes may miss one.
+    pub is_least: bool,
 }
 
 /// Named figures, in the order in which they are to be shown.
@@ -223,6 +239,8 @@ pub struct Violation {
     pub at: String,
     /// Depth of the state.
     pub depth: u32,
+    /// Cost of the run that leads to it, where the search is in the order of costs.
+    pub cost: Option<u64>,
     /// Ordinal of the state; `None` where there is none (a fault in a startstate, an unreached
     /// goal).
     pub ordinal: Option<u64>,

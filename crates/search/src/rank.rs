@@ -38,6 +38,12 @@ pub trait RankOrder: Send + Sync {
     fn needs_costs(&self) -> bool {
         false
     }
+
+    /// The cost of the path by which a state of this rank is reached, where ranks tell.
+    fn cost_of(&self, rank: Rank) -> Option<u64> {
+        let _ = rank;
+        None
+    }
 }
 
 /// Ranks states by depth: breadth-first search.
@@ -80,5 +86,9 @@ impl RankOrder for ByCost {
 
     fn needs_costs(&self) -> bool {
         true
+    }
+
+    fn cost_of(&self, rank: Rank) -> Option<u64> {
+        Some(rank.0)
     }
 }

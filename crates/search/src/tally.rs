@@ -20,6 +20,8 @@ pub(crate) struct Tally<'a> {
     /// Number of states of each rank so far, without those that are still being found. A rank that
     /// was opened again counts again.
     pub(crate) layers: Vec<u64>,
+    /// These ranks, where they are not depths.
+    pub(crate) ranks: Option<Vec<Rank>>,
     pub(crate) totals: Totals,
     /// The totals at the start of the rank.
     pub(crate) before: Totals,
@@ -42,10 +44,30 @@ impl<'a> Tally<'a> {
             rank: Rank(0),
             frontier: 0..0,
             layers: Vec::new(),
+            ranks: None,
             totals: Totals::new(shape),
             before: Totals::new(shape),
             findings: Findings::new(shape, options.deadlock, options.max_errors),
         }
+    }
+
+    /// This tally, which keeps the ranks on request.
+    pub(crate) fn with_ranks(self, are_kept: bool) -> Self {
+        Tally {
+            ranks: are_kept.then(Vec::new),
+            ..self
+        }
+    }
+
+    /// Where the states of each rank end, and the rank, where ranks are kept.
+    pub(crate) fn ranked_states(&self) -> Vec<(u64, Rank)> {
+        let mut end = 0;
+        let ranks = self.ranks.iter().flatten();
+        let ranked = self.layers.iter().zip(ranks).map(|(n_states, rank)| {
+            end += n_states;
+            (end, *rank)
+        });
+        ranked.collect()
     }
 
     /// Number of the rank being expanded, which is its depth in breadth-first search.
@@ -57,6 +79,9 @@ impl<'a> Tally<'a> {
     pub(crate) fn begin_rank(&mut self, rank: Rank, frontier: Range<u64>) {
         self.before = self.totals.clone();
         self.layers.push(frontier.end - frontier.start);
+        if let Some(ranks) = &mut self.ranks {
+            ranks.push(rank);
+        }
         self.findings.begin_rank();
         (self.rank, self.frontier) = (rank, frontier);
     }
@@ -77,6 +102,9 @@ impl<'a> Tally<'a> {
         self.rank = mark.rank;
         self.frontier = mark.frontier;
         self.layers.truncate(mark.n_layers);
+        if let Some(ranks) = &mut self.ranks {
+            ranks.truncate(mark.n_layers);
+        }
         self.totals = mark.totals;
         self.before = mark.before;
         self.findings

@@ -13,6 +13,8 @@ pub struct Totals {
     pub visited: u64,
     /// Rule firings.
     pub transitions: u64,
+    /// Successors, each once for every expansion that made it.
+    pub generated: u64,
     /// Rule firings by rule.
     pub fired_by_rule: Vec<u64>,
     /// How often each goal was reached.
@@ -27,6 +29,7 @@ impl Totals {
         Totals {
             visited: 0,
             transitions: 0,
+            generated: 0,
             fired_by_rule: vec![0; shape.rules.len()],
             goals: vec![0; shape.goals.len()],
             duplicates: Duplicates::default(),
@@ -39,6 +42,7 @@ impl Totals {
         self.visited += sources.len() as u64;
         let fired = sources.iter().map(|source| source.fired);
         self.transitions = fired.fold(self.transitions, u64::saturating_add);
+        self.generated += sources.iter().map(|it| u64::from(it.written)).sum::<u64>();
         add_to(&mut self.fired_by_rule, successors.fired_by_rule());
         self.add_goals(successors.goal_hits());
     }
@@ -49,7 +53,9 @@ impl Totals {
     }
 
     pub(crate) fn add_sources(&mut self, task: &Task) {
-        self.visited += task.kernel.successors.sources().len() as u64;
+        let sources = task.kernel.successors.sources();
+        self.visited += sources.len() as u64;
+        self.generated += sources.iter().map(|it| u64::from(it.written)).sum::<u64>();
         self.transitions = self.transitions.saturating_add(task.summary.fired);
         add_to(
             &mut self.fired_by_rule,

@@ -9,6 +9,7 @@ mod cli;
 #[path = "../common/mod.rs"]
 mod common;
 mod corpus;
+mod costs;
 mod differential;
 mod disk;
 mod doc_paths;

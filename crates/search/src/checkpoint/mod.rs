@@ -48,6 +48,8 @@ pub(crate) struct Checkpoint {
     /// States of the rank that are still to be expanded.
     pub(crate) frontier: Range<u64>,
     pub(crate) layers: Vec<u64>,
+    /// The ranks that these are of, where they are not depths.
+    pub(crate) ranks: Option<Vec<Rank>>,
     pub(crate) totals: Totals,
     /// The totals at the start of the rank.
     pub(crate) before: Totals,
@@ -152,7 +154,7 @@ impl<'de> Deserialize<'de> for Blob {
 }
 
 /// Version of the payload of a manifest. Bump it when [`Content`] or anything in it changes.
-pub const PAYLOAD_VERSION: u32 = 5;
+pub const PAYLOAD_VERSION: u32 = 6;
 
 /// The bytes of a manifest: length of the label, the label, the content.
 pub(crate) fn to_manifest(label: &[u8], content: &Content) -> Vec<u8> {

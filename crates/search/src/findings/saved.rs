@@ -124,6 +124,7 @@ fn restore(saved: &SavedViolation) -> Option<Violation> {
         message: saved.message.clone(),
         at: saved.at.clone(),
         depth: saved.depth,
+        cost: None,
         ordinal: saved.ordinal,
         property: saved.property,
         parameters: saved.parameters.clone(),

@@ -26,6 +26,7 @@ impl Search<'_, '_> {
             rank: self.tally.rank,
             frontier: self.tally.frontier.clone(),
             layers: self.tally.layers.clone(),
+            ranks: self.tally.ranks.clone(),
             totals: self.tally.totals.clone(),
             before: self.tally.before.clone(),
             findings: self.tally.findings.save(),
@@ -49,6 +50,7 @@ impl Search<'_, '_> {
         self.tally.rank = checkpoint.rank;
         self.tally.frontier = checkpoint.frontier;
         self.tally.layers = checkpoint.layers;
+        self.tally.ranks = checkpoint.ranks;
         self.tally.totals = checkpoint.totals;
         self.tally.before = checkpoint.before;
         let damaged = || damaged_manifest("its violations make no sense");

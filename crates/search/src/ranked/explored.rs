@@ -8,6 +8,7 @@ use hadal_store::{Parent, damaged_log};
 use super::{End, Search};
 use crate::engine::Engine;
 use crate::liveness;
+use crate::rank::Rank;
 use crate::sink::EdgesWanted;
 use crate::strategy::{Decided, Ended, Explored, Run, Usage};
 use crate::{DiskUse, Error, Omission, Outcome, Stats};
@@ -29,6 +30,7 @@ impl Search<'_, '_> {
             run,
             depth,
             transitions: tally.totals.transitions,
+            ranks: tally.ranked_states(),
             saved_states: schedule.map_or(0, |schedule| schedule.saved_states),
             engine,
         };
@@ -56,6 +58,8 @@ struct ExploredRanks<'a, 'm> {
     engine: Engine<'a, 'm>,
     depth: u32,
     transitions: u64,
+    /// Where the states of each rank end, and the rank, where ranks are no depths.
+    ranks: Vec<(u64, Rank)>,
     saved_states: u64,
 }
 
@@ -74,6 +78,16 @@ impl Explored for ExploredRanks<'_, '_> {
         }
         indices.reverse();
         Ok(indices)
+    }
+
+    fn is_by_cost(&self) -> bool {
+        self.engine.context.order.needs_costs()
+    }
+
+    fn cost_of(&self, ordinal: u64) -> Option<u64> {
+        let at = self.ranks.partition_point(|(end, _)| *end <= ordinal);
+        let (_, rank) = self.ranks.get(at)?;
+        self.engine.context.order.cost_of(*rank)
     }
 
     fn decide_liveness(&mut self) -> Result<Option<Decided>, Error> {

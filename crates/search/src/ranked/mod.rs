@@ -58,6 +58,38 @@ impl Strategy for Auto {
     }
 }
 
+/// Exhaustive search in the order of costs, Dijkstra's algorithm: a counterexample is one of least
+/// cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dijkstra;
+
+impl Strategy for Dijkstra {
+    fn name(&self) -> &'static str {
+        "dijkstra"
+    }
+
+    fn is_by_depth(&self) -> bool {
+        false
+    }
+
+    fn is_parallel(&self) -> bool {
+        true
+    }
+
+    fn least_bytes(&self, shape: &Shape, threads: usize) -> u64 {
+        Budget::least_bytes(shape, threads)
+    }
+
+    fn is_resumable(&self) -> bool {
+        true
+    }
+
+    fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {
+        run.refuse_bound(self.name())?;
+        search(run, &ByCost, None)
+    }
+}
+
 /// Exhaustive search in any order of ranks, whose states and edges a sink may receive.
 pub struct Ranked<'s> {
     order: Box<dyn RankOrder>,
@@ -168,7 +200,7 @@ fn search(
     let search = Search {
         run,
         engine: Engine::new(context, &pool, sink.map(|sink| sink as _), has_liveness),
-        tally: Tally::new(shape, options),
+        tally: Tally::new(shape, options).with_ranks(!order.is_depth()),
         schedule: (folder.clone()).map(|folder| Schedule::new(folder, options)),
     };
     pool.run(|| search.run(content.unwrap_or(Content::Begun)))

@@ -103,6 +103,11 @@ fn every_state_has_the_rank_of_its_least_cost_whatever_threads_and_memory() {
     let (mut n_external, mut n_long) = (0, 0);
     for (seed, graph) in stepping_graphs(7000..7150) {
         let expected = expected(&graph);
+        let reached = graph.least_costs().into_iter().enumerate();
+        let reached = reached.filter(|(_, cost)| cost.is_some());
+        let n_edges: u64 = reached
+            .map(|(node, _)| graph.nodes[node].len() as u64)
+            .sum();
         let mut first: Option<Ranks> = None;
         for (threads, memory_bytes, on_disk) in [
             (1, u64::MAX, false),
@@ -123,6 +128,10 @@ fn every_state_has_the_rank_of_its_least_cost_whatever_threads_and_memory() {
             let (outcome, ranks) = by_cost(&graph, &options, on_disk.then(scratch));
             assert_eq!(outcome.verdict, Verdict::Verified, "seed {seed}");
             assert_eq!(outcome.states, expected.len() as u64, "seed {seed}");
+            let figures = outcome.by_cost.expect("it is by cost");
+            assert_eq!(figures.expanded, outcome.states, "seed {seed}");
+            assert_eq!(figures.generated, n_edges, "seed {seed}");
+            assert_eq!(figures.cost, None, "seed {seed}");
             let found: BTreeMap<_, _> = ranks.found.iter().cloned().collect();
             assert_eq!(found, expected, "seed {seed}");
             let mut in_order = ranks.found.windows(2);
@@ -176,6 +185,9 @@ fn a_violation_is_reached_by_a_path_of_least_cost() {
             }
             assert_eq!(nodes.last(), Some(&(node as u32)), "seed {seed}");
             assert_eq!(cost, least, "seed {seed}");
+            assert_eq!(outcome.violations[0].cost, Some(least), "seed {seed}");
+            let figures = outcome.by_cost.expect("it is by cost");
+            assert_eq!((figures.cost, figures.is_least), (Some(least), true));
         }
         n_costly += u32::from(least > 5);
     }

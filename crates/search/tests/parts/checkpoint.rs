@@ -362,6 +362,7 @@ fn sample() -> Checkpoint {
     let totals = |n: u64| Totals {
         visited: n,
         transitions: n + 1,
+        generated: n + 8,
         fired_by_rule: vec![n + 2, n + 3],
         goals: vec![n + 4],
         duplicates: Duplicates {
@@ -384,6 +385,7 @@ fn sample() -> Checkpoint {
         rank: Rank(12),
         frontier: 100..200,
         layers: vec![1, 99, 100],
+        ranks: Some(vec![Rank(0), Rank(5), Rank(12)]),
         totals: totals(1000),
         before: totals(10),
         findings: sample_findings(),
@@ -464,6 +466,7 @@ impl Random {
             rank: Rank(self.number()),
             frontier: frontier..frontier.saturating_add(self.number()),
             layers: self.list(Self::number),
+            ranks: self.option(|random| random.list(|random| Rank(random.number()))),
             totals: self.totals(),
             before: self.totals(),
             findings: match self.0.random_range(0..2) {
@@ -504,6 +507,7 @@ impl Random {
         Totals {
             visited: self.number(),
             transitions: self.number(),
+            generated: self.number(),
             fired_by_rule: self.list(Self::number),
             goals: self.list(Self::number),
             duplicates: Duplicates {

@@ -190,6 +190,7 @@ impl Search<'_, '_> {
             rank,
             frontier,
             layers,
+            ranks: _,
             totals,
             before,
             findings,

@@ -14,6 +14,7 @@ fn saved(tally: &Tally<'_>) -> String {
         rank,
         frontier,
         layers,
+        ranks: _,
         totals,
         before,
         findings,

@@ -120,8 +120,9 @@ pub(crate) struct StateArgs {
 /// Where states go when memory is full.
 #[derive(Debug, Args)]
 pub(crate) struct DiskArgs {
-    /// Where states go when memory is full; a run with `--strategy auto` can then be resumed, even
-    /// after a crash [default: a fresh folder under TMPDIR, else /var/tmp, deleted at the end]
+    /// Where states go when memory is full; a run with `--strategy auto` or `dijkstra` can then be
+    /// resumed, even after a crash [default: a fresh folder under TMPDIR, else /var/tmp, deleted at the
+    /// end]
     #[arg(long, value_name = "DIR", help_heading = "Resources")]
     pub(crate) disk: Option<PathBuf>,
 
@@ -209,7 +210,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size, help_heading = "Resources")]
     pub(crate) disk_limit: Option<u64>,
 
-    /// Worker threads, for `--strategy auto` [default: all cores]
+    /// Worker threads, for `--strategy auto` and `dijkstra` [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024),
           help_heading = "Resources")]
     pub(crate) threads: Option<u32>,

@@ -96,9 +96,9 @@ impl clap::Args for StrategyArgs {
             .default_value("auto")
             .help_heading("Strategy")
             .help(
-                "How to search: `auto` is ours and the one to use; the others are published \
-                 algorithms, each with its paper's parameters, on one thread \
-                 (docs/reference/strategies.md)",
+                "How to search: `auto` is the one to use, `dijkstra` for a counterexample of least \
+                 cost; the others are published algorithms, each with its paper's parameters, on \
+                 one thread (docs/reference/strategies.md)",
             );
         flags()
             .into_iter()

@@ -102,6 +102,12 @@ impl Summary<'_> {
     }
 
     /// Whether the strategy is the program's own.
+    /// Whether runs to violations are known to cost least.
+    fn is_cost_least(&self) -> bool {
+        let by_cost = self.outcome().by_cost;
+        by_cost.is_some_and(|figures| figures.is_least)
+    }
+
     fn is_auto(&self) -> bool {
         self.strategy.name() == Auto.name()
     }

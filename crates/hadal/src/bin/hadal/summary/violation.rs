@@ -71,6 +71,16 @@ impl Summary<'_> {
         };
         let _ = match n_steps {
             0 => writeln!(out, "\nThe {the_start} that {does} it:\n"),
+            _ if let Some(cost) = violation.cost => writeln!(
+                out,
+                "\n{} run that {does} it, {} of cost {cost} from {a_start}; {how}:\n",
+                if self.is_cost_least() {
+                    "A cheapest"
+                } else {
+                    "A"
+                },
+                counted(n_steps, "step")
+            ),
             _ if strategy::is_trace_shortest(self.outcome()) => writeln!(
                 out,
                 "\nThe shortest run that {does} it, {} from {a_start}; {how}:\n",
