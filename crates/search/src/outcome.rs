@@ -195,8 +195,8 @@ pub enum Reason {
     Time,
     /// Someone raised the stop flag.
     Interrupted,
-    /// All states were visited, but liveness could not be decided: memory did not suffice, the
-    /// search was stopped by then, or the strategy keeps no edges.
+    /// All states were visited, but liveness was not decided: the search was stopped or the disk full
+    /// by then, memory did not suffice and there is no disk, or the strategy keeps no edges.
     Liveness,
     /// A cache overwrote nearly all it was given, so the search makes hardly any progress.
     Collisions,

@@ -44,16 +44,22 @@ pub enum Work {
     Joining,
     /// The graph is passed on.
     Writing,
+    /// Edges are sorted by target, for liveness.
+    Sorting,
+    /// Edges are followed back from the goals of liveness.
+    Following,
 }
 
 impl Work {
-    const ALL: [Work; 6] = [
+    const ALL: [Work; 8] = [
         Work::Expanding,
         Work::Resolving,
         Work::Merging,
         Work::Flushing,
         Work::Joining,
         Work::Writing,
+        Work::Sorting,
+        Work::Following,
     ];
 }
 

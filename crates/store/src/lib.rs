@@ -25,6 +25,7 @@ pub mod edge_log;
 mod error;
 mod hash;
 pub mod hashing;
+pub mod in_edges;
 pub mod join;
 mod key;
 pub mod key_space;

@@ -367,6 +367,39 @@ impl Log {
         Ok(())
     }
 
+    /// Appends all records of `later`, a log that begins where this one ends and has a folder if this one
+    /// has.
+    pub fn extend(&mut self, mut later: Log) -> Result<(), Error> {
+        assert!(
+            later.first() == self.end && later.is_attached() == self.is_attached(),
+            "a log is continued by one that begins at its end"
+        );
+        self.end_block()?;
+        let mut n_segments = 0;
+        if let (Some(disk), Some(later)) = (&mut self.disk, &mut later.disk) {
+            if let Some(last) = disk.segments.back_mut() {
+                last.is_full = true;
+            }
+            n_segments = disk.next_segment;
+            disk.next_segment += later.next_segment;
+            disk.segments
+                .extend(later.segments.drain(..).map(|segment| Segment {
+                    number: n_segments + segment.number,
+                    ..segment
+                }));
+            disk.payload = std::mem::take(&mut later.payload);
+        }
+        self.pieces.extend(later.pieces.drain(..).map(|mut piece| {
+            if let Some(place) = &mut piece.place {
+                place.segment += n_segments;
+            }
+            piece
+        }));
+        self.end = later.end;
+        self.memory_bytes += later.memory_bytes;
+        Ok(())
+    }
+
     /// Writes and syncs all records, and lists the files for a manifest. Only for a log that writes
     /// everything.
     pub fn commit(&mut self) -> Result<Vec<SegmentEntry>, Error> {

@@ -111,10 +111,9 @@ impl<'a> Engine<'a, '_> {
             None => self.fill_set(disk, stored.n_states, first_left)?,
         }
         self.restore_candidates(stored, &disk)?;
-        let is_external = matches!(self.storage, Storage::External(_));
-        if self.graph.is_some() {
+        if self.keeps_log() {
             self.states.records.evict_before(first_left);
-        } else if !self.keeps_states || is_external {
+        } else {
             self.states.records.drop_before(first_left);
         }
         Ok(())

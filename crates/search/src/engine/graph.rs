@@ -25,7 +25,7 @@ use crate::sink::{GraphEdge, GraphFacts, GraphPart};
 use crate::storage::Storage;
 
 /// The least memory that a join gets, whatever else is held.
-const LEAST_BYTES: u64 = 64 << 10;
+pub(super) const LEAST_BYTES: u64 = 64 << 10;
 /// Entries in the table of a bucket, where memory allows: so many stay in the cache.
 const BUCKET_ENTRIES: u64 = 8 << 10;
 /// Keys sampled for each bucket.
@@ -45,13 +45,13 @@ const PARTS_AHEAD: usize = 2;
 
 /// Memory of the steps of a join, in bytes.
 #[derive(Clone, Copy)]
-struct Shares {
+pub(crate) struct Shares {
     /// Pairs that are partitioned.
-    pairs: u64,
+    pub(crate) pairs: u64,
     /// Sorting, and tables of keys, on all threads together.
-    tables: u64,
+    pub(crate) tables: u64,
     /// Ordinals by the number of the edge.
-    ordinals: u64,
+    pub(crate) ordinals: u64,
     /// A stretch of these that is passed on.
     stretch: u64,
     /// Readers of files, on all threads together.
@@ -59,7 +59,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn of(bytes: u64) -> Self {
+    pub(crate) fn of(bytes: u64) -> Self {
         let part = |share: u64| bytes / 16 * share;
         Shares {
             pairs: part(6),
@@ -73,7 +73,7 @@ impl Shares {
 
 /// What all steps refer to.
 #[derive(Clone, Copy)]
-struct Joining<'a> {
+pub(crate) struct Joining<'a> {
     context: Context<'a>,
     shares: Shares,
     shape: KeyShape,
@@ -83,13 +83,13 @@ struct Joining<'a> {
 
 impl<'a> Joining<'a> {
     /// Threads that may read pairs of `n_files` files at once.
-    fn n_readers(&self, n_files: usize) -> usize {
+    pub(crate) fn n_readers(&self, n_files: usize) -> usize {
         let thread_bytes = n_files.max(1) as u64 * STREAM_BYTES;
         let most = (self.shares.readers / thread_bytes).max(1);
         self.n_threads.min(most as usize)
     }
 
-    fn pairs(&self, splitters: Splitters) -> Pairs {
+    pub(crate) fn pairs(&self, splitters: Splitters) -> Pairs {
         let folder = self.folder.cloned();
         Pairs::new(
             splitters,
@@ -98,6 +98,18 @@ impl<'a> Joining<'a> {
             self.shares.pairs,
             folder,
         )
+    }
+
+    pub(crate) fn shares(&self) -> Shares {
+        self.shares
+    }
+
+    pub(crate) fn n_threads(&self) -> usize {
+        self.n_threads
+    }
+
+    pub(crate) fn folder(&self) -> Option<&'a Folder> {
+        self.folder
     }
 
     /// Whether what is held fits, where nothing can go to disk.
@@ -127,16 +139,7 @@ impl<'a> Engine<'a, '_> {
         }
         self.give_up_storage()?;
         let spare = (self.context.budget.total_bytes).saturating_sub(self.held().total());
-        let joining = Joining {
-            context: self.context,
-            shares: Shares::of(spare.max(LEAST_BYTES)),
-            shape: self.context.keys.shape(),
-            n_threads: self.pool.n_threads(),
-            folder: self
-                .context
-                .folder
-                .map(|search_folder| &search_folder.folder),
-        };
+        let joining = self.joining(Shares::of(spare.max(LEAST_BYTES)));
         let gauge = self.context.gauge;
         // Each key is partitioned and looked up.
         gauge.begin_work(Work::Joining, 0, 2 * (facts.n_states + facts.n_edges));
@@ -153,8 +156,22 @@ impl<'a> Engine<'a, '_> {
         Ok(halt)
     }
 
+    /// A join of the keys of states with those of others.
+    pub(crate) fn joining(&self, shares: Shares) -> Joining<'a> {
+        Joining {
+            context: self.context,
+            shares,
+            shape: self.context.keys.shape(),
+            n_threads: self.pool.n_threads(),
+            folder: self
+                .context
+                .folder
+                .map(|search_folder| &search_folder.folder),
+        }
+    }
+
     /// Frees what the search needed to find states. Files that a manifest lists stay.
-    fn give_up_storage(&mut self) -> Result<(), Error> {
+    pub(crate) fn give_up_storage(&mut self) -> Result<(), Error> {
         let Context {
             shape,
             keys,
@@ -187,8 +204,8 @@ impl<'a> Engine<'a, '_> {
         let Joining {
             shares, n_threads, ..
         } = *joining;
-        let splitters = self.splitters(joining, facts)?;
-        let runs = match self.state_runs(joining, splitters.clone(), facts)? {
+        let splitters = self.splitters(joining, facts.n_states)?;
+        let runs = match self.state_runs(joining, splitters.clone(), facts.n_states)? {
             Ok(runs) => runs,
             Err(interrupt) => return Ok(Err(interrupt)),
         };
@@ -236,7 +253,11 @@ impl<'a> Engine<'a, '_> {
     }
 
     /// Where the buckets of keys begin: at quantiles of a sample of all states.
-    fn splitters(&mut self, joining: &Joining<'_>, facts: &GraphFacts) -> Result<Splitters, Error> {
+    pub(crate) fn splitters(
+        &mut self,
+        joining: &Joining<'_>,
+        n_states: u64,
+    ) -> Result<Splitters, Error> {
         let Joining {
             shape,
             shares,
@@ -244,13 +265,13 @@ impl<'a> Engine<'a, '_> {
             ..
         } = *joining;
         let most = Pairs::most_buckets(shape, n_threads, shares.pairs) as u64;
-        let n_buckets = facts.n_states.div_ceil(BUCKET_ENTRIES).clamp(1, most);
+        let n_buckets = n_states.div_ceil(BUCKET_ENTRIES).clamp(1, most);
         let most_keys = SAMPLE_BYTES.min(shares.tables) / (8 * shape.n_words as u64);
         let n_wanted = (SAMPLE * n_buckets).min(most_keys).max(1);
         let (mut sample, mut keys) = (Vec::new(), Vec::new());
         let records = &mut self.states.records;
-        let stride = facts.n_states.div_ceil(n_wanted);
-        let mut pieces = Pieces::new(0..facts.n_states);
+        let stride = n_states.div_ceil(n_wanted);
+        let mut pieces = Pieces::new(0..n_states);
         // One key in `stride`, by the number of its state.
         while let Some((first, piece)) = pieces.next(records)? {
             let n_records = piece.n_records() as u64;
@@ -272,17 +293,17 @@ impl<'a> Engine<'a, '_> {
     }
 
     /// Keys of all states with their ordinals, sorted.
-    fn state_runs(
+    pub(crate) fn state_runs(
         &mut self,
         joining: &Joining<'_>,
         splitters: Splitters,
-        facts: &GraphFacts,
+        n_states: u64,
     ) -> Result<Result<Vec<ValueRun>, Interrupt>, Error> {
         let Joining {
             shares, n_threads, ..
         } = *joining;
         let mut pairs = joining.pairs(splitters);
-        let mut pieces = Pieces::new(0..facts.n_states);
+        let mut pieces = Pieces::new(0..n_states);
         let keys = self.context.keys;
         let records = &mut self.states.records;
         loop {
@@ -314,11 +335,12 @@ impl<'a> Engine<'a, '_> {
             }
         }
         pairs.settle()?;
-        self.graph_bytes = pairs.memory_bytes() + shares.tables;
+        let held_bytes = self.graph_bytes;
+        self.graph_bytes = held_bytes + pairs.memory_bytes() + shares.tables;
         let n_readers = joining.n_readers(pairs.n_files() + 3);
         let pair_bytes = 8 * joining.shape.n_words as u64 + 8;
         let most_pairs = shares.tables / n_readers as u64 / (4 * pair_bytes);
-        let n_runs = (facts.n_states * pair_bytes / RUN_BYTES).max(n_readers as u64);
+        let n_runs = (n_states * pair_bytes / RUN_BYTES).max(n_readers as u64);
         let monitor = self.context.monitor;
         let runs = value_runs(
             &pairs,

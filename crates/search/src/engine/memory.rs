@@ -124,6 +124,32 @@ impl<'a> Engine<'a, '_> {
         budget.total_bytes.saturating_sub(beside)
     }
 
+    /// What a join may take once storage is given up, beside everything held and a full window. A part
+    /// stays free, as while all states are in memory.
+    pub(crate) fn bytes_for_join(&self) -> u64 {
+        let spare = self.spare_bytes();
+        let free = self.context.budget.sort_reserve().min(spare / 2);
+        (spare - free).max(super::graph::LEAST_BYTES)
+    }
+
+    /// Frees the memory of tasks.
+    pub(crate) fn release_window(&mut self) {
+        self.window.release();
+    }
+
+    /// Moves the states in memory to disk, but for few of them.
+    pub(crate) fn evict_states(&mut self) -> Result<(), Error> {
+        let Some(disk) = self.disk_context() else {
+            return Ok(());
+        };
+        let retention = disk.state_retention(disk.shares.frontier);
+        match self.states.records.is_attached() {
+            true => self.states.records.set_retention(retention),
+            false => (self.states.records).attach(disk.folder.clone(), retention)?,
+        }
+        Ok(())
+    }
+
     /// Memory has ended: moves visited states to disk, where the search continues. False if there is
     /// no disk.
     pub(super) fn go_external(&mut self) -> Result<bool, Error> {

@@ -14,6 +14,8 @@ mod graph;
 mod memory;
 mod sending;
 
+pub(crate) use graph::{Joining, Shares};
+
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -61,7 +63,7 @@ pub(crate) struct Engine<'a, 'm> {
     batches: Vec<SurvivorBatch>,
     pub(crate) sink: SinkHandle<'a>,
     /// Whether states stay in the log after their expansion, because liveness needs all of them.
-    keeps_states: bool,
+    pub(crate) keeps_states: bool,
     /// The edges so far, where the sink wants the graph.
     pub(crate) graph: Option<GraphLog>,
     /// Memory of the graph that liveness needs, or of what the edges are joined in, in bytes.
@@ -190,6 +192,10 @@ impl<'a, 'm> Engine<'a, 'm> {
             let mut tasks = self.window.ready().iter().zip(results);
             let go_on = tasks.all(|(task, result)| each(task, result));
             self.window.retire_ready();
+            // What was read again from the disk is not needed any more.
+            if let Some(first) = self.window.first_needed(source) {
+                self.states.records.evict_before(first);
+            }
             self.report_progress();
             if !go_on {
                 return Ok(Expansion::Enough);
@@ -284,7 +290,7 @@ impl<'a, 'm> Engine<'a, 'm> {
         Ok(())
     }
 
-    fn report_progress(&mut self) {
+    pub(crate) fn report_progress(&mut self) {
         let folder = self
             .context
             .folder
@@ -323,10 +329,15 @@ impl<'a, 'm> Engine<'a, 'm> {
             keys,
             n_threads: budget.n_threads,
             durable: *resumable,
-            keeps_log: self.graph.is_some(),
+            keeps_log: self.keeps_log(),
             shares: budget.shares(fixed),
             monitor,
         })
+    }
+
+    /// Whether states stay in the log after their expansion.
+    fn keeps_log(&self) -> bool {
+        self.keeps_states || self.graph.is_some()
     }
 
     /// Ends the search: deletes what was flushed for nothing.

@@ -2,8 +2,8 @@
 
 use hadal_model::Shape;
 
-use super::Edges;
 use super::maps::{IDENTITY, Inverses, Maps};
+use super::resident::Edges;
 use crate::strategy::Decided;
 
 /// The edges of all states, block by block, and who reaches the liveness goals.
@@ -42,6 +42,13 @@ impl Graph {
             bytes,
             spare_bytes,
         })
+    }
+
+    /// Whether there is room for `n_edges` edges, walked backwards.
+    pub(super) fn fits_with(&self, n_edges: u64) -> bool {
+        let edges = n_edges.saturating_mul(8) + 4 * self.n_states as u64;
+        let needed = self.data_bytes() + self.reversing_bytes();
+        needed.saturating_add(edges) <= self.spare_bytes
     }
 
     /// Adds the next block; says whether there is room to go on.

@@ -54,12 +54,18 @@ impl Maps {
         number
     }
 
-    fn number_of_map(&mut self, map: &[u32]) -> u32 {
-        debug_assert!(map.iter().all(|&goal| (goal as usize) < self.goals.len()));
-        if map.iter().enumerate().all(|(goal, &to)| goal as u32 == to) {
-            return IDENTITY;
+    /// The number of a map, if it has one.
+    pub(super) fn known(&self, map: &[u32]) -> Option<u32> {
+        match map.iter().enumerate().all(|(goal, &to)| goal as u32 == to) {
+            true => Some(IDENTITY),
+            false => self.numbers.get(map).copied(),
         }
-        if let Some(&number) = self.numbers.get(map) {
+    }
+
+    /// The number of a map, which gets one if it has none.
+    pub(super) fn number_of_map(&mut self, map: &[u32]) -> u32 {
+        debug_assert!(map.iter().all(|&goal| (goal as usize) < self.goals.len()));
+        if let Some(number) = self.known(map) {
             return number;
         }
         let number = self.maps.len() as u32 + 1;
@@ -76,10 +82,30 @@ impl Maps {
         numbers
     }
 
+    /// Whether only the identity is there.
+    pub(super) fn is_empty(&self) -> bool {
+        self.maps.is_empty()
+    }
+
+    /// Number of maps but for the identity.
+    pub(super) fn len(&self) -> usize {
+        self.maps.len()
+    }
+
+    /// The maps in the order of their numbers, but for the identity.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        self.maps.iter().map(|map| &**map)
+    }
+
     /// Memory held by the maps, in bytes.
     pub(super) fn data_bytes(&self) -> u64 {
         // Each is there twice, and an entry of a table is rarely the only one of its places.
         (self.maps.len() * (8 * self.goals.len() + 96)) as u64
+    }
+
+    /// Memory of a map of `n_goals` goals and of its inverse, in bytes.
+    pub(super) fn bytes_for(n_goals: usize) -> u64 {
+        (12 * n_goals + 96) as u64
     }
 
     /// The goals by image instead of images by goal, one map after the other, for walking back.
@@ -113,6 +139,20 @@ pub(super) struct Inverses {
 }
 
 impl Inverses {
+    /// The identity of `n_goals` goals.
+    #[cfg(test)]
+    pub(super) fn identity(n_goals: usize) -> Self {
+        Inverses {
+            n_goals,
+            origins: (0..n_goals as u32).collect(),
+        }
+    }
+
+    /// Number of maps, the identity included.
+    pub(super) fn len(&self) -> usize {
+        self.origins.len() / self.n_goals.max(1)
+    }
+
     /// The goal that a map turns into `image`.
     pub(super) fn origin(&self, map: u32, image: usize) -> usize {
         self.origins[map as usize * self.n_goals + image] as usize

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use hadal_store::hashing::Hashing;
-use hadal_store::{Parent, damaged_log};
+use hadal_store::{Error as StoreError, Parent, damaged_log};
 
 use super::{End, Search};
 use crate::engine::Engine;
@@ -98,7 +98,14 @@ impl Explored for ExploredRanks<'_, '_> {
         let engine = &mut self.engine;
         let expand_seconds = engine.seconds.expand;
         self.run.begin_rank(self.depth, engine.states.len());
-        let decided = liveness::decide(engine, self.transitions)?;
+        let decided = match liveness::decide(engine, self.transitions) {
+            // The folder is as the last checkpoint left it, so a later run can decide it.
+            Err(Error::Store(StoreError::Full { needed })) => {
+                engine.refused_bytes = needed;
+                None
+            }
+            decided => decided?,
+        };
         engine.seconds.expand = expand_seconds;
         engine.seconds.liveness = since.elapsed().as_secs_f64();
         Ok(decided)

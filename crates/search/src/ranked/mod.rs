@@ -263,18 +263,28 @@ impl Search<'_, '_> {
         let end = self.search_ranks()?;
         match end {
             End::Exhausted if self.engine.graph.is_some() => self.give_graph(),
+            End::Exhausted if self.engine.keeps_states => {
+                self.checkpoint_at_end()?;
+                Ok(End::Exhausted)
+            }
             end => Ok(end),
+        }
+    }
+
+    /// All states are found: takes a checkpoint before the work on their graph, so that a later run
+    /// need not search again.
+    fn checkpoint_at_end(&mut self) -> Result<(), Error> {
+        let n_states = self.engine.states.len();
+        self.tally.frontier = n_states..n_states;
+        match self.schedule.as_ref().is_some_and(Schedule::is_worthwhile) {
+            true => self.checkpoint(),
+            false => Ok(()),
         }
     }
 
     /// Passes the graph of all states on to the sink.
     fn give_graph(&mut self) -> Result<End, Error> {
-        // So that a later run need not search again.
-        let n_states = self.engine.states.len();
-        self.tally.frontier = n_states..n_states;
-        if self.schedule.as_ref().is_some_and(Schedule::is_worthwhile) {
-            self.checkpoint()?;
-        }
+        self.checkpoint_at_end()?;
         let n_starts = self.tally.layers.first().copied().unwrap_or(0);
         match self.engine.give_graph(n_starts)? {
             None => Ok(End::Exhausted),

@@ -8,6 +8,7 @@ mod dependent_graphs;
 mod external;
 mod goal_symmetry;
 mod graphs;
+mod liveness;
 mod oracle;
 mod order_dependence;
 mod orders;

@@ -430,10 +430,6 @@ fn properties_have_the_same_verdicts_by_cost_and_by_depth() {
             .iter()
             .any(|it| it.kind == GoalKind::Liveness);
         for on_disk in [false, true] {
-            // The graph that liveness needs is in memory.
-            if on_disk && has_liveness {
-                continue;
-            }
             let options = Options {
                 memory_bytes: if on_disk { 3_000 } else { u64::MAX },
                 threads: 2,

@@ -49,6 +49,8 @@ kinds! {
     Queue: b"rank", version 1, section "Queues by rank";
     /// Keys of candidates by bucket, which never outlive their process.
     Spill: b"bkts", version 1, section "Spills";
+    /// Edges by target.
+    InEdges: b"back", version 1, section "Edges by target";
     /// Records of one length, which never outlive their process.
     Records: b"recs", version 1, section "Records of strategies";
 }

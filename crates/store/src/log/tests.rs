@@ -259,3 +259,56 @@ fn what_was_appended_before_there_was_a_folder_keeps_to_its_memory_too() {
         log.discard().expect("it works");
     }
 }
+
+#[test]
+fn a_log_is_continued_by_another_one() {
+    let mut rng = Pcg64Mcg::seed_from_u64(5);
+    for keep in [
+        None,
+        Some(Retention::Bytes(40_000)),
+        Some(Retention::BytesAndWrite(0)),
+        Some(Retention::AllAndWrite),
+    ] {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let folder = folder(scratch.path());
+        let mut log = Log::new();
+        for part in 0..6 {
+            let mut later = Log::new();
+            if let Some(keep) = keep {
+                later.attach(folder.clone(), keep).expect("it works");
+            }
+            later.begin_at(log.len());
+            let end = log.len() + [0, 5, 30_000, 400][rng.random_range(0..4)];
+            while later.len() < end {
+                let len = rng.random_range(0..1000);
+                later
+                    .append(piece(later.len(), len), len, 1)
+                    .expect("it works");
+            }
+            match part {
+                0 => log = later,
+                _ => log.extend(later).expect("it works"),
+            }
+            // Something more, behind the seam.
+            log.append(piece(log.len(), 3), 3, 2).expect("it works");
+            let from = rng.random_range(0..log.len());
+            let len = log.len() - from;
+            assert_there(&mut log, from, len);
+        }
+        let (all, half) = (log.len(), log.len() / 2);
+        assert_there(&mut log, 0, all);
+        log.evict_before(all);
+        assert_there(&mut log, 0, all);
+        if keep.is_some_and(Retention::writes_all) {
+            let entries = log.commit().expect("it works");
+            folder.commit(1, b"a manifest").expect("it works");
+            let keep = Retention::Bytes(0);
+            let mut again = Log::reopen(folder.clone(), keep, &entries).expect("it is whole");
+            assert_eq!(again.len(), all);
+            assert_there(&mut again, 0, all);
+        }
+        log.retire_before(half).expect("it works");
+        assert_there(&mut log, half, all - half);
+        log.discard().expect("it works");
+    }
+}

@@ -59,7 +59,7 @@ impl ByNumber {
                 (number / self.stretch_len) as u16
             }));
         };
-        self.parts.put(worker, values, numbers, classify)
+        (self.parts).put(worker, values, numbers.iter().copied(), classify)
     }
 
     /// Nothing more will be added. To be called before values are read.

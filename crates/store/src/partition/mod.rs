@@ -9,6 +9,7 @@
 mod bucket_reader;
 mod buckets;
 mod by_number;
+mod by_range;
 mod cut;
 mod pairs;
 mod parts;
@@ -30,6 +31,7 @@ use crate::parallel::in_parallel;
 pub(crate) use buckets::part_splitters;
 pub use buckets::{Buckets, SortLimits, SortedRow, most_at_once};
 pub use by_number::{ByNumber, Stretches};
+pub use by_range::ByRange;
 pub use pairs::{PairReader, Pairs};
 pub use parts::EachPairs;
 pub use sample::KeySample;

@@ -52,7 +52,7 @@ impl Pairs {
         let n_words = self.parts.shape().n_words;
         assert_eq!(keys.len(), values.len() * n_words, "a value for each key");
         let classify = |parts: &mut Vec<u16>| self.splitters.classify(keys, parts);
-        self.parts.put(worker, keys, values, classify)
+        (self.parts).put(worker, keys, values.iter().copied(), classify)
     }
 
     /// Nothing more will be added. To be called before pairs are read.

@@ -98,14 +98,14 @@ impl Parts {
         &self,
         worker: usize,
         keys: &[u64],
-        numbers: &[u64],
+        numbers: impl Iterator<Item = u64>,
         classify: impl FnOnce(&mut Vec<u16>),
     ) -> Result<(), Error> {
         let mut worker = write(&self.workers[worker]);
         let WorkerParts { buffer, parts, .. } = &mut *worker;
         parts.clear();
         classify(parts);
-        buffer.put(keys, parts, numbers.iter().copied(), self.shape);
+        buffer.put(keys, parts, numbers, self.shape);
         match &self.folder {
             Some(folder) if buffer.page_bytes() as u64 > self.limit_bytes => {
                 worker.spill(self.shape.version, folder)

@@ -157,6 +157,8 @@ fn work(progress: &Progress) -> String {
         Work::Flushing => "moving to disk",
         Work::Joining => "numbering the targets of edges",
         Work::Writing => "writing the graph",
+        Work::Sorting => "sorting edges",
+        Work::Following => "following edges back",
     };
     format!(", {what} {} %", progress.work_percent)
 }

@@ -117,7 +117,7 @@ impl Deferral {
         let log = &mut states.records;
         let left = disk.shares.frontier.saturating_sub(log.data_bytes());
         let mut next = Log::new();
-        next.attach(disk.folder.clone(), retention(left, disk.durable))?;
+        next.attach(disk.folder.clone(), disk.state_retention(left))?;
         next.begin_at(log.len());
         pending.log = Some(std::mem::replace(log, next));
         Ok(())
@@ -194,9 +194,14 @@ impl External<'_> {
         if let Some(pending) = self.deferral.pending.take()
             && let Some(expanded) = pending.log
         {
-            expanded.discard()?;
-            let retention = retention(self.disk.shares.frontier, self.disk.durable);
-            states.records.set_retention(retention);
+            if self.disk.keeps_log {
+                let later = std::mem::replace(&mut states.records, expanded);
+                states.records.extend(later)?;
+            } else {
+                expanded.discard()?;
+                let retention = retention(self.disk.shares.frontier, self.disk.durable);
+                states.records.set_retention(retention);
+            }
         }
         Ok(true)
     }

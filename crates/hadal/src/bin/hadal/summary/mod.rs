@@ -151,6 +151,20 @@ impl Summary<'_> {
         self.loaded.model.shape()
     }
 
+    /// Why a search that visited all states has not decided liveness.
+    fn why_liveness_is_open(&self) -> &'static str {
+        if self.outcome().disk.refused_bytes > 0 {
+            return match self.args.disk_limit {
+                Some(_) => "the disk limit is reached",
+                None => "the disk is full",
+            };
+        }
+        match self.checked.no_scratch() {
+            Some(_) => "memory does not suffice, and there is no disk",
+            None => "the run was stopped before",
+        }
+    }
+
     fn why_incomplete(&self) -> String {
         match self.outcome().reason {
             None if self.outcome().omission.is_some() => format!(
@@ -178,9 +192,10 @@ impl Summary<'_> {
             },
             Some(Reason::Time) => "stopped at the time limit; nothing is proved".to_owned(),
             Some(Reason::Interrupted) => "interrupted; nothing is proved".to_owned(),
-            Some(Reason::Liveness) if self.is_auto() => {
-                "all states were visited and are safe, but liveness could not be decided".to_owned()
-            }
+            Some(Reason::Liveness) if self.is_auto() => format!(
+                "all states were visited and are safe, but liveness was not decided: {}",
+                self.why_liveness_is_open()
+            ),
             Some(Reason::Liveness) => format!(
                 "all states were visited and are safe, but liveness was not decided: the \
                  strategy {} keeps no transitions",
