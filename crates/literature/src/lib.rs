@@ -26,6 +26,7 @@ mod distinct;
 mod evaluator;
 mod explorer;
 mod figures;
+mod graph_log;
 mod io_figures;
 pub mod lab;
 mod layered;
@@ -53,7 +54,7 @@ pub use locality::{Jump, Locality, Share, locality};
 pub use mono::Mono;
 pub use part::Part;
 pub use ram::Ram;
-pub use snapshots::Snapshots;
+pub use snapshots::{Snapshots, SnapshotsGraph};
 
 use hadal_search::Auto;
 
