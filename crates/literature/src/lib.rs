@@ -54,9 +54,9 @@ pub use locality::{Jump, Locality, Share, locality};
 pub use mono::Mono;
 pub use part::Part;
 pub use ram::Ram;
-pub use snapshots::{Snapshots, SnapshotsGraph};
+pub use snapshots::Snapshots;
 
-use hadal_search::Auto;
+use hadal_search::{Auto, Sink};
 
 /// The strategies of the papers, with their papers' parameters.
 pub fn papers() -> Vec<Box<dyn Configurable>> {
@@ -76,6 +76,15 @@ pub fn papers() -> Vec<Box<dyn Configurable>> {
 pub fn all() -> Vec<Box<dyn Configurable>> {
     let mut all: Vec<Box<dyn Configurable>> = vec![Box::new(Auto)];
     all.extend(papers());
+    all
+}
+
+/// The strategies that make graphs: those [with a sink](Configurable::with_sink).
+pub fn generators() -> Vec<Box<dyn Configurable>> {
+    struct Nobody;
+    impl Sink for Nobody {}
+    let mut all = all();
+    all.retain(|strategy| strategy.with_sink(&mut Nobody).is_some());
     all
 }
 
@@ -136,6 +145,12 @@ mod tests {
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn some_strategies_make_graphs() {
+        let names: Vec<&str> = generators().iter().map(|it| it.name()).collect();
+        assert_eq!(names, ["auto", "snapshots"]);
     }
 
     /// A flag sets a parameter that its strategy has, and shows among the parameters.

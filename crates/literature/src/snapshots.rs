@@ -95,15 +95,6 @@ impl Strategy for Snapshots {
 }
 
 impl Snapshots {
-    /// This search, which passes its graph to `sink` at the end: every visit of a state is a state of
-    /// that graph, so it is strongly bisimilar to that of the model, and larger.
-    pub fn with_sink<'s>(&self, sink: &'s mut dyn Sink) -> SnapshotsGraph<'s> {
-        SnapshotsGraph {
-            snapshots: self.clone(),
-            sink: Mutex::new(sink),
-        }
-    }
-
     fn search_for(&self, run: &Run<'_>, sink: Option<&mut dyn Sink>) -> Result<Outcome, Error> {
         let cache = |sampling, policy, size| CacheSpec {
             sampling,
@@ -158,8 +149,9 @@ impl Snapshots {
     }
 }
 
-/// [`Snapshots`], whose graph a sink receives when every state was visited.
-pub struct SnapshotsGraph<'s> {
+/// [`Snapshots`], whose graph a sink receives when every state was visited: every visit of a state is a
+/// state of that graph, which is strongly bisimilar to that of the model, and larger.
+struct SnapshotsGraph<'s> {
     snapshots: Snapshots,
     sink: Mutex<&'s mut dyn Sink>,
 }
@@ -229,6 +221,13 @@ impl Configurable for Snapshots {
 
     fn set_variant(&mut self, variant: &str) -> Result<(), ParameterError> {
         self.set("caches", variant)
+    }
+
+    fn with_sink<'s>(&self, sink: &'s mut dyn Sink) -> Option<Box<dyn Strategy + 's>> {
+        Some(Box::new(SnapshotsGraph {
+            snapshots: self.clone(),
+            sink: Mutex::new(sink),
+        }))
     }
 
     // It has no table to fill, and stops when all memory is used.

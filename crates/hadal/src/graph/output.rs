@@ -125,10 +125,7 @@ impl GraphOutput {
         symmetric: &'m [Vec<usize>],
         stack_bytes: usize,
     ) -> GraphWriter<'m> {
-        let asked = AskedOutput {
-            output: self.target.path.display().to_string(),
-            options: self.options.clone(),
-        };
+        let asked = self.asked();
         let options = self.options.clone();
         let labeller = move || Labeller::new(model, symmetric, &options, stack_bytes, LABEL_BYTES);
         let state_len = model.shape().state_len;
@@ -140,6 +137,14 @@ impl GraphOutput {
             self.target.clone(),
             made,
         )
+    }
+
+    /// What is asked of a search.
+    pub(crate) fn asked(&self) -> AskedOutput {
+        AskedOutput {
+            output: self.target.path.display().to_string(),
+            options: self.options.clone(),
+        }
     }
 
     /// Puts the graph under its name, in its format; `None` if the search did not visit all states.

@@ -338,6 +338,157 @@ fn labels_have_the_parameters_that_the_reference_generator_names() {
     }
 }
 
+/// Every visit of a state is a state of the graph that `snapshots` makes, with all edges of that state
+/// in their order, each to a visit of its target.
+#[test]
+fn visits_have_the_edges_of_their_states() {
+    let scratch = folder();
+    let models = model_files(&root().join("models")).expect("the models are there");
+    let counts = std::sync::Mutex::new((0, 0));
+    let problems = on_all(&models, |path| {
+        let model = ModelSource::file(path)
+            .and_then(|source| source.load())
+            .ok()?;
+        let plain = Plain::of(&*model.model)?;
+        let shape = model.model.shape();
+        let named = plain.named(|_, _, rule| shape.rules[rule as usize].name.clone());
+        let shift = usize::from(plain.n_starts != 1);
+        let numbers: HashMap<&[u8], usize> = (plain.states.iter())
+            .zip(shift..)
+            .map(|(state, number)| (&state[..], number))
+            .collect();
+        let mut by_source = vec![Vec::new(); plain.n_states()];
+        for (source, label, target, multiplicity) in &named {
+            by_source[*source].push((label, *target, *multiplicity));
+        }
+        let number = models.iter().position(|it| it == path).unwrap_or(0);
+        let file = scratch.path().join(format!("{number}.hlts"));
+        let options = GraphOptions {
+            tau: Vec::new(),
+            values: true,
+            ..GraphOptions::default()
+        };
+        let output = GraphOutput::new(&file, options).expect("it can be written");
+        let mut writer = output.writer(&model);
+        let caches = "(c9,lru,1)";
+        let snapshots = hadal_literature::Snapshots {
+            setup: hadal_literature::SnapshotSetup::parse(caches).expect("it is right"),
+            ..hadal_literature::Snapshots::default()
+        };
+        let strategy = hadal_literature::Configurable::with_sink(&snapshots, &mut writer);
+        let strategy = strategy.expect("it makes graphs");
+        let checked = Check::new(&model).graph_by(&*strategy, &output).run();
+        let outcome = checked.expect("nothing fails").outcome;
+        let stop = Stop::new();
+        let written = output
+            .save(&Resources::new(&stop))
+            .expect("it can be written");
+        let written = written.expect("every state was visited");
+        assert_eq!(written.n_states, outcome.visited + shift as u64);
+        assert_eq!(outcome.states, plain.states.len() as u64);
+        // By visit, the state that is visited.
+        let graph = Hlts::from_file(std::fs::File::open(&file).expect("it is there"));
+        let mut visited = vec![0; shift];
+        let each = |value: &[u8]| {
+            visited.push(numbers.get(value).copied().unwrap_or(usize::MAX));
+            Ok(())
+        };
+        graph
+            .expect("it is whole")
+            .for_each_value(each)
+            .expect("it is whole");
+        // The value of the state that was added.
+        if shift == 1 {
+            visited.remove(1);
+        }
+        let mut found = vec![Vec::new(); visited.len()];
+        for (source, label, target, multiplicity) in edges_of(&file).1 {
+            found[source].push((label, visited[target], multiplicity));
+        }
+        for (visit, found) in found.iter().enumerate() {
+            let found: Vec<_> = found.iter().map(|it| (&it.0, it.1, it.2)).collect();
+            if found != by_source[visited[visit]] {
+                return Some(format!("{}: visit {visit} is another", path.display()));
+            }
+        }
+        let mut counts = counts.lock().expect("nobody panics");
+        counts.0 += 1;
+        counts.1 += usize::from(outcome.visited > outcome.states);
+        None
+    });
+    let problems: Vec<String> = problems.into_iter().flatten().collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    let (n_compared, n_redundant) = counts.into_inner().expect("nobody panics");
+    assert!(
+        n_compared >= 30 && n_redundant >= 15,
+        "{n_compared} {n_redundant}"
+    );
+}
+
+#[test]
+fn a_graph_of_visits_is_minimised_to_that_of_states() {
+    let scratch = folder();
+    let minimised = |model: &str, more: &[&str]| {
+        let (out, small) = (name(&scratch, "out.hlts"), name(&scratch, "small.hlts"));
+        let run = generate_cli(&[&[model, "-o", &out][..], more].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(hadal(&["lts", "minimise", &out, "-o", &small]).code, 0);
+        let bytes = std::fs::read(&small).expect("the file is there");
+        (bytes, run.stderr)
+    };
+    let mut n_redundant = 0;
+    for model in [
+        "models/peterson.m",
+        "models/dekker.m",
+        "models/alternating_bit.pml",
+        "models/ring_election.pml",
+    ] {
+        let (exact, notes) = minimised(model, &[]);
+        assert!(!notes.contains("visits"), "{notes}");
+        for more in [
+            &["--strategy", "snapshots"][..],
+            &["--strategy", "snapshots", "--caches", "pebble"],
+            &[
+                "--strategy",
+                "snapshots",
+                "--caches",
+                "(c9,lru,1)",
+                "--no-backtracking",
+            ],
+        ] {
+            let (bytes, notes) = minimised(model, more);
+            assert!(bytes == exact, "{model} {more:?}");
+            n_redundant += usize::from(notes.contains("visits of states"));
+        }
+    }
+    assert!(n_redundant >= 6, "{n_redundant}");
+}
+
+#[test]
+fn a_graph_of_visits_that_never_ends_is_not_written() {
+    let scratch = folder();
+    // Two rings: the counterexample to the paper's Lemma 1.
+    let text = "var s: 0..3; startstate s := 0; end;
+rule \"b\" s = 0 ==> s := 1; end; rule \"c\" s = 0 ==> s := 2; end;
+rule \"a\" s = 1 | s = 2 ==> s := 0; end;
+rule \"d\" s = 2 ==> s := 3; end; rule \"e\" s = 3 ==> s := 2; end;
+";
+    let model = with(&scratch, "rings.m", text);
+    let out = name(&scratch, "rings.aut");
+    let args = [&model, "-o", &out, "--strategy", "snapshots", "--bounded"];
+    check(
+        &scratch,
+        &[&args[..], &["--caches", "(o3+2,lru,1)"]].concat(),
+        None,
+        expect![[r#"
+            warning: with a bounded number of snapshots the search need not end, whatever their distances; it is stopped when it only repeats itself
+            error: `DIR/rings.aut` is not written, after 4 states: the search only visits states again; leave out --bounded, so that it ends
+            exit 3
+        "#]],
+    );
+    assert_only(&scratch, &["rings.m"]);
+}
+
 /// Numbers modulo 12.
 struct Ring;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use hadal_literature::{SnapshotSetup, Snapshots};
+use hadal_literature::{Configurable, SnapshotSetup, Snapshots};
 use hadal_model::Stop;
 use hadal_search::{
     Deadlock, EdgesWanted, GraphEdge, GraphFacts, GraphPart, Options, Outcome, Reason,
@@ -163,11 +163,11 @@ fn every_visit_has_all_edges_of_its_state() {
                 ..Options::default()
             };
             let mut sink = Received::default();
-            let strategy = snapshots.with_sink(&mut sink);
+            let strategy = snapshots.with_sink(&mut sink).expect("it makes graphs");
             let search_folder = on_disk.then(|| scratch(folder.path()));
             let outcome = check(
                 &graph,
-                &strategy,
+                &*strategy,
                 &options,
                 search_folder,
                 &Stop::new(),
@@ -221,10 +221,10 @@ fn a_large_graph_comes_in_parts() {
             backtracking: false,
             ..Snapshots::default()
         };
-        let strategy = snapshots.with_sink(&mut sink);
+        let strategy = snapshots.with_sink(&mut sink).expect("it makes graphs");
         let search_folder = on_disk.then(|| scratch(folder.path()));
         let (stop, observer) = (Stop::new(), &mut Silent);
-        let outcome = check(&graph, &strategy, &options, search_folder, &stop, observer);
+        let outcome = check(&graph, &*strategy, &options, search_folder, &stop, observer);
         let outcome = outcome.expect("nothing fails");
         drop(strategy);
         assert_eq!(outcome.reason, None);
