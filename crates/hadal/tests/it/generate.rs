@@ -13,6 +13,7 @@ use hadal::lts::{self, Edge, Hlts, Resources};
 use hadal::model::{
     Expander, Machine, MachineModel, Model, PAD_BYTES, States, Stop, Successors, for_each_batch,
 };
+use hadal::search::{Violation, ViolationKind};
 use hadal::{Check, GraphOptions, GraphOutput, LabelDetail, ModelSource};
 use hadal_testkit::corpus::{Size, expected_rows, model_files, models_folder};
 use hadal_testkit::parallel::on_all;
@@ -258,8 +259,16 @@ fn graphs_of_all_models_are_those_of_a_plain_search() {
         }
         let hlts = scratch.path().join(format!("{number}.hlts"));
         generate(&model, &hlts, &options, 2, None);
-        if edges_of(&hlts) != (plain.n_states() as u64, edges) {
+        if edges_of(&hlts) != (plain.n_states() as u64, edges.clone()) {
             return Some(format!("{}: other multiplicities", path.display()));
+        }
+        if let Some(problem) = formats_differ(&file, &hlts, &edges) {
+            return Some(format!("{}: {problem}", path.display()));
+        }
+        match as_model_differs(&model, &file, &plain, edges.len()) {
+            Ok(has_deadlock) if has_deadlock => count("deadlocks"),
+            Ok(_) => {}
+            Err(problem) => return Some(format!("{}: {problem}", path.display())),
         }
         count("compared");
         if plain.n_starts > 1 {
@@ -272,9 +281,76 @@ fn graphs_of_all_models_are_those_of_a_plain_search() {
     let counts = counts.into_inner().expect("nobody panics");
     println!("{counts:?}");
     assert!(
-        counts["compared"] >= 30 && counts["on disk"] >= 30,
+        counts["compared"] >= 30 && counts["on disk"] >= 30 && counts["deadlocks"] >= 8,
         "{counts:?}"
     );
+}
+
+/// Whether a graph differs in two formats.
+fn formats_differ(aut: &Path, hlts: &Path, edges: &[Named]) -> Option<&'static str> {
+    let stop = Stop::new();
+    let resources = Resources::new(&stop);
+    let bytes = |path: &Path| std::fs::read(path).expect("the file is there");
+    let converted = |from: &Path, extension: &str| {
+        let to = from.with_extension(format!("again.{extension}"));
+        let graph = lts::open(from, &resources).expect("it is whole");
+        lts::save(&graph, &to, &resources).expect("it can be written");
+        to
+    };
+    if bytes(&converted(hlts, "aut")) != bytes(aut) {
+        return Some("the two formats differ");
+    }
+    let again = converted(aut, "hlts");
+    let has_multiplicities = edges.iter().any(|edge| edge.3 > 1);
+    if !has_multiplicities && bytes(&again) != bytes(hlts) {
+        return Some("the compact format differs when it comes from the text");
+    }
+    (bytes(&converted(&again, "aut")) != bytes(aut)).then_some("the text does not survive")
+}
+
+/// Checks a graph as a model: its states, its edges and its nearest deadlock are those of the model that
+/// it was generated from. Whether there is a deadlock, or what differs.
+fn as_model_differs(
+    model: &hadal::LoadedModel,
+    aut: &Path,
+    plain: &Plain,
+    n_edges: usize,
+) -> Result<bool, String> {
+    let graph = ModelSource::file(aut).and_then(|source| source.load());
+    let graph = graph.expect("it is a graph");
+    let check = |model: &hadal::LoadedModel| {
+        let check = Check::new(model).deadlock(hadal::Deadlock::Stuck);
+        let checked = check.max_errors(u32::MAX).threads(1).run();
+        checked.expect("nothing fails").outcome
+    };
+    let deadlock = |outcome: &hadal::Outcome| {
+        let is_deadlock = |it: &&Violation| it.kind == ViolationKind::Deadlock;
+        let deadlocks = outcome.violations.iter().filter(is_deadlock);
+        deadlocks.map(|it| it.depth).min()
+    };
+    let outcome = check(&graph);
+    if outcome.states != plain.n_states() as u64 || outcome.transitions != n_edges as u64 {
+        return Err(format!(
+            "as a model {} states and {} transitions",
+            outcome.states, outcome.transitions
+        ));
+    }
+    let found = deadlock(&outcome);
+    if found.is_some() != plain.edges.iter().any(Vec::is_empty) {
+        return Err(format!("a deadlock after {found:?} steps"));
+    }
+    // A step that fails is no edge, but to the model itself it is no deadlock; and with a claim or
+    // liveness there is more that ends a search.
+    let own = check(model);
+    let is_fault = |it: &Violation| matches!(it.kind, ViolationKind::Fault(_));
+    if own.complete && !own.violations.iter().any(is_fault) {
+        let shift = u32::from(plain.n_starts != 1);
+        let expected = deadlock(&own).map(|depth| depth + shift);
+        if found != expected {
+            return Err(format!("a deadlock at {found:?}, not at {expected:?}"));
+        }
+    }
+    Ok(found.is_some())
 }
 
 #[test]
