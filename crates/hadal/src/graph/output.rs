@@ -71,7 +71,7 @@ pub struct WrittenGraph {
     pub has_dropped_parameters: bool,
 }
 
-/// What labels may take, in bytes.
+/// What labels may take unless more is allowed, in bytes.
 pub(crate) const LABEL_BYTES: u64 = 8 << 20;
 
 impl GraphOutput {
@@ -127,7 +127,7 @@ impl GraphOutput {
     ) -> GraphWriter<'m> {
         let asked = self.asked();
         let options = self.options.clone();
-        let labeller = move || Labeller::new(model, symmetric, &options, stack_bytes, LABEL_BYTES);
+        let labeller = move |bytes| Labeller::new(model, symmetric, &options, stack_bytes, bytes);
         let state_len = model.shape().state_len;
         let made = Arc::clone(&self.made);
         GraphWriter::new(

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use hadal::{
-    Check, Disk, Error, GraphOptions, GraphOutput, ModelSource, Resources, SavedRun, SearchOptions,
-    Verdict, Warning, WrittenGraph, memory,
+    Check, Disk, Error, GraphOptions, GraphOutput, GraphWriter, ModelSource, Resources, SavedRun,
+    SearchOptions, Verdict, Warning, WrittenGraph, memory,
 };
 use hadal_literature::Configurable;
 use hadal_lts::Gauge;
@@ -152,7 +152,9 @@ impl Job<'_> {
         };
         let budget = resources.budget();
         Resources::check_budget(budget, used)?;
-        let mut writer = output.writer(&loaded);
+        // When they are made the search has given up its memory.
+        let label_bytes = (budget / 8).max(GraphWriter::LEAST_LABEL_BYTES);
+        let mut writer = output.writer(&loaded).label_bytes(label_bytes);
         if let Some(n) = args.threads {
             writer = writer.threads(n as usize);
         }
