@@ -122,4 +122,14 @@ impl Model for WholeModel {
         let found = self.inner.reference_step(parent, index, stop)?;
         Ok(found.map(|(step, state)| (self.naming.whole_step(step), state)))
     }
+
+    fn describe_steps(
+        &self,
+        parent: &[u8],
+        stop: &Stop,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), Stopped> {
+        let mut named = |step| each(self.naming.whole_step(step));
+        self.inner.describe_steps(parent, stop, &mut named)
+    }
 }

@@ -13,8 +13,8 @@ use hadal::lts::{self, Edge, Hlts, Resources};
 use hadal::model::{
     Expander, Machine, MachineModel, Model, PAD_BYTES, States, Stop, Successors, for_each_batch,
 };
-use hadal::search::{Violation, ViolationKind};
-use hadal::{Check, GraphOptions, GraphOutput, LabelDetail, ModelSource};
+use hadal::search::{GraphEdge, GraphFacts, GraphPart, Violation, ViolationKind};
+use hadal::{Check, GraphOptions, GraphOutput, LabelDetail, ModelSource, Sink};
 use hadal_testkit::corpus::{Size, expected_rows, model_files, models_folder};
 use hadal_testkit::parallel::on_all;
 use tempfile::TempDir;
@@ -623,6 +623,59 @@ fn a_rust_type_has_a_graph_too() {
     );
 }
 
+/// What a search with more than 2^32 states and edges would pass on.
+#[test]
+fn a_writer_takes_numbers_beyond_32_bits() {
+    let (model, scratch) = (MachineModel::new(Ring), folder());
+    for n_starts in [1, 2] {
+        let path = scratch.path().join("far.hlts");
+        let output = GraphOutput::new(&path, GraphOptions::default()).expect("it can be written");
+        let mut writer = output.writer_of(&model);
+        let far = 5 << 32;
+        let facts = GraphFacts {
+            n_states: far + 3,
+            n_starts,
+            n_edges: 4,
+        };
+        let edge = |source, target, rule| GraphEdge {
+            source,
+            target,
+            multiplicity: 1,
+            rule,
+        };
+        writer.begin_graph(&facts).expect("there is room");
+        for (sources, edges) in [
+            (0..far, vec![edge(7, far + 1, 0)]),
+            (far..far + 2, vec![edge(far, 3, 1), edge(far, far + 2, 0)]),
+            (far + 2..far + 3, vec![edge(far + 2, far + 2, 1)]),
+        ] {
+            let part = GraphPart {
+                sources,
+                states: None,
+                edges: &edges,
+            };
+            writer.graph(&part).expect("there is room");
+        }
+        writer.end_graph().expect("there is room");
+        let stop = Stop::new();
+        let written = output.save(&Resources::new(&stop));
+        written.expect("it can be written").expect("it is whole");
+        let shift = (n_starts - 1) as usize;
+        let far = far as usize + shift;
+        let named = |source, rule: &str, target| (source, rule.to_owned(), target, 1);
+        let mut expected = vec![
+            named(7 + shift, "add 5", far + 1),
+            named(far, "halve", 3 + shift),
+            named(far, "add 5", far + 2),
+            named(far + 2, "halve", far + 2),
+        ];
+        if n_starts == 2 {
+            expected.splice(..0, [named(0, "start", 1), named(0, "start", 2)]);
+        }
+        assert_eq!(edges_of(&path), (far as u64 + 3, expected));
+    }
+}
+
 fn folder() -> TempDir {
     tempfile::tempdir_in(root().join("target")).expect("there is a folder for scratch files")
 }
@@ -974,4 +1027,77 @@ fn a_signal_leaves_no_file_and_a_run_to_resume() {
         }
     }
     assert!(n_stopped > 0, "no signal came in time");
+}
+
+/// Kills a generation at any moment, in the search, in the join and while it writes, and resumes it until
+/// it is done; returns how often it was killed.
+fn kill_and_resume(chance: &mut u64, window: Duration, whole: &[u8]) -> u32 {
+    let scratch = folder();
+    let (out, run) = (name(&scratch, "out.hlts"), name(&scratch, "run"));
+    let (mut n_kills, mut is_begun) = (0, false);
+    loop {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));
+        match is_begun {
+            false => command.args(["generate", "models/peterson.m", "-o", &out, "--disk", &run]),
+            true => command.args(["resume", &run]),
+        };
+        let small = ["--data-memory", "1500K", "--commit-every", "20ms", "-q"];
+        let child = command.args(small).current_dir(root()).spawn();
+        let mut child = child.expect("the binary runs");
+        *chance = chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let micros = (*chance >> 33) % window.as_micros() as u64;
+        std::thread::sleep(Duration::from_micros(micros));
+        match child.try_wait().expect("a child can be asked") {
+            Some(status) => assert_eq!(status.code(), Some(0)),
+            None => {
+                child.kill().expect("a child can be killed");
+                let status = child.wait().expect("a child ends");
+                n_kills += u32::from(status.code().is_none());
+            }
+        }
+        match std::fs::read(&out) {
+            // Whatever has its name is complete, also where the run could not note that it is done.
+            Ok(bytes) => {
+                assert!(bytes == whole, "after {n_kills} kills");
+                return n_kills;
+            }
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound),
+        }
+        // Killed before it had a manifest, it has not begun.
+        is_begun = Path::new(&run).join("MANIFEST").exists();
+        if !is_begun && Path::new(&run).exists() {
+            std::fs::remove_dir_all(&run).expect("a folder can be removed");
+        }
+    }
+}
+
+fn kills(n: u32) {
+    let scratch = folder();
+    let out = name(&scratch, "out.hlts");
+    let since = Instant::now();
+    let small = ["--data-memory", "1500K", "-q"];
+    let run = generate_cli(&[&["models/peterson.m", "-o", &out], &small[..]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let window = since.elapsed();
+    let whole = std::fs::read(&out).expect("the file is there");
+    let (mut chance, mut n_kills, mut n_ended) = (54_321, 0, 0);
+    while n_kills < n {
+        n_kills += kill_and_resume(&mut chance, window, &whole);
+        n_ended += 1;
+    }
+    println!("{n_kills} kills, {n_ended} ends");
+}
+
+#[test]
+fn a_killed_generation_is_resumed_and_writes_the_same_file() {
+    kills(8);
+}
+
+/// The longer way: `cargo test --release -p hadal --test it -- --ignored kills`.
+#[test]
+#[ignore = "takes minutes"]
+fn two_hundred_kills_change_no_byte() {
+    kills(200);
 }
