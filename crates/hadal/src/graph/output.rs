@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hadal_lts::{FileKind, Format, Hlts, MOST_IN_DOT, Resources};
+use hadal_lts::{FileKind, Format, Hlts, MOST_IN_DOT, Resources, UnfinishedFile};
 use hadal_model::Model;
 
 use super::labels::Labeller;
@@ -49,7 +49,7 @@ pub(super) struct Target {
 /// A graph that was written to a temporary file as `.hlts`.
 #[derive(Debug)]
 pub(super) struct Made {
-    pub(super) file: tempfile::NamedTempFile,
+    pub(super) file: UnfinishedFile,
     pub(super) has_dropped_parameters: bool,
     pub(super) has_added_start: bool,
 }
@@ -173,18 +173,14 @@ impl Target {
     }
 
     /// A temporary file beside the output, which is deleted when it is dropped.
-    pub(super) fn temporary(&self) -> io::Result<tempfile::NamedTempFile> {
-        use std::os::unix::fs::PermissionsExt;
+    pub(super) fn temporary(&self) -> io::Result<UnfinishedFile> {
         let folder = match self.path.parent() {
             Some(folder) if !self.is_special() => folder.to_owned(),
             _ => ScratchFolder::default_parent(),
         };
         // For a message that names no file which nobody asked for.
         std::fs::metadata(&folder)?;
-        tempfile::Builder::new()
-            .prefix(".hadal-")
-            .permissions(std::fs::Permissions::from_mode(0o666))
-            .tempfile_in(folder)
+        UnfinishedFile::new(&folder)
     }
 
     /// Refuses a graph that is too large for its format.
@@ -213,7 +209,7 @@ impl Target {
             self.kind.format == Format::Hlts && !self.kind.is_compressed && !self.is_special();
         match is_as_made {
             true => {
-                made.file.persist(&self.path).map_err(|error| error.error)?;
+                made.file.complete(&self.path)?;
             }
             false => hadal_lts::save(&graph, &self.path, resources)?,
         }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hadal_lts::{Edge, Error, HltsWriter};
+use hadal_lts::{Edge, Error, HltsWriter, UnfinishedFile};
 use hadal_search::{EdgesWanted, GraphEdge, GraphFacts, GraphPart, Sink};
 
 use super::labels::Labeller;
@@ -30,7 +30,7 @@ pub struct GraphWriter<'m> {
 
 /// A graph that is being written.
 struct UnderWay {
-    file: tempfile::NamedTempFile,
+    file: UnfinishedFile,
     writer: HltsWriter<BufWriter<File>>,
     n_states: u64,
     /// By how much numbers exceed ordinals: 1 where a state was added.

@@ -1101,3 +1101,68 @@ fn a_killed_generation_is_resumed_and_writes_the_same_file() {
 fn two_hundred_kills_change_no_byte() {
     kills(200);
 }
+
+/// Whoever is impatient leaves nothing behind either.
+#[test]
+fn two_signals_leave_no_unfinished_file() {
+    let mut n_stopped = 0;
+    for millis in [20, 60, 100, 140, 180, 220, 260, 300, 350, 400, 500] {
+        let scratch = folder();
+        let out = name(&scratch, "out.aut");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+            .args(["generate", "models/peterson.m", "-o", &out, "-q"])
+            .args(["--labels", "full"])
+            .current_dir(root())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        std::thread::sleep(Duration::from_millis(millis));
+        let pid = child.id().to_string();
+        for _ in 0..2 {
+            let mut kill = Command::new("kill");
+            kill.args(["-INT", &pid]).stderr(Stdio::null());
+            kill.status().expect("there is kill");
+        }
+        let status = child.wait().expect("it ends");
+        match Path::new(&out).exists() {
+            true => assert_only(&scratch, &["out.aut"]),
+            false => {
+                assert_only(&scratch, &[]);
+                n_stopped += u32::from(status.code() == Some(3));
+            }
+        }
+    }
+    assert!(n_stopped > 0, "no signal came in time");
+}
+
+/// The graph is there, and its text finds no room: the run can be resumed all the same.
+#[test]
+fn a_text_without_room_is_written_by_a_resumed_run() {
+    let scratch = folder();
+    let (out, run) = (name(&scratch, "out.aut"), name(&scratch, "run"));
+    let limited = |limit: &str, args: &str| {
+        let command = format!("ulimit -f {limit}; exec \"$0\" {args}");
+        let output = Command::new("bash")
+            .args(["-c", &command, env!("CARGO_BIN_EXE_hadal")])
+            .current_dir(root())
+            .output();
+        let output = output.expect("there is bash");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), stderr)
+    };
+    let begin = format!("generate models/peterson.m -o {out} --disk {run} -q");
+    let (code, stderr) = limited("4000", &begin);
+    assert_eq!(code, Some(3), "{stderr}");
+    let hint = format!("continue it with: hadal resume {run}");
+    assert!(stderr.contains(&hint), "{stderr}");
+    assert_only(&scratch, &["run"]);
+    let (code, stderr) = limited("unlimited", &format!("resume {run} -q"));
+    assert_eq!(code, Some(0), "{stderr}");
+    let again = name(&scratch, "again.aut");
+    assert_eq!(
+        generate_cli(&["models/peterson.m", "-o", &again, "-q"]).code,
+        0
+    );
+    let bytes = |path: &str| std::fs::read(path).expect("the file is there");
+    assert!(bytes(&out) == bytes(&again));
+}

@@ -18,7 +18,7 @@ use hadal_search::{Auto, Error as SearchError, Outcome, Reason};
 
 use crate::allocator::adapt_allocator;
 use crate::deliver::{RecordFile, deliver, deliver_record};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::flags::{GenerateArgs, ResumeArgs, RunArgs};
 use crate::progress::Display;
 use crate::run::{
@@ -220,9 +220,20 @@ impl Job<'_> {
         let gauge = Gauge::new();
         let resources = lts::within_budget(budget, args.threads, Some(&gauge));
         let save = || output.save(&resources);
-        let saved = lts::progress::shown(args.shown_progress(), &gauge, save)?;
+        let saved = lts::progress::shown(args.shown_progress(), &gauge, save);
+        let resumable = checked.resumable().map(|path| path.display().to_string());
+        let saved = match (saved, &resumable) {
+            (Ok(saved), _) => saved,
+            (Err(Error::Output { path, error }), Some(folder)) => {
+                let error = lts::unwritten(*error, &path);
+                let exit = exit::of_error(&error);
+                let what = format!("{error:#}; continue it with: hadal resume {folder}");
+                eprintln_lossy(&what);
+                return Ok(Attempt::Ended(exit));
+            }
+            (Err(error), _) => return Err(error.into()),
+        };
         let Some(written) = saved else {
-            let resumable = checked.resumable().map(|path| path.display().to_string());
             eprintln_lossy(&stopped(outcome, output, self.strategy, resumable));
             let delivered = deliver_record(args, record_file, &checked.record());
             return Ok(Attempt::Ended(if_delivered(delivered, Exit::Incomplete)));
