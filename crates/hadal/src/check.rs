@@ -15,7 +15,9 @@ use crate::loaded_model::stack_bytes;
 use crate::prepared_check::{ChosenStrategy, PreparedCheck};
 use crate::question::{AskedModel, Question, SearchOptions};
 use crate::resources::Resources;
-use crate::{Error, GraphWriter, LoadedModel, ModelSource, SavedRun, memory, model_digest};
+use crate::{
+    Error, GraphOutput, GraphWriter, LoadedModel, ModelSource, SavedRun, memory, model_digest,
+};
 
 /// A check of a model: what is asked, with which resources, and who watches.
 ///
@@ -271,10 +273,21 @@ impl<'a> Check<'a> {
     /// goes on behind violations, of which it reports the first of each property. Steps that meet a
     /// fault are no edges.
     pub fn graph(mut self, writer: &'a mut GraphWriter<'_>) -> Self {
-        self.graph = Some(writer.asked.clone());
+        let asked = writer.asked.clone();
+        self.asks_for_graph(asked);
+        self.sink(writer)
+    }
+
+    /// The same by a strategy that passes the graph to a writer of `output`.
+    pub fn graph_by(mut self, strategy: &'a dyn Strategy, output: &GraphOutput) -> Self {
+        self.asks_for_graph(output.asked());
+        self.strategy(strategy)
+    }
+
+    fn asks_for_graph(&mut self, asked: AskedOutput) {
+        self.graph = Some(asked);
         self.search.deadlock = Deadlock::Off;
         self.search.max_errors = u32::MAX;
-        self.sink(writer)
     }
 
     /// The start of the times in the record; by default when the check is prepared.

@@ -50,4 +50,13 @@ impl Model for GoalModel {
     ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
         self.inner.reference_step(parent, index, stop)
     }
+
+    fn describe_steps(
+        &self,
+        parent: &[u8],
+        stop: &Stop,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), Stopped> {
+        self.inner.describe_steps(parent, stop, each)
+    }
 }

@@ -54,6 +54,17 @@ impl Model for NamedModel {
         let found = self.inner.reference_step(parent, index, stop)?;
         Ok(found.map(|(step, state)| (self.named(parent, step), state)))
     }
+
+    fn describe_steps(
+        &self,
+        parent: &[u8],
+        stop: &Stop,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), Stopped> {
+        let leaves = self.inner.describe_state(parent);
+        let mut named = |step| each(self.naming.step(step, &leaves));
+        self.inner.describe_steps(parent, stop, &mut named)
+    }
 }
 
 /// A model with the claims of its language, whose steps are shown as that wants it.
@@ -110,5 +121,15 @@ impl Model for WholeModel {
     ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
         let found = self.inner.reference_step(parent, index, stop)?;
         Ok(found.map(|(step, state)| (self.naming.whole_step(step), state)))
+    }
+
+    fn describe_steps(
+        &self,
+        parent: &[u8],
+        stop: &Stop,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), Stopped> {
+        let mut named = |step| each(self.naming.whole_step(step));
+        self.inner.describe_steps(parent, stop, &mut named)
     }
 }

@@ -23,6 +23,7 @@ fn the_reference_names_every_flag() {
     let mut defined = BTreeSet::from(["--help".to_owned()]);
     for command in [
         &["check"][..],
+        &["generate"],
         &["resume"],
         &["replay"],
         &["lts", "info"],

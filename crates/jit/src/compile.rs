@@ -284,6 +284,15 @@ impl Model for Native {
     ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
         self.interpreter.reference_step(parent, index, stop)
     }
+
+    fn describe_steps(
+        &self,
+        parent: &[u8],
+        stop: &Stop,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), Stopped> {
+        self.interpreter.describe_steps(parent, stop, each)
+    }
 }
 
 /// Whether sources at rest can be expanded without registers. What a firing counts can be taken back

@@ -11,13 +11,14 @@ use std::time::Instant;
 
 use hadal_model::{PAD_BYTES, States};
 use hadal_search::strategy::{End, Ended, Halt, Run, Totals, Usage};
-use hadal_search::{Duplicates, Error, Outcome, Reason, Seconds, Stats, Value};
+use hadal_search::{Duplicates, Error, GraphEdge, Outcome, Reason, Seconds, Sink, Stats, Value};
 use hadal_store::Parent;
 
 use crate::distinct;
 use crate::evaluator::Evaluator;
 use crate::explorer::{self, Explorer, block_len};
 use crate::figures::Visits;
+use crate::graph_log::GraphLog;
 use crate::io_figures;
 use crate::parent_index::{ExploredStates, NO_PARENT, ParentIndex};
 use crate::queue::Queue;
@@ -30,8 +31,15 @@ pub(crate) trait Memory {
     /// Takes a successor, and admits it if it is known to be new.
     fn offer(&mut self, state: &[u8], parent: Parent, intake: &mut Intake<'_>) -> Result<(), Halt>;
 
-    /// All successors of `state` have been offered, and none of any state behind it.
-    fn expanded(&mut self, _state: &[u8]) {}
+    /// Which visit the state offered last belongs to, by the number of admitted states before it: the
+    /// one that has expanded it or will do so. `None` where no numbers are held.
+    fn visit(&self) -> Option<u64> {
+        None
+    }
+
+    /// All successors of `state`, whose visit has this number, have been offered, and none of any state
+    /// behind it.
+    fn expanded(&mut self, _visit: u64, _state: &[u8]) {}
 
     /// All states of a layer have been expanded, so all that is new at `depth` has been offered
     /// and must now be admitted. May end the search for a reason of the strategy's own.
@@ -121,8 +129,22 @@ const FIRST_COUNT: u64 = 1 << 11;
 
 /// Searches.
 pub(crate) fn search<M: Memory>(run: &Run<'_>, plan: Plan, memory: M) -> Result<Outcome, Error> {
+    search_for(run, plan, memory, None)
+}
+
+/// Searches, and passes the graph to `sink` if there is one. Then `memory` numbers visits.
+pub(crate) fn search_for<M: Memory>(
+    run: &Run<'_>,
+    plan: Plan,
+    memory: M,
+    sink: Option<&mut dyn Sink>,
+) -> Result<Outcome, Error> {
     let signatures = Signatures::new(run);
     let uncounted = &plan.uncounted;
+    let graph = match sink {
+        Some(sink) => Some(GraphLog::new(sink, uncounted, run.shape.state_len)?),
+        None => None,
+    };
     let ledger = match plan.forgets {
         Forgets::ForEver => Some(uncounted.records(signatures.key_len())?),
         Forgets::AndEnds if plan.count_distinct => Some(uncounted.records(signatures.key_len())?),
@@ -140,10 +162,14 @@ pub(crate) fn search<M: Memory>(run: &Run<'_>, plan: Plan, memory: M) -> Result<
     };
     Breadth {
         run,
-        explorer: Explorer::new(run),
+        explorer: match graph {
+            Some(_) => Explorer::with_multiplicities(run),
+            None => Explorer::new(run),
+        },
         intake,
         memory,
         plan,
+        graph,
         layers: Vec::new(),
         block: Vec::new(),
         n_known: 0,
@@ -158,12 +184,13 @@ pub(crate) fn search<M: Memory>(run: &Run<'_>, plan: Plan, memory: M) -> Result<
     .run()
 }
 
-struct Breadth<'a, M> {
+struct Breadth<'a, 's, M> {
     run: &'a Run<'a>,
     explorer: Explorer<'a>,
     intake: Intake<'a>,
     memory: M,
     plan: Plan,
+    graph: Option<GraphLog<'s>>,
     /// Sizes of the layers, without the one that is being found.
     layers: Vec<u64>,
     /// The states that are being expanded.
@@ -185,9 +212,9 @@ struct Breadth<'a, M> {
     only_repeats: bool,
 }
 
-impl<M: Memory> Breadth<'_, M> {
+impl<M: Memory> Breadth<'_, '_, M> {
     fn run(mut self) -> Result<Outcome, Error> {
-        let end = match self.search_layers() {
+        let end = match self.search_layers().and_then(|end| self.pass_on_graph(end)) {
             Ok(end) => end,
             Err(Halt::Failed(error)) => return Err(error),
             Err(Halt::Enough) => unreachable!("a layer is ended before the search is"),
@@ -205,6 +232,15 @@ impl<M: Memory> Breadth<'_, M> {
             }
         };
         self.report(end)
+    }
+
+    /// Passes the graph on if the search has visited every state.
+    fn pass_on_graph(&mut self, end: End) -> Result<End, Halt> {
+        if let (End::Exhausted, Some(graph)) = (&end, self.graph.take()) {
+            let n_starts = self.layers.first().map_or(0, |&n| n);
+            graph.pass_on(self.run, self.intake.n_admitted, n_starts)?;
+        }
+        Ok(end)
     }
 
     fn search_layers(&mut self) -> Result<End, Halt> {
@@ -332,6 +368,9 @@ impl<M: Memory> Breadth<'_, M> {
         goes_on: bool,
     ) -> Result<(), Halt> {
         let states = States::new(block, self.run.shape.state_len, n);
+        if let Some(graph) = &mut self.graph {
+            graph.push_states(states)?;
+        }
         self.explorer.begin(n);
         let offered = self.offer_all(first, states, goes_on);
         if !self.explorer.is_done() {
@@ -360,7 +399,9 @@ impl<M: Memory> Breadth<'_, M> {
             }
         }
         if goes_on {
-            (n_ended..states.len()).for_each(|at| self.memory.expanded(states.get(at)));
+            for at in n_ended..states.len() {
+                self.memory.expanded(first + at as u64, states.get(at));
+            }
         }
         Ok(())
     }
@@ -372,6 +413,7 @@ impl<M: Memory> Breadth<'_, M> {
             explorer,
             intake,
             memory,
+            graph,
             ..
         } = self;
         let (since, before) = (Instant::now(), pauses(intake, &self.plan));
@@ -384,7 +426,7 @@ impl<M: Memory> Breadth<'_, M> {
                 None => NO_PARENT,
                 Some((first, states, _)) => {
                     while n_ended < source {
-                        memory.expanded(states.get(n_ended));
+                        memory.expanded(first + n_ended as u64, states.get(n_ended));
                         n_ended += 1;
                     }
                     first + source as u64
@@ -392,6 +434,14 @@ impl<M: Memory> Breadth<'_, M> {
             };
             let index = successors.index(at);
             memory.offer(successors.state(at), Parent { ordinal, index }, intake)?;
+            if let (Some(graph), Some(_)) = (&mut *graph, sources) {
+                graph.push_edge(GraphEdge {
+                    source: ordinal,
+                    target: memory.visit().expect("visits are numbered for a graph"),
+                    multiplicity: successors.multiplicity(at),
+                    rule: successors.rule(at),
+                })?;
+            }
         }
         intake.evaluator.evaluate_pending(intake.depth)?;
         if sources.is_some() {

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use hadal_report::units::counted;
-use hadal_search::{Auto, ByCostFigures, Dijkstra, Outcome, Reason, Strategy};
+use hadal_search::{Auto, ByCostFigures, Dijkstra, Outcome, Ranked, Reason, Sink, Strategy};
 
 /// A strategy with parameters that can be set by name.
 pub trait Configurable: Strategy + fmt::Debug + Send {
@@ -43,6 +43,12 @@ pub trait Configurable: Strategy + fmt::Debug + Send {
 
     /// What a person must know before it starts, if there is something.
     fn warning(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// This strategy, which passes the graph of all states to `sink` when it has visited them; `None`
+    /// if it makes no graphs.
+    fn with_sink<'s>(&self, _sink: &'s mut dyn Sink) -> Option<Box<dyn Strategy + 's>> {
         None
     }
 
@@ -186,6 +192,10 @@ impl Configurable for Auto {
 
     fn budget(&self) -> Budget {
         Budget::AllData
+    }
+
+    fn with_sink<'s>(&self, sink: &'s mut dyn Sink) -> Option<Box<dyn Strategy + 's>> {
+        Some(Box::new(Ranked::by_depth().with_sink(sink)))
     }
 
     fn hint(&self, _: Reason) -> Option<Hint> {

@@ -60,6 +60,14 @@ impl<'a> Explorer<'a> {
         }
     }
 
+    /// The same, with the multiplicities of steps.
+    pub(crate) fn with_multiplicities(run: &'a Run<'a>) -> Self {
+        Explorer {
+            kernel: Kernel::new(run.shape, buffer_len(run)).with_multiplicities(),
+            ..Explorer::new(run)
+        }
+    }
+
     /// Begins with a block of `n_sources` states.
     pub(crate) fn begin(&mut self, n_sources: usize) {
         self.kernel.begin(n_sources);

@@ -26,6 +26,7 @@ mod distinct;
 mod evaluator;
 mod explorer;
 mod figures;
+mod graph_log;
 mod io_figures;
 pub mod lab;
 mod layered;
@@ -55,7 +56,7 @@ pub use part::Part;
 pub use ram::Ram;
 pub use snapshots::Snapshots;
 
-use hadal_search::{Auto, Dijkstra};
+use hadal_search::{Auto, Dijkstra, Sink};
 
 /// The strategies of the papers, with their papers' parameters.
 pub fn papers() -> Vec<Box<dyn Configurable>> {
@@ -75,6 +76,15 @@ pub fn papers() -> Vec<Box<dyn Configurable>> {
 pub fn all() -> Vec<Box<dyn Configurable>> {
     let mut all: Vec<Box<dyn Configurable>> = vec![Box::new(Auto), Box::new(Dijkstra)];
     all.extend(papers());
+    all
+}
+
+/// The strategies that make graphs: those [with a sink](Configurable::with_sink).
+pub fn generators() -> Vec<Box<dyn Configurable>> {
+    struct Nobody;
+    impl Sink for Nobody {}
+    let mut all = all();
+    all.retain(|strategy| strategy.with_sink(&mut Nobody).is_some());
     all
 }
 
@@ -135,6 +145,12 @@ mod tests {
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn some_strategies_make_graphs() {
+        let names: Vec<&str> = generators().iter().map(|it| it.name()).collect();
+        assert_eq!(names, ["auto", "snapshots"]);
     }
 
     /// A flag sets a parameter that its strategy has, and shows among the parameters.

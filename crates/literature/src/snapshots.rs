@@ -25,11 +25,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
 
 use hadal_model::Shape;
 use hadal_report::units::{count, counted};
 use hadal_search::strategy::{Halt, Run};
-use hadal_search::{Error, Outcome, ProcessLimit, Reason, Stats, Strategy, Value};
+use hadal_search::{Error, Outcome, ProcessLimit, Reason, Sink, Stats, Strategy, Value};
 use hadal_store::Parent;
 
 use crate::breadth_first::{self, Forgets, Intake, Memory, Plan};
@@ -89,6 +90,12 @@ impl Strategy for Snapshots {
     }
 
     fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {
+        self.search_for(run, None)
+    }
+}
+
+impl Snapshots {
+    fn search_for(&self, run: &Run<'_>, sink: Option<&mut dyn Sink>) -> Result<Outcome, Error> {
         let cache = |sampling, policy, size| CacheSpec {
             sampling,
             policy,
@@ -116,9 +123,10 @@ impl Strategy for Snapshots {
             snapshots: HashMap::new(),
             n_taken: 0,
             n_open: 0,
-            backtrack: HashSet::new(),
+            backtrack: HashMap::new(),
             source: SourceFacts::default(),
             suspects: Vec::new(),
+            visit: 0,
             depth: 0,
             random: Random::new(run.options.seed),
             has_forgotten: false,
@@ -137,7 +145,37 @@ impl Strategy for Snapshots {
             },
             count_distinct: self.count_distinct,
         };
-        breadth_first::search(run, plan, memory)
+        breadth_first::search_for(run, plan, memory, sink)
+    }
+}
+
+/// [`Snapshots`], whose graph a sink receives when every state was visited: every visit of a state is a
+/// state of that graph, which is strongly bisimilar to that of the model, and larger.
+struct SnapshotsGraph<'s> {
+    snapshots: Snapshots,
+    sink: Mutex<&'s mut dyn Sink>,
+}
+
+impl Strategy for SnapshotsGraph<'_> {
+    fn name(&self) -> &'static str {
+        self.snapshots.name()
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        self.snapshots.parameters()
+    }
+
+    fn remark(&self) -> Option<&'static str> {
+        self.snapshots.remark()
+    }
+
+    fn least_bytes(&self, shape: &Shape, threads: usize) -> u64 {
+        self.snapshots.least_bytes(shape, threads)
+    }
+
+    fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {
+        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        self.snapshots.search_for(run, Some(&mut **sink))
     }
 }
 
@@ -183,6 +221,13 @@ impl Configurable for Snapshots {
 
     fn set_variant(&mut self, variant: &str) -> Result<(), ParameterError> {
         self.set("caches", variant)
+    }
+
+    fn with_sink<'s>(&self, sink: &'s mut dyn Sink) -> Option<Box<dyn Strategy + 's>> {
+        Some(Box::new(SnapshotsGraph {
+            snapshots: self.clone(),
+            sink: Mutex::new(sink),
+        }))
     }
 
     // It has no table to fill, and stops when all memory is used.
@@ -240,17 +285,20 @@ struct HeldLayers {
     budget_bytes: u64,
     process_limit: Option<ProcessLimit>,
     /// The snapshots that each state is in.
-    held: HashMap<Key, Vec<SnapshotId>>,
-    /// All successors in the layer that is being found, and whether they were admitted.
-    next: HashMap<Key, bool>,
+    held: HashMap<Key, Held>,
+    /// All successors in the layer that is being found.
+    next: HashMap<Key, Found>,
     snapshots: HashMap<SnapshotId, Snapshot>,
     n_taken: SnapshotId,
     /// States of the layer that is being expanded.
     n_open: u64,
-    backtrack: HashSet<Key>,
+    /// With the number of a visit of each.
+    backtrack: HashMap<Key, u64>,
     source: SourceFacts,
-    /// States for the backtracking set, put there when the layer is at its end.
-    suspects: Vec<Vec<u8>>,
+    /// States for the backtracking set with their visits, put there when the layer is at its end.
+    suspects: Vec<(Vec<u8>, u64)>,
+    /// That of the successor that was offered last.
+    visit: u64,
     /// Depth of the layer that is being found.
     depth: u32,
     random: Random,
@@ -259,6 +307,19 @@ struct HeldLayers {
     n_hits: u64,
     n_references: u64,
     max_held: u64,
+}
+
+/// A state in some snapshot. Numbers of visits are for graphs, and are not charged to the strategy.
+struct Held {
+    visit: u64,
+    snapshots: Vec<SnapshotId>,
+}
+
+/// A successor in the layer that is being found.
+struct Found {
+    visit: u64,
+    /// Whether it was admitted.
+    is_new: bool,
 }
 
 struct Cache {
@@ -318,7 +379,7 @@ impl Cache {
 
 impl HeldLayers {
     /// Takes a snapshot of the layer that was found, if a cache accepts it or it is permanent.
-    fn take_snapshot(&mut self, states: Vec<Key>) {
+    fn take_snapshot(&mut self, layer: HashMap<Key, Found>) {
         let is_permanent = !self.bounded && (self.depth == 0 || self.depth.is_power_of_two());
         let is_cached = self.caches.first_mut().is_some_and(Cache::accepts);
         if !is_permanent && !is_cached {
@@ -327,9 +388,16 @@ impl HeldLayers {
         }
         let id = self.n_taken;
         self.n_taken += 1;
-        for state in &states {
-            self.held.entry(Rc::clone(state)).or_default().push(id);
+        let mut states = Vec::with_capacity(layer.len());
+        for (state, found) in layer {
+            let held = self.held.entry(Rc::clone(&state)).or_insert(Held {
+                visit: found.visit,
+                snapshots: Vec::new(),
+            });
+            held.snapshots.push(id);
+            states.push(state);
         }
+        states.sort_unstable();
         self.n_references += states.len() as u64;
         let snapshot = Snapshot {
             level: self.depth,
@@ -398,7 +466,8 @@ impl HeldLayers {
         let snapshot = self.snapshots.remove(&id).expect("it was there");
         self.n_references -= snapshot.states.len() as u64;
         for state in snapshot.states {
-            let ids = self.held.get_mut(&state).expect("it is in this snapshot");
+            let held = self.held.get_mut(&state).expect("it is in this snapshot");
+            let ids = &mut held.snapshots;
             ids.retain(|&other| other != id);
             if ids.is_empty() {
                 self.held.remove(&state);
@@ -412,8 +481,8 @@ impl HeldLayers {
         if !self.source.successors.insert(Rc::clone(key)) {
             return;
         }
-        let is_backtracked = self.backtrack.contains(key);
-        let ids = self.held.get(key).map_or(&[][..], Vec::as_slice);
+        let is_backtracked = self.backtrack.contains_key(key);
+        let ids = self.held.get(key).map_or(&[][..], |held| &held.snapshots);
         if is_first {
             let is_old = |id: &&SnapshotId| !self.snapshots[*id].is_recent;
             self.source.common.extend(ids.iter().filter(is_old));
@@ -453,7 +522,8 @@ impl Memory for HeldLayers {
     fn offer(&mut self, state: &[u8], parent: Parent, intake: &mut Intake<'_>) -> Result<(), Halt> {
         let key = intake.signatures.key(state);
         let known = self.next.get_key_value(key);
-        if let Some(key) = known.map(|(key, _)| Rc::clone(key)) {
+        if let Some((key, visit)) = known.map(|(key, found)| (Rc::clone(key), found.visit)) {
+            self.visit = visit;
             if self.backtracking {
                 self.note_successor(&key);
             }
@@ -462,11 +532,11 @@ impl Memory for HeldLayers {
         let held = self.held.get_key_value(key);
         let shared = held.map(|(key, _)| Rc::clone(key));
         let key = shared.unwrap_or_else(|| Key::from(key));
-        let mut is_new = !self.backtrack.contains(&key);
-        if let Some(ids) = self.held.get(&key) {
-            is_new = false;
+        let mut known = self.backtrack.get(&key).copied();
+        if let Some(held) = self.held.get(&key) {
+            known = Some(held.visit);
             self.n_hits += 1;
-            for id in ids {
+            for id in &held.snapshots {
                 let snapshot = self.snapshots.get_mut(id).expect("it holds this state");
                 snapshot.hits += 1;
                 snapshot.last_hit = self.depth;
@@ -476,10 +546,13 @@ impl Memory for HeldLayers {
             self.note_successor(&key);
         }
         let n_next = self.next.len() + 1;
-        if !self.has_room_for(growth_bytes::<(Key, bool)>(self.next.capacity(), n_next)) {
+        if !self.has_room_for(growth_bytes::<(Key, Found)>(self.next.capacity(), n_next)) {
             return Err(Halt::Stop(Reason::Memory));
         }
-        self.next.insert(key, is_new);
+        let is_new = known.is_none();
+        self.visit = known.unwrap_or(intake.n_admitted);
+        let visit = self.visit;
+        self.next.insert(key, Found { visit, is_new });
         if is_new {
             intake.admit(state, parent)?;
         }
@@ -489,7 +562,11 @@ impl Memory for HeldLayers {
         }
     }
 
-    fn expanded(&mut self, state: &[u8]) {
+    fn visit(&self) -> Option<u64> {
+        Some(self.visit)
+    }
+
+    fn expanded(&mut self, visit: u64, state: &[u8]) {
         if !self.backtracking {
             return;
         }
@@ -499,7 +576,7 @@ impl Memory for HeldLayers {
         source.successors.clear();
         source.common.clear();
         if is_suspect {
-            self.suspects.push(state.to_vec());
+            self.suspects.push((state.to_vec(), visit));
         }
     }
 
@@ -509,20 +586,18 @@ impl Memory for HeldLayers {
         let n_held = self.held.len() + self.next.len();
         let n_backtrack = self.backtrack.len() + self.suspects.len();
         let needed = self.next.len() as u64 * STATE_BYTES
-            + growth_bytes::<(Key, Vec<SnapshotId>)>(self.held.capacity(), n_held)
-            + growth_bytes::<Key>(self.backtrack.capacity(), n_backtrack);
+            + growth_bytes::<(Key, Held)>(self.held.capacity(), n_held)
+            + growth_bytes::<(Key, u64)>(self.backtrack.capacity(), n_backtrack);
         if !self.has_room_for(needed) {
             return Err(Halt::Stop(Reason::Memory));
         }
-        for state in std::mem::take(&mut self.suspects) {
-            self.backtrack
-                .insert(Key::from(intake.signatures.key(&state)));
+        for (state, visit) in std::mem::take(&mut self.suspects) {
+            let key = Key::from(intake.signatures.key(&state));
+            self.backtrack.insert(key, visit);
         }
         let next = std::mem::take(&mut self.next);
-        self.n_open = next.values().filter(|is_new| **is_new).count() as u64;
-        let mut states: Vec<Key> = next.into_keys().collect();
-        states.sort_unstable();
-        self.take_snapshot(states);
+        self.n_open = next.values().filter(|found| found.is_new).count() as u64;
+        self.take_snapshot(next);
         self.depth = depth + 1;
         Ok(())
     }

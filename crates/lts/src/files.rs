@@ -11,7 +11,7 @@ use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::scratch::Spool;
 use crate::sort::{EdgeSorter, Within};
-use crate::{Error, Labels};
+use crate::{Error, Labels, UnfinishedFile};
 
 /// What a file holds, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,14 +176,9 @@ pub fn save(graph: &Hlts, path: &Path, resources: &Resources<'_>) -> Result<(), 
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    use std::os::unix::fs::PermissionsExt;
-    let made = tempfile::Builder::new()
-        .prefix(".hadal-")
-        .permissions(std::fs::Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
+    let made = UnfinishedFile::new(folder)?;
     write_to(graph, kind, made.as_file(), resources)?;
-    made.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(made.complete(path)?)
 }
 
 fn write_to(

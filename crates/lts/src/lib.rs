@@ -30,6 +30,7 @@ mod resources;
 mod scc;
 mod scratch;
 mod sort;
+mod unfinished;
 mod varint;
 mod word;
 
@@ -47,3 +48,4 @@ pub use minimise::{Equivalence, Minimised, minimise};
 pub use model::GraphModel;
 pub use progress::{Gauge, Reading, Stage};
 pub use resources::Resources;
+pub use unfinished::UnfinishedFile;

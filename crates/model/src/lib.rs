@@ -88,6 +88,25 @@ pub trait Model: Sync {
         let state = drain::successor(&mut *expander, self.shape(), parent, index)?;
         Ok(self.describe_step(parent, index).zip(state))
     }
+
+    /// The steps that make the successors of `parent`, in their order, as
+    /// [`describe_step`](Self::describe_step) describes each.
+    ///
+    /// A model that finds a step by making those before it should make all of them once here.
+    fn describe_steps(
+        &self,
+        parent: &[u8],
+        stop: &Stop,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), Stopped> {
+        for index in 0.. {
+            match self.reference_step(Some(parent), index, stop)? {
+                Some((step, _)) => each(step),
+                None => break,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// One thread's access to a [`Model`].

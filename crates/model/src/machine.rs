@@ -9,7 +9,7 @@ use std::fmt::Debug;
 
 use crate::{
     Cursor, Expander, Failure, Flow, Model, Property, PropertyKind, Rule, Shape, States, Step,
-    Stop, Successors,
+    Stop, Stopped, Successors,
 };
 
 /// A transition system as a Rust type: states as values, steps as a function.
@@ -154,6 +154,27 @@ impl<M: Machine> Model for MachineModel<M> {
             rule: rule.to_owned(),
             ..Step::default()
         })
+    }
+
+    fn describe_steps(
+        &self,
+        parent: &[u8],
+        stop: &Stop,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), Stopped> {
+        let parent = M::State::read(parent);
+        for (number, rule) in M::RULES.iter().enumerate() {
+            for _ in self.machine.fire(number, &parent) {
+                if stop.is_raised() {
+                    return Err(Stopped);
+                }
+                each(Step {
+                    rule: (*rule).to_owned(),
+                    ..Step::default()
+                });
+            }
+        }
+        Ok(())
     }
 }
 

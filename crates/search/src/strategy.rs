@@ -26,6 +26,7 @@ pub use hadal_store::hashing::Hashing;
 use crate::budget::lent_to_expanders;
 use crate::checkpoint::{Content, from_manifest};
 use crate::ending::conclude;
+use crate::progress::Work;
 use crate::watch::{Watched, watched};
 use crate::{Error, Observer, Options, Outcome, Reason, SearchFolder};
 
@@ -165,6 +166,16 @@ impl<'r> Run<'r> {
                 why: "it does not visit states in the order of their depth",
             }),
         }
+    }
+
+    /// Reports that the graph, of `n_edges` edges, is passed on to a sink from now on.
+    pub fn begin_writing(&self, n_edges: u64) {
+        self.watched.gauge.begin_work(Work::Writing, 0, n_edges);
+    }
+
+    /// Reports that `n_edges` more edges are passed on.
+    pub fn note_written(&self, n_edges: u64) {
+        self.watched.gauge.note_worked(n_edges);
     }
 
     /// The end of every search: decides goals, finds the paths of violations, makes the outcome.

@@ -348,6 +348,29 @@ impl<'a> StepsExpander<'a> {
         parent: Option<&[u8]>,
         index: u32,
     ) -> Result<Option<(Vec<(Option<Vec<u8>>, u32)>, Vec<u8>)>, Stopped> {
+        self.walk_alone(parent)?;
+        let Some(&result) = self.walk.results_of(0).get(index as usize) else {
+            return Ok(None);
+        };
+        let path = self.path_to(result, parent.is_none());
+        let state = self.walk.result_state(result as usize).to_vec();
+        Ok(path.map(|path| (path, state)))
+    }
+
+    /// Those to all successors of `parent`, without the successors.
+    pub(crate) fn cheapest_paths(
+        &mut self,
+        parent: &[u8],
+    ) -> Result<Vec<Vec<(Option<Vec<u8>>, u32)>>, Stopped> {
+        self.walk_alone(Some(parent))?;
+        let results = self.walk.results_of(0).iter();
+        Ok(results
+            .map_while(|&result| self.path_to(result, false))
+            .collect())
+    }
+
+    /// Walks from one source, or from nowhere to the startstates.
+    fn walk_alone(&mut self, parent: Option<&[u8]>) -> Result<(), Stopped> {
         self.results = Results::None;
         let walked = match parent {
             Some(parent) => {
@@ -359,19 +382,13 @@ impl<'a> StepsExpander<'a> {
             None => self.walk.run_starts(&mut *self.inner, &mut self.out),
         };
         match walked {
-            Ok(()) => {}
-            Err(Unfinished::Stopped) => return Err(Stopped),
+            Ok(()) => Ok(()),
+            Err(Unfinished::Stopped) => Err(Stopped),
             Err(Unfinished::NoMemory | Unfinished::TooMany) => {
                 self.run_out();
-                return Err(Stopped);
+                Err(Stopped)
             }
         }
-        let Some(&result) = self.walk.results_of(0).get(index as usize) else {
-            return Ok(None);
-        };
-        let path = self.path_to(result, parent.is_none());
-        let state = self.walk.result_state(result as usize).to_vec();
-        Ok(path.map(|path| (path, state)))
     }
 
     /// The cheapest path to a result of the only source of the walk.

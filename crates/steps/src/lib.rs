@@ -39,6 +39,8 @@ mod recount;
 mod table;
 mod walk;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Deref;
 
 use hadal_model::{Expander, Model, Shape, Step, Stop, Stopped};
@@ -179,6 +181,42 @@ where
             }
         }
         Ok(joined(steps).map(|step| (step, state)))
+    }
+
+    fn describe_steps(
+        &self,
+        parent: &[u8],
+        stop: &Stop,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), Stopped> {
+        let mut expander = self.around(self.inner.reference_expander(stop), stop);
+        // Paths share states: the parent, mostly, and nothing else.
+        let mut described: HashMap<Option<Vec<u8>>, Vec<Step>> = HashMap::new();
+        for path in expander.cheapest_paths(parent)? {
+            let mut steps = Vec::with_capacity(path.len());
+            for (before, index) in path {
+                let known = match described.entry(before) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(place) => {
+                        let mut all = Vec::new();
+                        if let Some(state) = place.key() {
+                            let mut push = |step| all.push(step);
+                            self.inner.describe_steps(state, stop, &mut push)?;
+                        }
+                        place.insert(all)
+                    }
+                };
+                match known.get(index as usize) {
+                    Some(step) => steps.push(step.clone()),
+                    None => return Ok(()),
+                }
+            }
+            match joined(steps) {
+                Some(step) => each(step),
+                None => return Ok(()),
+            }
+        }
+        Ok(())
     }
 }
 

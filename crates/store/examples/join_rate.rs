@@ -21,6 +21,9 @@ const SHAPE: KeyShape = KeyShape {
     n_words: 1,
 };
 
+/// Bytes copied at once to measure memory.
+const COPIED_BYTES: usize = 64 << 20;
+
 /// Nobody watches.
 struct Unwatched;
 
@@ -162,10 +165,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut reader = file.read(std::iter::once(0..n_blocks).collect());
     while reader.next()?.is_some() {}
     let on_disk = since.elapsed();
+    // Arrays that no cache holds.
+    let source = vec![7u8; COPIED_BYTES];
+    let mut copy = vec![0u8; COPIED_BYTES];
+    let n_copies = 2 * n_blocks as usize * BLOCK_BYTES / COPIED_BYTES;
     let since = Instant::now();
-    let mut copy = vec![0; block.len()];
-    for _ in 0..2 * n_blocks {
-        copy.copy_from_slice(std::hint::black_box(&block));
+    for _ in 0..n_copies {
+        copy.copy_from_slice(std::hint::black_box(&source));
         std::hint::black_box(&mut copy);
     }
     println!(

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hadal_lts::{Error, Interner, Labels};
-use hadal_model::{Model, States, Step};
+use hadal_model::{Model, States, Step, Stop};
 use hadal_search::GraphEdge;
 
 use super::{GraphOptions, LabelDetail};
@@ -155,10 +155,7 @@ impl<'m> Labeller<'m> {
             let by_source = edges.chunk_by(|a, b| a.source == b.source);
             let mut named = Part::default();
             for edges in by_source {
-                let state = states.get((edges[0].source - first) as usize);
-                for (index, edge) in (0..).zip(edges) {
-                    named.add(this, state, index, edge);
-                }
+                named.add(this, states.get((edges[0].source - first) as usize), edges);
             }
             named
         };
@@ -194,18 +191,28 @@ struct Part {
 }
 
 impl Part {
-    fn add(&mut self, labeller: &Labeller<'_>, state: &[u8], index: u32, edge: &GraphEdge) {
-        let step = labeller.model.describe_step(Some(state), index);
-        let Some(step) = step else {
-            // The reference generator knows no such step: the name of its rule is still right.
+    /// Names all edges of a state.
+    fn add(&mut self, labeller: &Labeller<'_>, state: &[u8], edges: &[GraphEdge]) {
+        let mut left = edges.iter();
+        let mut name = |step: Step| {
+            let Some(edge) = left.next() else {
+                return;
+            };
+            let symmetric = labeller.symmetric.get(edge.rule as usize);
+            let (text, has_dropped) = text_of(&step, symmetric.map_or(&[], |it| it));
+            self.has_dropped |= has_dropped;
+            self.texts.push(labeller.named(&step.rule, text));
+        };
+        // Nobody raises it, for a part of a graph does not take long.
+        let described = labeller
+            .model
+            .describe_steps(state, &Stop::new(), &mut name);
+        debug_assert!(described.is_ok());
+        // Should the reference generator know fewer steps: the name of its rule is still right.
+        for edge in left {
             let name = &labeller.model.shape().rules[edge.rule as usize].name;
             self.texts.push(labeller.named(name, name.clone()));
-            return;
-        };
-        let symmetric = labeller.symmetric.get(edge.rule as usize);
-        let (text, has_dropped) = text_of(&step, symmetric.map_or(&[], |it| it));
-        self.has_dropped |= has_dropped;
-        self.texts.push(labeller.named(&step.rule, text));
+        }
     }
 }
 

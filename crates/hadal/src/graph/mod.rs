@@ -53,7 +53,7 @@ pub enum LabelDetail {
     /// The rule.
     #[default]
     Rule,
-    /// The rule with its parameters. Each edge is evaluated once more by the reference generator.
+    /// The rule with its parameters. Steps are evaluated once more by the reference generator.
     Full,
     /// Nothing: all edges are invisible.
     None,

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hadal_lts::{FileKind, Format, Hlts, MOST_IN_DOT, Resources};
+use hadal_lts::{FileKind, Format, Hlts, MOST_IN_DOT, Resources, UnfinishedFile};
 use hadal_model::Model;
 
 use super::labels::Labeller;
@@ -49,7 +49,7 @@ pub(super) struct Target {
 /// A graph that was written to a temporary file as `.hlts`.
 #[derive(Debug)]
 pub(super) struct Made {
-    pub(super) file: tempfile::NamedTempFile,
+    pub(super) file: UnfinishedFile,
     pub(super) has_dropped_parameters: bool,
     pub(super) has_added_start: bool,
 }
@@ -71,7 +71,7 @@ pub struct WrittenGraph {
     pub has_dropped_parameters: bool,
 }
 
-/// What labels may take, in bytes.
+/// What labels may take unless more is allowed, in bytes.
 pub(crate) const LABEL_BYTES: u64 = 8 << 20;
 
 impl GraphOutput {
@@ -125,12 +125,9 @@ impl GraphOutput {
         symmetric: &'m [Vec<usize>],
         stack_bytes: usize,
     ) -> GraphWriter<'m> {
-        let asked = AskedOutput {
-            output: self.target.path.display().to_string(),
-            options: self.options.clone(),
-        };
+        let asked = self.asked();
         let options = self.options.clone();
-        let labeller = move || Labeller::new(model, symmetric, &options, stack_bytes, LABEL_BYTES);
+        let labeller = move |bytes| Labeller::new(model, symmetric, &options, stack_bytes, bytes);
         let state_len = model.shape().state_len;
         let made = Arc::clone(&self.made);
         GraphWriter::new(
@@ -140,6 +137,14 @@ impl GraphOutput {
             self.target.clone(),
             made,
         )
+    }
+
+    /// What is asked of a search.
+    pub(crate) fn asked(&self) -> AskedOutput {
+        AskedOutput {
+            output: self.target.path.display().to_string(),
+            options: self.options.clone(),
+        }
     }
 
     /// Puts the graph under its name, in its format; `None` if the search did not visit all states.
@@ -168,18 +173,14 @@ impl Target {
     }
 
     /// A temporary file beside the output, which is deleted when it is dropped.
-    pub(super) fn temporary(&self) -> io::Result<tempfile::NamedTempFile> {
-        use std::os::unix::fs::PermissionsExt;
+    pub(super) fn temporary(&self) -> io::Result<UnfinishedFile> {
         let folder = match self.path.parent() {
             Some(folder) if !self.is_special() => folder.to_owned(),
             _ => ScratchFolder::default_parent(),
         };
         // For a message that names no file which nobody asked for.
         std::fs::metadata(&folder)?;
-        tempfile::Builder::new()
-            .prefix(".hadal-")
-            .permissions(std::fs::Permissions::from_mode(0o666))
-            .tempfile_in(folder)
+        UnfinishedFile::new(&folder)
     }
 
     /// Refuses a graph that is too large for its format.
@@ -208,7 +209,7 @@ impl Target {
             self.kind.format == Format::Hlts && !self.kind.is_compressed && !self.is_special();
         match is_as_made {
             true => {
-                made.file.persist(&self.path).map_err(|error| error.error)?;
+                made.file.complete(&self.path)?;
             }
             false => hadal_lts::save(&graph, &self.path, resources)?,
         }

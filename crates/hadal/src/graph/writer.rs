@@ -4,22 +4,23 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hadal_lts::{Edge, Error, HltsWriter};
+use hadal_lts::{Edge, Error, HltsWriter, UnfinishedFile};
 use hadal_search::{EdgesWanted, GraphEdge, GraphFacts, GraphPart, Sink};
 
 use super::labels::Labeller;
-use super::output::{Made, Target};
+use super::output::{LABEL_BYTES, Made, Target};
 use super::{AskedOutput, GraphOptions};
 
 /// Receives the graph of a search and writes it to a temporary file beside its output.
 pub struct GraphWriter<'m> {
     labeller: Option<Labeller<'m>>,
-    new_labeller: Box<dyn Fn() -> Labeller<'m> + Send + 'm>,
+    new_labeller: Box<dyn Fn(u64) -> Labeller<'m> + Send + 'm>,
     options: GraphOptions,
     pub(crate) asked: AskedOutput,
     target: Target,
     state_len: usize,
     n_threads: Option<usize>,
+    label_bytes: u64,
     under_way: Option<UnderWay>,
     made: Arc<Mutex<Option<Made>>>,
     /// Scratch for the labels of a part, and for the edges of a state.
@@ -29,7 +30,7 @@ pub struct GraphWriter<'m> {
 
 /// A graph that is being written.
 struct UnderWay {
-    file: tempfile::NamedTempFile,
+    file: UnfinishedFile,
     writer: HltsWriter<BufWriter<File>>,
     n_states: u64,
     /// By how much numbers exceed ordinals: 1 where a state was added.
@@ -37,8 +38,11 @@ struct UnderWay {
 }
 
 impl<'m> GraphWriter<'m> {
+    /// What labels may take by default, in bytes.
+    pub const LEAST_LABEL_BYTES: u64 = LABEL_BYTES;
+
     pub(super) fn new(
-        new_labeller: Box<dyn Fn() -> Labeller<'m> + Send + 'm>,
+        new_labeller: Box<dyn Fn(u64) -> Labeller<'m> + Send + 'm>,
         state_len: usize,
         asked: AskedOutput,
         target: Target,
@@ -52,6 +56,7 @@ impl<'m> GraphWriter<'m> {
             target,
             state_len,
             n_threads: None,
+            label_bytes: LABEL_BYTES,
             under_way: None,
             made,
             labels: Vec::new(),
@@ -62,6 +67,14 @@ impl<'m> GraphWriter<'m> {
     /// Threads that evaluate parameters of edges; by default all cores.
     pub fn threads(mut self, n: usize) -> Self {
         self.n_threads = Some(n);
+        self
+    }
+
+    /// What labels may take in memory, in bytes; by default
+    /// [`LEAST_LABEL_BYTES`](Self::LEAST_LABEL_BYTES). They are made when the search has
+    /// ended.
+    pub fn label_bytes(mut self, bytes: u64) -> Self {
+        self.label_bytes = bytes;
         self
     }
 
@@ -77,7 +90,7 @@ impl<'m> GraphWriter<'m> {
         let shift = u64::from(facts.n_starts != 1);
         let n_states = facts.n_states + shift;
         self.target.refuse_too_large(n_states, facts.n_edges)?;
-        let mut labeller = (self.new_labeller)();
+        let mut labeller = (self.new_labeller)(self.label_bytes);
         if let Some(n) = self.n_threads {
             labeller.set_threads(n);
         }

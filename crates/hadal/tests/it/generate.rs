@@ -13,7 +13,8 @@ use hadal::lts::{self, Edge, Hlts, Resources};
 use hadal::model::{
     Expander, Machine, MachineModel, Model, PAD_BYTES, States, Stop, Successors, for_each_batch,
 };
-use hadal::{Check, GraphOptions, GraphOutput, LabelDetail, ModelSource};
+use hadal::search::{GraphEdge, GraphFacts, GraphPart, Violation, ViolationKind};
+use hadal::{Check, GraphOptions, GraphOutput, LabelDetail, ModelSource, Sink};
 use hadal_testkit::corpus::{Size, expected_rows, model_files, models_folder};
 use hadal_testkit::parallel::on_all;
 use tempfile::TempDir;
@@ -238,6 +239,9 @@ fn graphs_of_all_models_are_those_of_a_plain_search() {
             return None;
         };
         let shape = model.model.shape();
+        if !describes_steps_as_one_by_one(&*model.model, &plain) {
+            return Some(format!("{}: other steps", path.display()));
+        }
         let edges = plain.named(|_, _, rule| shape.rules[rule as usize].name.clone());
         let expected = aut(plain.n_states(), &edges);
         let number = models.iter().position(|it| it == path).unwrap_or(0);
@@ -258,8 +262,16 @@ fn graphs_of_all_models_are_those_of_a_plain_search() {
         }
         let hlts = scratch.path().join(format!("{number}.hlts"));
         generate(&model, &hlts, &options, 2, None);
-        if edges_of(&hlts) != (plain.n_states() as u64, edges) {
+        if edges_of(&hlts) != (plain.n_states() as u64, edges.clone()) {
             return Some(format!("{}: other multiplicities", path.display()));
+        }
+        if let Some(problem) = formats_differ(&file, &hlts, &edges) {
+            return Some(format!("{}: {problem}", path.display()));
+        }
+        match as_model_differs(&model, &file, &plain, edges.len()) {
+            Ok(has_deadlock) if has_deadlock => count("deadlocks"),
+            Ok(_) => {}
+            Err(problem) => return Some(format!("{}: {problem}", path.display())),
         }
         count("compared");
         if plain.n_starts > 1 {
@@ -272,9 +284,88 @@ fn graphs_of_all_models_are_those_of_a_plain_search() {
     let counts = counts.into_inner().expect("nobody panics");
     println!("{counts:?}");
     assert!(
-        counts["compared"] >= 30 && counts["on disk"] >= 30,
+        counts["compared"] >= 30 && counts["on disk"] >= 30 && counts["deadlocks"] >= 8,
         "{counts:?}"
     );
+}
+
+/// Whether the steps of a state that are described together are those that are described each by
+/// itself; tried on the first states.
+fn describes_steps_as_one_by_one(model: &dyn Model, plain: &Plain) -> bool {
+    let mut states = plain.states.iter().zip(&plain.edges).take(60);
+    states.all(|(state, edges)| {
+        let mut found = Vec::new();
+        let described = model.describe_steps(state, &Stop::new(), &mut |step| found.push(step));
+        let each = (0..).map_while(|index| model.describe_step(Some(state), index));
+        described.is_ok() && found.len() == edges.len() && found.into_iter().eq(each)
+    })
+}
+
+/// Whether a graph differs in two formats.
+fn formats_differ(aut: &Path, hlts: &Path, edges: &[Named]) -> Option<&'static str> {
+    let stop = Stop::new();
+    let resources = Resources::new(&stop);
+    let bytes = |path: &Path| std::fs::read(path).expect("the file is there");
+    let converted = |from: &Path, extension: &str| {
+        let to = from.with_extension(format!("again.{extension}"));
+        let graph = lts::open(from, &resources).expect("it is whole");
+        lts::save(&graph, &to, &resources).expect("it can be written");
+        to
+    };
+    if bytes(&converted(hlts, "aut")) != bytes(aut) {
+        return Some("the two formats differ");
+    }
+    let again = converted(aut, "hlts");
+    let has_multiplicities = edges.iter().any(|edge| edge.3 > 1);
+    if !has_multiplicities && bytes(&again) != bytes(hlts) {
+        return Some("the compact format differs when it comes from the text");
+    }
+    (bytes(&converted(&again, "aut")) != bytes(aut)).then_some("the text does not survive")
+}
+
+/// Checks a graph as a model: its states, its edges and its nearest deadlock are those of the model that
+/// it was generated from. Whether there is a deadlock, or what differs.
+fn as_model_differs(
+    model: &hadal::LoadedModel,
+    aut: &Path,
+    plain: &Plain,
+    n_edges: usize,
+) -> Result<bool, String> {
+    let graph = ModelSource::file(aut).and_then(|source| source.load());
+    let graph = graph.expect("it is a graph");
+    let check = |model: &hadal::LoadedModel| {
+        let check = Check::new(model).deadlock(hadal::Deadlock::Stuck);
+        let checked = check.max_errors(u32::MAX).threads(1).run();
+        checked.expect("nothing fails").outcome
+    };
+    let deadlock = |outcome: &hadal::Outcome| {
+        let is_deadlock = |it: &&Violation| it.kind == ViolationKind::Deadlock;
+        let deadlocks = outcome.violations.iter().filter(is_deadlock);
+        deadlocks.map(|it| it.depth).min()
+    };
+    let outcome = check(&graph);
+    if outcome.states != plain.n_states() as u64 || outcome.transitions != n_edges as u64 {
+        return Err(format!(
+            "as a model {} states and {} transitions",
+            outcome.states, outcome.transitions
+        ));
+    }
+    let found = deadlock(&outcome);
+    if found.is_some() != plain.edges.iter().any(Vec::is_empty) {
+        return Err(format!("a deadlock after {found:?} steps"));
+    }
+    // A step that fails is no edge, but to the model itself it is no deadlock; and with a claim or
+    // liveness there is more that ends a search.
+    let own = check(model);
+    let is_fault = |it: &Violation| matches!(it.kind, ViolationKind::Fault(_));
+    if own.complete && !own.violations.iter().any(is_fault) {
+        let shift = u32::from(plain.n_starts != 1);
+        let expected = deadlock(&own).map(|depth| depth + shift);
+        if found != expected {
+            return Err(format!("a deadlock at {found:?}, not at {expected:?}"));
+        }
+    }
+    Ok(found.is_some())
 }
 
 #[test]
@@ -338,6 +429,157 @@ fn labels_have_the_parameters_that_the_reference_generator_names() {
     }
 }
 
+/// Every visit of a state is a state of the graph that `snapshots` makes, with all edges of that state
+/// in their order, each to a visit of its target.
+#[test]
+fn visits_have_the_edges_of_their_states() {
+    let scratch = folder();
+    let models = model_files(&root().join("models")).expect("the models are there");
+    let counts = std::sync::Mutex::new((0, 0));
+    let problems = on_all(&models, |path| {
+        let model = ModelSource::file(path)
+            .and_then(|source| source.load())
+            .ok()?;
+        let plain = Plain::of(&*model.model)?;
+        let shape = model.model.shape();
+        let named = plain.named(|_, _, rule| shape.rules[rule as usize].name.clone());
+        let shift = usize::from(plain.n_starts != 1);
+        let numbers: HashMap<&[u8], usize> = (plain.states.iter())
+            .zip(shift..)
+            .map(|(state, number)| (&state[..], number))
+            .collect();
+        let mut by_source = vec![Vec::new(); plain.n_states()];
+        for (source, label, target, multiplicity) in &named {
+            by_source[*source].push((label, *target, *multiplicity));
+        }
+        let number = models.iter().position(|it| it == path).unwrap_or(0);
+        let file = scratch.path().join(format!("{number}.hlts"));
+        let options = GraphOptions {
+            tau: Vec::new(),
+            values: true,
+            ..GraphOptions::default()
+        };
+        let output = GraphOutput::new(&file, options).expect("it can be written");
+        let mut writer = output.writer(&model);
+        let caches = "(c9,lru,1)";
+        let snapshots = hadal_literature::Snapshots {
+            setup: hadal_literature::SnapshotSetup::parse(caches).expect("it is right"),
+            ..hadal_literature::Snapshots::default()
+        };
+        let strategy = hadal_literature::Configurable::with_sink(&snapshots, &mut writer);
+        let strategy = strategy.expect("it makes graphs");
+        let checked = Check::new(&model).graph_by(&*strategy, &output).run();
+        let outcome = checked.expect("nothing fails").outcome;
+        let stop = Stop::new();
+        let written = output
+            .save(&Resources::new(&stop))
+            .expect("it can be written");
+        let written = written.expect("every state was visited");
+        assert_eq!(written.n_states, outcome.visited + shift as u64);
+        assert_eq!(outcome.states, plain.states.len() as u64);
+        // By visit, the state that is visited.
+        let graph = Hlts::from_file(std::fs::File::open(&file).expect("it is there"));
+        let mut visited = vec![0; shift];
+        let each = |value: &[u8]| {
+            visited.push(numbers.get(value).copied().unwrap_or(usize::MAX));
+            Ok(())
+        };
+        graph
+            .expect("it is whole")
+            .for_each_value(each)
+            .expect("it is whole");
+        // The value of the state that was added.
+        if shift == 1 {
+            visited.remove(1);
+        }
+        let mut found = vec![Vec::new(); visited.len()];
+        for (source, label, target, multiplicity) in edges_of(&file).1 {
+            found[source].push((label, visited[target], multiplicity));
+        }
+        for (visit, found) in found.iter().enumerate() {
+            let found: Vec<_> = found.iter().map(|it| (&it.0, it.1, it.2)).collect();
+            if found != by_source[visited[visit]] {
+                return Some(format!("{}: visit {visit} is another", path.display()));
+            }
+        }
+        let mut counts = counts.lock().expect("nobody panics");
+        counts.0 += 1;
+        counts.1 += usize::from(outcome.visited > outcome.states);
+        None
+    });
+    let problems: Vec<String> = problems.into_iter().flatten().collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    let (n_compared, n_redundant) = counts.into_inner().expect("nobody panics");
+    assert!(
+        n_compared >= 30 && n_redundant >= 15,
+        "{n_compared} {n_redundant}"
+    );
+}
+
+#[test]
+fn a_graph_of_visits_is_minimised_to_that_of_states() {
+    let scratch = folder();
+    let minimised = |model: &str, more: &[&str]| {
+        let (out, small) = (name(&scratch, "out.hlts"), name(&scratch, "small.hlts"));
+        let run = generate_cli(&[&[model, "-o", &out][..], more].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(hadal(&["lts", "minimise", &out, "-o", &small]).code, 0);
+        let bytes = std::fs::read(&small).expect("the file is there");
+        (bytes, run.stderr)
+    };
+    let mut n_redundant = 0;
+    for model in [
+        "models/peterson.m",
+        "models/dekker.m",
+        "models/alternating_bit.pml",
+        "models/ring_election.pml",
+    ] {
+        let (exact, notes) = minimised(model, &[]);
+        assert!(!notes.contains("visits"), "{notes}");
+        for more in [
+            &["--strategy", "snapshots"][..],
+            &["--strategy", "snapshots", "--caches", "pebble"],
+            &[
+                "--strategy",
+                "snapshots",
+                "--caches",
+                "(c9,lru,1)",
+                "--no-backtracking",
+            ],
+        ] {
+            let (bytes, notes) = minimised(model, more);
+            assert!(bytes == exact, "{model} {more:?}");
+            n_redundant += usize::from(notes.contains("visits of states"));
+        }
+    }
+    assert!(n_redundant >= 6, "{n_redundant}");
+}
+
+#[test]
+fn a_graph_of_visits_that_never_ends_is_not_written() {
+    let scratch = folder();
+    // Two rings: the counterexample to the paper's Lemma 1.
+    let text = "var s: 0..3; startstate s := 0; end;
+rule \"b\" s = 0 ==> s := 1; end; rule \"c\" s = 0 ==> s := 2; end;
+rule \"a\" s = 1 | s = 2 ==> s := 0; end;
+rule \"d\" s = 2 ==> s := 3; end; rule \"e\" s = 3 ==> s := 2; end;
+";
+    let model = with(&scratch, "rings.m", text);
+    let out = name(&scratch, "rings.aut");
+    let args = [&model, "-o", &out, "--strategy", "snapshots", "--bounded"];
+    check(
+        &scratch,
+        &[&args[..], &["--caches", "(o3+2,lru,1)"]].concat(),
+        None,
+        expect![[r#"
+            warning: with a bounded number of snapshots the search need not end, whatever their distances; it is stopped when it only repeats itself
+            error: `DIR/rings.aut` is not written, after 4 states: the search only visits states again; leave out --bounded, so that it ends
+            exit 3
+        "#]],
+    );
+    assert_only(&scratch, &["rings.m"]);
+}
+
 /// Numbers modulo 12.
 struct Ring;
 
@@ -379,6 +621,59 @@ fn a_rust_type_has_a_graph_too() {
         text.starts_with("des (0, 26, 13)\n(0, start, 1)\n(0, start, 2)\n"),
         "{text}"
     );
+}
+
+/// What a search with more than 2^32 states and edges would pass on.
+#[test]
+fn a_writer_takes_numbers_beyond_32_bits() {
+    let (model, scratch) = (MachineModel::new(Ring), folder());
+    for n_starts in [1, 2] {
+        let path = scratch.path().join("far.hlts");
+        let output = GraphOutput::new(&path, GraphOptions::default()).expect("it can be written");
+        let mut writer = output.writer_of(&model);
+        let far = 5 << 32;
+        let facts = GraphFacts {
+            n_states: far + 3,
+            n_starts,
+            n_edges: 4,
+        };
+        let edge = |source, target, rule| GraphEdge {
+            source,
+            target,
+            multiplicity: 1,
+            rule,
+        };
+        writer.begin_graph(&facts).expect("there is room");
+        for (sources, edges) in [
+            (0..far, vec![edge(7, far + 1, 0)]),
+            (far..far + 2, vec![edge(far, 3, 1), edge(far, far + 2, 0)]),
+            (far + 2..far + 3, vec![edge(far + 2, far + 2, 1)]),
+        ] {
+            let part = GraphPart {
+                sources,
+                states: None,
+                edges: &edges,
+            };
+            writer.graph(&part).expect("there is room");
+        }
+        writer.end_graph().expect("there is room");
+        let stop = Stop::new();
+        let written = output.save(&Resources::new(&stop));
+        written.expect("it can be written").expect("it is whole");
+        let shift = (n_starts - 1) as usize;
+        let far = far as usize + shift;
+        let named = |source, rule: &str, target| (source, rule.to_owned(), target, 1);
+        let mut expected = vec![
+            named(7 + shift, "add 5", far + 1),
+            named(far, "halve", 3 + shift),
+            named(far, "add 5", far + 2),
+            named(far + 2, "halve", far + 2),
+        ];
+        if n_starts == 2 {
+            expected.splice(..0, [named(0, "start", 1), named(0, "start", 2)]);
+        }
+        assert_eq!(edges_of(&path), (far as u64 + 3, expected));
+    }
 }
 
 fn folder() -> TempDir {
@@ -506,6 +801,39 @@ fn labels_are_rules_or_have_parameters_or_are_nothing() {
         (1, i, 1)
     "#]],
     );
+}
+
+/// A state with many steps: each of them is evaluated once, not once for each one behind it.
+#[test]
+fn a_state_may_have_a_hundred_thousand_labels() {
+    let scratch = folder();
+    let text = "
+type Many: 0..99999;
+var x: Many;
+startstate x := 0; end;
+ruleset place: Many do
+rule \"go to a place whose number is in the label, which is therefore long\" x = 0 ==> x := place; end;
+end;
+";
+    let model = with(&scratch, "many.m", text);
+    let out = name(&scratch, "many.hlts");
+    let args = [&*model, "-o", &out, "--labels", "full"];
+    check(
+        &scratch,
+        &[&args[..], &["--memory", "64M"]].concat(),
+        None,
+        expect![[r#"
+            error: DIR/many.hlts: the labels need more than 8388608 bytes of memory; give it more with --memory
+            exit 3
+        "#]],
+    );
+    assert_only(&scratch, &["many.m"]);
+    let since = Instant::now();
+    let run = generate_cli(&[&args[..], &["--memory", "400M"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("100,000 labels"), "{}", run.stdout);
+    let seconds = since.elapsed().as_secs();
+    assert!(seconds < 60, "{seconds} s");
 }
 
 #[test]
@@ -699,4 +1027,142 @@ fn a_signal_leaves_no_file_and_a_run_to_resume() {
         }
     }
     assert!(n_stopped > 0, "no signal came in time");
+}
+
+/// Kills a generation at any moment, in the search, in the join and while it writes, and resumes it until
+/// it is done; returns how often it was killed.
+fn kill_and_resume(chance: &mut u64, window: Duration, whole: &[u8]) -> u32 {
+    let scratch = folder();
+    let (out, run) = (name(&scratch, "out.hlts"), name(&scratch, "run"));
+    let (mut n_kills, mut is_begun) = (0, false);
+    loop {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));
+        match is_begun {
+            false => command.args(["generate", "models/peterson.m", "-o", &out, "--disk", &run]),
+            true => command.args(["resume", &run]),
+        };
+        let small = ["--data-memory", "1500K", "--commit-every", "20ms", "-q"];
+        let child = command.args(small).current_dir(root()).spawn();
+        let mut child = child.expect("the binary runs");
+        *chance = chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let micros = (*chance >> 33) % window.as_micros() as u64;
+        std::thread::sleep(Duration::from_micros(micros));
+        match child.try_wait().expect("a child can be asked") {
+            Some(status) => assert_eq!(status.code(), Some(0)),
+            None => {
+                child.kill().expect("a child can be killed");
+                let status = child.wait().expect("a child ends");
+                n_kills += u32::from(status.code().is_none());
+            }
+        }
+        match std::fs::read(&out) {
+            // Whatever has its name is complete, also where the run could not note that it is done.
+            Ok(bytes) => {
+                assert!(bytes == whole, "after {n_kills} kills");
+                return n_kills;
+            }
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound),
+        }
+        // Killed before it had a manifest, it has not begun.
+        is_begun = Path::new(&run).join("MANIFEST").exists();
+        if !is_begun && Path::new(&run).exists() {
+            std::fs::remove_dir_all(&run).expect("a folder can be removed");
+        }
+    }
+}
+
+fn kills(n: u32) {
+    let scratch = folder();
+    let out = name(&scratch, "out.hlts");
+    let since = Instant::now();
+    let small = ["--data-memory", "1500K", "-q"];
+    let run = generate_cli(&[&["models/peterson.m", "-o", &out], &small[..]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let window = since.elapsed();
+    let whole = std::fs::read(&out).expect("the file is there");
+    let (mut chance, mut n_kills, mut n_ended) = (54_321, 0, 0);
+    while n_kills < n {
+        n_kills += kill_and_resume(&mut chance, window, &whole);
+        n_ended += 1;
+    }
+    println!("{n_kills} kills, {n_ended} ends");
+}
+
+#[test]
+fn a_killed_generation_is_resumed_and_writes_the_same_file() {
+    kills(8);
+}
+
+/// The longer way: `cargo test --release -p hadal --test it -- --ignored kills`.
+#[test]
+#[ignore = "takes minutes"]
+fn two_hundred_kills_change_no_byte() {
+    kills(200);
+}
+
+/// Whoever is impatient leaves nothing behind either.
+#[test]
+fn two_signals_leave_no_unfinished_file() {
+    let mut n_stopped = 0;
+    for millis in [20, 60, 100, 140, 180, 220, 260, 300, 350, 400, 500] {
+        let scratch = folder();
+        let out = name(&scratch, "out.aut");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+            .args(["generate", "models/peterson.m", "-o", &out, "-q"])
+            .args(["--labels", "full"])
+            .current_dir(root())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        std::thread::sleep(Duration::from_millis(millis));
+        let pid = child.id().to_string();
+        for _ in 0..2 {
+            let mut kill = Command::new("kill");
+            kill.args(["-INT", &pid]).stderr(Stdio::null());
+            kill.status().expect("there is kill");
+        }
+        let status = child.wait().expect("it ends");
+        match Path::new(&out).exists() {
+            true => assert_only(&scratch, &["out.aut"]),
+            false => {
+                assert_only(&scratch, &[]);
+                n_stopped += u32::from(status.code() == Some(3));
+            }
+        }
+    }
+    assert!(n_stopped > 0, "no signal came in time");
+}
+
+/// The graph is there, and its text finds no room: the run can be resumed all the same.
+#[test]
+fn a_text_without_room_is_written_by_a_resumed_run() {
+    let scratch = folder();
+    let (out, run) = (name(&scratch, "out.aut"), name(&scratch, "run"));
+    let limited = |limit: &str, args: &str| {
+        let command = format!("ulimit -f {limit}; exec \"$0\" {args}");
+        let output = Command::new("bash")
+            .args(["-c", &command, env!("CARGO_BIN_EXE_hadal")])
+            .current_dir(root())
+            .output();
+        let output = output.expect("there is bash");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), stderr)
+    };
+    let begin = format!("generate models/peterson.m -o {out} --disk {run} -q");
+    let (code, stderr) = limited("4000", &begin);
+    assert_eq!(code, Some(3), "{stderr}");
+    let hint = format!("continue it with: hadal resume {run}");
+    assert!(stderr.contains(&hint), "{stderr}");
+    assert_only(&scratch, &["run"]);
+    let (code, stderr) = limited("unlimited", &format!("resume {run} -q"));
+    assert_eq!(code, Some(0), "{stderr}");
+    let again = name(&scratch, "again.aut");
+    assert_eq!(
+        generate_cli(&["models/peterson.m", "-o", &again, "-q"]).code,
+        0
+    );
+    let bytes = |path: &str| std::fs::read(path).expect("the file is there");
+    assert!(bytes(&out) == bytes(&again));
 }

@@ -444,27 +444,58 @@ impl<'p> Generator<'p> {
         if !matches!(fired, Fired::Ended) {
             return Ok(None);
         }
+        let step = self.step(sink.found as usize, parent.is_none());
+        Ok(Some((step, self.machine.state().to_vec())))
+    }
+
+    /// Calls `each` with the steps that make the successors of `parent`.
+    pub(super) fn describe_steps(
+        mut self,
+        parent: &[u8],
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), Stopped> {
+        self.machine.enter();
+        let mut sink = Finder {
+            left: 0,
+            n_enabled: 0,
+            found: 0,
+        };
+        let (mut position, mut instance) = (0, 0);
+        loop {
+            self.machine.output = Some(String::new());
+            match self.fire_rules(parent, position, instance, &mut sink)? {
+                Fired::Ended => {}
+                Fired::All | Fired::NoRoom { .. } => return Ok(()),
+            }
+            each(self.step(sink.found as usize, false));
+            // Behind the instance that has just fired.
+            let mut order = self.code.rule_order.iter();
+            let found = order.position(|&rule| rule == sink.found);
+            position = found.map_or(u32::MAX, |at| at as u32);
+            instance = self.odometer.instance + 1;
+        }
+    }
+
+    /// The step of the current instance of a rule, or of a startstate, which has just fired.
+    fn step(&mut self, number: usize, is_start: bool) -> Step {
         let program = &self.code.program;
-        let number = sink.found as usize;
-        let (name, frame, params) = match parent {
-            Some(_) => {
+        let (name, frame, params) = match is_start {
+            false => {
                 let rule = &program.rules[number];
                 (&rule.name, &rule.frame, &rule.params)
             }
-            None => {
+            true => {
                 let start = &program.starts[number];
                 (&start.name, &start.frame, &start.params)
             }
         };
-        let parameters = instances::names(program, frame, params, self.odometer.instance);
         let output = self.machine.output.take().unwrap_or_default();
-        let step = Step {
+        Step {
             rule: name.clone(),
-            parameters,
+            parameters: instances::names(program, frame, params, self.odometer.instance),
             output: output.trim_end().lines().map(str::to_owned).collect(),
             inner: Vec::new(),
-        };
-        Ok(Some((step, self.machine.state().to_vec())))
+        }
     }
 }
 

@@ -126,4 +126,13 @@ impl Model for Interpreter {
     ) -> Result<Option<(Step, Vec<u8>)>, Stopped> {
         Generator::new(&self.prepared, self.limits, stop).find_step(parent, index)
     }
+
+    fn describe_steps(
+        &self,
+        parent: &[u8],
+        stop: &Stop,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), Stopped> {
+        Generator::new(&self.prepared, self.limits, stop).describe_steps(parent, each)
+    }
 }

@@ -3,6 +3,7 @@
 
 #[path = "../../../search/tests/it/dependent_graphs.rs"]
 mod dependent_graphs;
+mod graphs;
 mod locality;
 #[path = "../../../search/tests/it/oracle.rs"]
 mod oracle;

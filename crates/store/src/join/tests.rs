@@ -97,6 +97,9 @@ fn entries_of(runs: &[ValueRun], n_words: usize) -> Vec<(Key, u64)> {
     all
 }
 
+/// Of pairs: beyond what 32 bits number. Values of runs are of all sizes up to 64 bits.
+const FIRST_NUMBER: u64 = 5 << 32;
+
 /// Budgets for buffers, tables and sorting, from next to nothing to plenty.
 const BUDGETS: [(u64, u64, usize); 4] = [
     (1 << 10, 1 << 8, 5),
@@ -124,7 +127,7 @@ fn a_join_delivers_every_pair_with_the_least_value_of_its_key() {
             };
             right.push((key, 0));
         }
-        for (number, (_, value)) in (0..).zip(&mut right) {
+        for (number, (_, value)) in (FIRST_NUMBER..).zip(&mut right) {
             *value = number;
         }
         let least = least(&left);
@@ -169,11 +172,14 @@ fn a_join_delivers_every_pair_with_the_least_value_of_its_key() {
                     limits,
                     &StopFlag::default(),
                     &|worker, joined| {
-                        by_number.put(worker, joined.numbers, joined.values)?;
+                        let from_zero = |numbers: &[u64]| -> Vec<u64> {
+                            numbers.iter().map(|number| number - FIRST_NUMBER).collect()
+                        };
+                        by_number.put(worker, &from_zero(joined.numbers), joined.values)?;
                         let none = vec![u64::MAX; joined.missing.len()];
-                        by_number.put(worker, joined.missing, &none)?;
+                        by_number.put(worker, &from_zero(joined.missing), &none)?;
                         let mut missing = missing.lock().expect("nobody panics");
-                        missing.extend_from_slice(joined.missing);
+                        missing.extend(from_zero(joined.missing));
                         Ok(())
                     },
                 );

@@ -9,7 +9,7 @@ use hadal_literature::Configurable;
 
 use crate::allocator::adapt_allocator;
 use crate::exit::Exit;
-use crate::flags::CheckArgs;
+use crate::flags::{CheckArgs, DiskArgs, RunArgs};
 use crate::run::{self, Job, Start};
 use crate::signals;
 
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
     adapt_allocator(args.run.resources().budget());
     signals::listen().context("cannot listen to signals")?;
     let strategy = &*args.strategy.strategy()?;
-    refuse_unsupported(args, strategy)?;
+    refuse_unsupported(strategy, &args.disk, &args.run)?;
     if let (Some(warning), false) = (strategy.warning(), args.run.quiet) {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
@@ -46,15 +46,19 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
 
 /// Refuses, before anything is loaded, what a strategy cannot do. A bound on the depth is refused
 /// by those that search in another order.
-fn refuse_unsupported(args: &CheckArgs, strategy: &dyn Configurable) -> anyhow::Result<()> {
+pub(crate) fn refuse_unsupported(
+    strategy: &dyn Configurable,
+    disk: &DiskArgs,
+    args: &RunArgs,
+) -> anyhow::Result<()> {
     let name = strategy.name();
-    if !strategy.uses_disk() && args.disk.disk.is_some() {
+    if !strategy.uses_disk() && disk.disk.is_some() {
         bail!("--strategy {name} keeps everything in memory; leave it out, or --disk");
     }
-    if !strategy.is_parallel() && args.run.threads.is_some_and(|threads| threads > 1) {
+    if !strategy.is_parallel() && args.threads.is_some_and(|threads| threads > 1) {
         bail!("--strategy {name} works on one thread; leave it out, or --threads");
     }
-    if !strategy.is_resumable() && args.run.commit_every.is_some() {
+    if !strategy.is_resumable() && args.commit_every.is_some() {
         bail!("a run with --strategy {name} cannot be resumed, so it is never checkpointed");
     }
     Ok(())

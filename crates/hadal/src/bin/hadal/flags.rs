@@ -18,7 +18,7 @@ use hadal_report::units;
 use hadal_search::{Deadlock, StoreKind};
 
 use crate::language::LanguageArgs;
-use crate::strategy::StrategyArgs;
+use crate::strategy::{GeneratorArgs, StrategyArgs};
 use crate::{failure, signals};
 
 /// An explicit-state model checker for protocols.
@@ -368,6 +368,10 @@ pub(crate) struct GenerateArgs {
 
     #[command(flatten)]
     pub(crate) disk: DiskArgs,
+
+    /// How to search
+    #[command(flatten)]
+    pub(crate) strategy: GeneratorArgs,
 
     #[command(flatten)]
     pub(crate) run: RunArgs,

@@ -8,25 +8,34 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use hadal::{
-    Check, Disk, Error, GraphOptions, GraphOutput, ModelSource, Resources, SavedRun, SearchOptions,
-    Verdict, Warning, WrittenGraph, memory,
+    Check, Disk, Error, GraphOptions, GraphOutput, GraphWriter, ModelSource, Resources, SavedRun,
+    SearchOptions, Verdict, Warning, WrittenGraph, memory,
 };
+use hadal_literature::Configurable;
 use hadal_lts::Gauge;
 use hadal_report::units::{bytes, counted};
-use hadal_search::{Error as SearchError, Outcome, Reason};
+use hadal_search::{Auto, Error as SearchError, Outcome, Reason};
 
 use crate::allocator::adapt_allocator;
 use crate::deliver::{RecordFile, deliver, deliver_record};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::flags::{GenerateArgs, ResumeArgs, RunArgs};
 use crate::progress::Display;
-use crate::run::{Start, deletion, eprintln_lossy, forced, if_delivered, print_warnings, rejected};
-use crate::{failure, lts, signals};
+use crate::run::{
+    self, Start, deletion, eprintln_lossy, forced, if_delivered, print_warnings, rejected,
+};
+use crate::strategy::hint;
+use crate::{check, failure, lts, signals};
 
 /// `since` is when the process started.
 pub(crate) fn run(args: &GenerateArgs, since: Instant) -> anyhow::Result<Exit> {
     adapt_allocator(args.run.resources().budget());
     signals::listen().context("cannot listen to signals")?;
+    let strategy = &*args.strategy.0.strategy()?;
+    check::refuse_unsupported(strategy, &args.disk, &args.run)?;
+    if let (Some(warning), false) = (strategy.warning(), args.run.quiet) {
+        let _ = writeln!(io::stderr(), "warning: {warning}");
+    }
     let limits = args.run.load_limits(since);
     let budget = args.run.resources().budget();
     let source = limits.watch(|| args.model.read(budget, args.disk.disk.is_some()))??;
@@ -48,6 +57,7 @@ pub(crate) fn run(args: &GenerateArgs, since: Instant) -> anyhow::Result<Exit> {
     let job = Job {
         output: &output,
         search,
+        strategy,
         args: &args.run,
         since,
     };
@@ -77,6 +87,8 @@ pub(crate) fn resume(saved: SavedRun, args: &ResumeArgs, since: Instant) -> anyh
     let source = saved.source()?;
     let job = Job {
         output: &output,
+        // No other is resumable.
+        strategy: &Auto,
         search: saved.search_options()?,
         args: &args.run,
         since,
@@ -88,6 +100,7 @@ pub(crate) fn resume(saved: SavedRun, args: &ResumeArgs, since: Instant) -> anyh
 struct Job<'a> {
     output: &'a GraphOutput,
     search: SearchOptions,
+    strategy: &'a dyn Configurable,
     args: &'a RunArgs,
     since: Instant,
 }
@@ -125,7 +138,7 @@ impl Job<'_> {
         is_first: bool,
     ) -> anyhow::Result<Attempt> {
         let (args, output) = (self.args, self.output);
-        let resources = args.resources();
+        let resources = run::resources(args, self.strategy);
         let loaded = match source.load_within(&args.load_limits(self.since)) {
             Ok(loaded) => loaded,
             Err(error) => return rejected(error, args).map(|_| Attempt::Ended(Exit::Usage)),
@@ -139,10 +152,17 @@ impl Job<'_> {
         };
         let budget = resources.budget();
         Resources::check_budget(budget, used)?;
-        let mut writer = output.writer(&loaded);
+        // When they are made the search has given up its memory.
+        let label_bytes = (budget / 8).max(GraphWriter::LEAST_LABEL_BYTES);
+        let mut writer = output.writer(&loaded).label_bytes(label_bytes);
         if let Some(n) = args.threads {
             writer = writer.threads(n as usize);
         }
+        let strategy = self.strategy.with_sink(&mut writer);
+        let Some(strategy) = strategy.as_deref() else {
+            let name = self.strategy.name();
+            bail!("--strategy {name} makes no graphs; leave it out");
+        };
         let check = Check::new(&loaded)
             .search(self.search.clone())
             .resources(resources)
@@ -152,7 +172,7 @@ impl Job<'_> {
             Start::Anew(disk) => check.disk_use(disk),
             Start::Saved(saved) => check.resume(saved)?,
         };
-        let prepared = check.graph(&mut writer).prepare()?;
+        let prepared = check.graph_by(strategy, output).prepare()?;
         for warning in prepared.warnings().iter().filter(|_| !args.quiet) {
             let remedy = match warning {
                 // It is about a property, and none is asked for.
@@ -200,10 +220,21 @@ impl Job<'_> {
         let gauge = Gauge::new();
         let resources = lts::within_budget(budget, args.threads, Some(&gauge));
         let save = || output.save(&resources);
-        let saved = lts::progress::shown(args.shown_progress(), &gauge, save)?;
+        let saved = lts::progress::shown(args.shown_progress(), &gauge, save);
+        let resumable = checked.resumable().map(|path| path.display().to_string());
+        let saved = match (saved, &resumable) {
+            (Ok(saved), _) => saved,
+            (Err(Error::Output { path, error }), Some(folder)) => {
+                let error = lts::unwritten(*error, &path);
+                let exit = exit::of_error(&error);
+                let what = format!("{error:#}; continue it with: hadal resume {folder}");
+                eprintln_lossy(&what);
+                return Ok(Attempt::Ended(exit));
+            }
+            (Err(error), _) => return Err(error.into()),
+        };
         let Some(written) = saved else {
-            let resumable = checked.resumable().map(|path| path.display().to_string());
-            eprintln_lossy(&stopped(outcome, output, resumable));
+            eprintln_lossy(&stopped(outcome, output, self.strategy, resumable));
             let delivered = deliver_record(args, record_file, &checked.record());
             return Ok(Attempt::Ended(if_delivered(delivered, Exit::Incomplete)));
         };
@@ -264,19 +295,30 @@ fn unwritten(error: Error, output: &GraphOutput, loaded: &hadal::LoadedModel) ->
 }
 
 /// Why there is no graph.
-fn stopped(outcome: &Outcome, output: &GraphOutput, resumable: Option<String>) -> String {
-    let why = match outcome.reason {
-        Some(Reason::Memory) => "memory is full; give it more with --memory, or a disk with --disk",
-        Some(Reason::Disk) => "the disk is full",
-        Some(Reason::Time) => "the time limit was reached",
-        Some(Reason::Interrupted) => "interrupted",
+fn stopped(
+    outcome: &Outcome,
+    output: &GraphOutput,
+    strategy: &dyn Configurable,
+    resumable: Option<String>,
+) -> String {
+    let hint = outcome.reason.and_then(|reason| hint(strategy, reason));
+    let why = match (outcome.reason, &hint) {
+        (Some(Reason::Memory), None) => {
+            "memory is full; give it more with --memory, or a disk with --disk"
+        }
+        (Some(Reason::Memory), Some(_)) => "memory is full",
+        (Some(Reason::Disk), _) => "the disk is full",
+        (Some(Reason::Time), _) => "the time limit was reached",
+        (Some(Reason::Interrupted), _) => "interrupted",
+        (Some(Reason::Revisits), _) => "the search only visits states again",
         _ => "the search did not visit every state",
     };
+    let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
     let resume = resumable.map_or(String::new(), |path| {
         format!("; continue it with: hadal resume {path}")
     });
     format!(
-        "`{}` is not written, after {}: {why}{resume}",
+        "`{}` is not written, after {}: {why}{hint}{resume}",
         output.path().display(),
         counted(outcome.states, "state"),
     )
@@ -295,6 +337,14 @@ fn print_notes(written: &WrittenGraph, outcome: &Outcome) {
             "labels lack parameters that symmetry makes ambiguous; --symmetry off keeps them"
                 .to_owned(),
         );
+    }
+    let n_again = outcome.visited.saturating_sub(outcome.states);
+    if n_again > 0 {
+        notes.push(format!(
+            "{} of states that were forgotten in between, each with a number of its own; hadal lts \
+             minimise merges what is equivalent",
+            counted(n_again, "visit")
+        ));
     }
     let n_found = outcome.violations.len() as u64;
     if n_found > 0 {

@@ -106,6 +106,18 @@ pub(crate) fn forced(path: &Path) -> Disk {
     }
 }
 
+/// What a search by `strategy` may use.
+pub(crate) fn resources(args: &RunArgs, strategy: &dyn Configurable) -> Resources {
+    let accounting = match strategy.budget() {
+        Budget::AllData => hadal::Accounting::AllData,
+        Budget::TableAndQueue { one_in } => hadal::Accounting::Part { one_in },
+    };
+    Resources {
+        accounting,
+        ..args.resources()
+    }
+}
+
 /// How an attempt at a check ended.
 enum Attempt {
     Ended(Exit),
@@ -123,11 +135,7 @@ fn attempt(job: Job<'_>, is_first: bool) -> anyhow::Result<Attempt> {
         start,
         since,
     } = job;
-    let mut resources = args.resources();
-    resources.accounting = match strategy.budget() {
-        Budget::AllData => hadal::Accounting::AllData,
-        Budget::TableAndQueue { one_in } => hadal::Accounting::Part { one_in },
-    };
+    let resources = resources(args, strategy);
     let threads = resources.threads_for(strategy);
     let rejection = |diagnostics: Vec<DiagnosticRecord>| {
         RejectedRecord::new(source, &search, strategy, threads, diagnostics)

@@ -1,7 +1,7 @@
 //! Signals: SIGINT, SIGTERM and SIGHUP stop cleanly, a second one at once; SIGUSR1 asks for the
 //! status.
 //!
-//! At once means without waiting for the search; scratch folders are still deleted.
+//! At once means without waiting for the search; scratch folders and unfinished files are still deleted.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -56,6 +56,7 @@ pub(crate) fn listen() -> std::io::Result<()> {
                     _ if STOP.is_raised() => {
                         LEAVING.store(true, Ordering::SeqCst);
                         hadal::ScratchFolder::delete_all();
+                        hadal_lts::UnfinishedFile::delete_all();
                         let message = "stopped at once; nothing is proved; a folder given with \
                                        --disk holds the last checkpoint";
                         let _ = writeln!(std::io::stderr(), "{message}");

@@ -13,6 +13,8 @@ pub(crate) struct StrategyArgs {
     pub(crate) name: String,
     /// Flags and their values; `yes` for those without one.
     flags: Vec<(&'static str, String)>,
+    /// Those that could be typed.
+    among: Strategies,
 }
 
 const STRATEGY: &str = "strategy";
@@ -23,7 +25,8 @@ impl StrategyArgs {
         let mut strategy = from_name(&self.name)?;
         for (flag, value) in &self.flags {
             if !strategy.flags().iter().any(|known| known.name == *flag) {
-                let names: Vec<&str> = owners(flag).into_iter().map(|(name, _)| name).collect();
+                let owners = owners(flag, self.among);
+                let names: Vec<&str> = owners.into_iter().map(|(name, _)| name).collect();
                 bail!(
                     "--{flag} is for --strategy {}; it means nothing to `{}`",
                     names.join(" or "),
@@ -46,9 +49,12 @@ pub(crate) fn from_name(name: &str) -> anyhow::Result<Box<dyn Configurable>> {
     }
 }
 
-/// The strategies that have a flag, and what it means to each.
-fn owners(flag: &str) -> Vec<(&'static str, &'static Flag)> {
-    let strategies = hadal_literature::all();
+/// A list of strategies.
+type Strategies = fn() -> Vec<Box<dyn Configurable>>;
+
+/// The strategies among those listed that have a flag, and what it means to each.
+fn owners(flag: &str, strategies: Strategies) -> Vec<(&'static str, &'static Flag)> {
+    let strategies = strategies();
     let owners = strategies.iter().filter_map(|strategy| {
         let mut flags = strategy.flags().iter();
         let flag = flags.find(|known| known.name == flag)?;
@@ -57,10 +63,10 @@ fn owners(flag: &str) -> Vec<(&'static str, &'static Flag)> {
     owners.collect()
 }
 
-/// All flags, each once.
-fn flags() -> Vec<&'static Flag> {
+/// All flags of the strategies listed, each once.
+fn flags(strategies: Strategies) -> Vec<&'static Flag> {
     let mut flags: Vec<&'static Flag> = Vec::new();
-    for flag in hadal_literature::all().iter().flat_map(|s| s.flags()) {
+    for flag in strategies().iter().flat_map(|s| s.flags()) {
         if !flags.iter().any(|known| known.name == flag.name) {
             flags.push(flag);
         }
@@ -69,9 +75,9 @@ fn flags() -> Vec<&'static Flag> {
 }
 
 /// What a flag means, by strategy; strategies to which it means the same are named together.
-fn help(flag: &Flag) -> String {
+fn meaning(flag: &Flag, strategies: Strategies) -> String {
     let mut meanings: Vec<(&str, Vec<String>)> = Vec::new();
-    for (name, flag) in owners(flag.name) {
+    for (name, flag) in owners(flag.name, strategies) {
         let name = format!("`{name}`");
         match meanings.iter_mut().find(|(help, _)| *help == flag.help) {
             Some((_, names)) => names.push(name),
@@ -84,37 +90,61 @@ fn help(flag: &Flag) -> String {
     meanings.collect::<Vec<_>>().join(". ")
 }
 
+/// `command` with the flags of these strategies.
+fn with_flags(command: Command, strategies: Strategies, help: &'static str) -> Command {
+    let values = strategies()
+        .into_iter()
+        .map(|strategy| PossibleValue::new(strategy.name()).help(strategy.about()));
+    let name = Arg::new(STRATEGY)
+        .long(STRATEGY)
+        .value_name("NAME")
+        .value_parser(PossibleValuesParser::new(values))
+        .default_value("auto")
+        .help_heading("Strategy")
+        .help(help);
+    flags(strategies)
+        .into_iter()
+        .fold(command.arg(name), |command, flag| {
+            let arg = Arg::new(flag.name)
+                .long(flag.name)
+                .help_heading("Strategy")
+                .help(meaning(flag, strategies));
+            command.arg(match flag.value_name {
+                None => arg.action(ArgAction::SetTrue),
+                Some(value) if flag.values.is_empty() => arg.value_name(value),
+                Some(value) => arg
+                    .value_name(value)
+                    .value_parser(PossibleValuesParser::new(flag.values)),
+            })
+        })
+}
+
+/// What was typed of the flags of these strategies.
+fn typed(matches: &ArgMatches, strategies: Strategies) -> StrategyArgs {
+    let text = |name: &str| matches.get_one::<String>(name).cloned();
+    let typed = flags(strategies).into_iter().filter_map(|flag| {
+        let value = match flag.value_name {
+            None => matches.get_flag(flag.name).then(|| "yes".to_owned()),
+            Some(_) => text(flag.name),
+        };
+        Some((flag.name, value?))
+    });
+    StrategyArgs {
+        name: text(STRATEGY).unwrap_or_default(),
+        flags: typed.collect(),
+        among: strategies,
+    }
+}
+
 impl clap::Args for StrategyArgs {
     fn augment_args(command: Command) -> Command {
-        let values = hadal_literature::all()
-            .into_iter()
-            .map(|strategy| PossibleValue::new(strategy.name()).help(strategy.about()));
-        let name = Arg::new(STRATEGY)
-            .long(STRATEGY)
-            .value_name("NAME")
-            .value_parser(PossibleValuesParser::new(values))
-            .default_value("auto")
-            .help_heading("Strategy")
-            .help(
-                "How to search: `auto` is the one to use, `dijkstra` for a counterexample of least \
-                 cost; the others are published algorithms, each with its paper's parameters, on \
-                 one thread (docs/reference/strategies.md)",
-            );
-        flags()
-            .into_iter()
-            .fold(command.arg(name), |command, flag| {
-                let arg = Arg::new(flag.name)
-                    .long(flag.name)
-                    .help_heading("Strategy")
-                    .help(help(flag));
-                command.arg(match flag.value_name {
-                    None => arg.action(ArgAction::SetTrue),
-                    Some(value) if flag.values.is_empty() => arg.value_name(value),
-                    Some(value) => arg
-                        .value_name(value)
-                        .value_parser(PossibleValuesParser::new(flag.values)),
-                })
-            })
+        with_flags(
+            command,
+            hadal_literature::all,
+            "How to search: `auto` is the one to use, `dijkstra` for a counterexample of least cost; \
+             the others are published algorithms, each with its paper's parameters, on one thread \
+             (docs/reference/strategies.md)",
+        )
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -124,18 +154,37 @@ impl clap::Args for StrategyArgs {
 
 impl clap::FromArgMatches for StrategyArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let text = |name: &str| matches.get_one::<String>(name).cloned();
-        let typed = flags().into_iter().filter_map(|flag| {
-            let value = match flag.value_name {
-                None => matches.get_flag(flag.name).then(|| "yes".to_owned()),
-                Some(_) => text(flag.name),
-            };
-            Some((flag.name, value?))
-        });
-        Ok(StrategyArgs {
-            name: text(STRATEGY).unwrap_or_default(),
-            flags: typed.collect(),
-        })
+        Ok(typed(matches, hadal_literature::all))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The same for strategies that make graphs.
+#[derive(Clone, Debug)]
+pub(crate) struct GeneratorArgs(pub(crate) StrategyArgs);
+
+impl clap::Args for GeneratorArgs {
+    fn augment_args(command: Command) -> Command {
+        with_flags(
+            command,
+            hadal_literature::generators,
+            "How to search: `auto` numbers each state once; `snapshots` forgets states, and those \
+             that come again have a further number, in a larger graph that is bisimilar",
+        )
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for GeneratorArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(GeneratorArgs(typed(matches, hadal_literature::generators)))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
