@@ -44,9 +44,25 @@ struct Piece {
     /// The records, while they are in memory.
     bytes: Option<Arc<[u8]>>,
     place: Option<Place>,
+    /// Whether it stands for several small pieces of a block on disk, which are told apart when they are
+    /// read.
+    is_merged: bool,
 }
 
 impl Piece {
+    /// Adds `next`, the piece behind it, if both are small, evicted and in one block.
+    fn merge(&mut self, next: &Piece) -> bool {
+        let is_small = |piece: &Piece| piece.is_merged || piece.len <= SMALL_LEN;
+        let is_evicted = |piece: &Piece| piece.bytes.is_none() && piece.place.is_some();
+        let merges = (is_evicted(self) && is_evicted(next))
+            && (self.place == next.place && is_small(self) && is_small(next));
+        if merges {
+            self.len += next.len;
+            self.is_merged = true;
+        }
+        merges
+    }
+
     /// Bytes of its records in memory.
     fn memory_bytes(&self) -> usize {
         self.bytes.as_ref().map_or(0, |bytes| bytes.len())
@@ -95,6 +111,9 @@ impl Retention {
     }
 }
 
+/// Pieces of so few records are merged once they are evicted: otherwise a log of thin layers would take
+/// more memory for pieces than it has records.
+const SMALL_LEN: u32 = 64;
 /// Memory for a piece besides its records.
 const PIECE_BYTES: u64 = (size_of::<Piece>() + 16) as u64;
 /// In a block, before the bytes of each piece: ordinal of the first record, number of records,
@@ -198,15 +217,19 @@ impl Log {
                             what: format!("record {} is missing", log.end),
                         });
                     }
-                    log.pieces.push_back(Piece {
+                    let piece = Piece {
                         first: found.first,
                         len: found.len,
                         version: found.version,
                         bytes: None,
                         place: Some(place),
-                    });
-                    log.memory_bytes += PIECE_BYTES;
+                        is_merged: false,
+                    };
                     log.end += u64::from(found.len);
+                    if !(log.pieces.back_mut()).is_some_and(|last| last.merge(&piece)) {
+                        log.pieces.push_back(piece);
+                        log.memory_bytes += PIECE_BYTES;
+                    }
                 }
             }
             drop(reader);
@@ -255,6 +278,7 @@ impl Log {
             version,
             bytes: Some(bytes),
             place: None,
+            is_merged: false,
         });
         self.end += len as u64;
         match &self.disk {
@@ -269,8 +293,8 @@ impl Log {
     pub fn read(&mut self, first: u64, len: usize) -> Result<Vec<Slice>, Error> {
         let mut slices = Vec::new();
         let (mut first, mut len) = (first, len);
-        let mut at = self.piece_with(first);
         while len > 0 {
+            let at = self.single_piece_with(first)?;
             let (piece_first, piece_len, version) = {
                 let piece = &self.pieces[at];
                 (piece.first, piece.len as usize, piece.version)
@@ -283,14 +307,14 @@ impl Log {
                 records: skipped..skipped + now,
                 bytes,
             });
-            (first, len, at) = (first + now as u64, len - now, at + 1);
+            (first, len) = (first + now as u64, len - now);
         }
         Ok(slices)
     }
 
     /// The whole piece that has the record `first`, which must be its first one.
     pub fn read_piece(&mut self, first: u64) -> Result<Slice, Error> {
-        let at = self.piece_with(first);
+        let at = self.single_piece_with(first)?;
         let bytes = self.bytes_of(at)?;
         let piece = &self.pieces[at];
         assert_eq!(piece.first, first, "pieces are read as a whole");
@@ -312,6 +336,7 @@ impl Log {
             && let Some(bytes) = piece.bytes.take()
         {
             self.memory_bytes -= bytes.len() as u64;
+            self.merge_evicted(at..at + 1);
         }
     }
 
@@ -320,12 +345,14 @@ impl Log {
     pub fn evict_before(&mut self, ordinal: u64) {
         let underway = self.disk.as_ref().and_then(LogFiles::payload_place);
         let from = self.piece_with(self.evicted_end);
+        let mut to = from;
         let mut is_first_row = true;
         for piece in self.pieces.range_mut(from..) {
             let end = piece.first + u64::from(piece.len);
             if end > ordinal {
                 break;
             }
+            to += 1;
             let is_on_disk = piece.place.is_some() && piece.place != underway;
             if is_on_disk && let Some(bytes) = piece.bytes.take() {
                 self.memory_bytes -= bytes.len() as u64;
@@ -336,6 +363,43 @@ impl Log {
                 self.evicted_end = end;
             }
         }
+        self.merge_evicted(from..to);
+    }
+
+    /// Merges the pieces in `range` with those before them, as far as they are small and evicted.
+    fn merge_evicted(&mut self, range: Range<usize>) {
+        let underway = self.disk.as_ref().and_then(LogFiles::payload_place);
+        // From the last one on, so that places before it stay. Mostly there are few pieces behind them
+        // or few before them, and little is moved.
+        for at in range.rev() {
+            let [Some(before), Some(piece)] =
+                [at.checked_sub(1), Some(at)].map(|at| at.and_then(|at| self.pieces.get(at)))
+            else {
+                continue;
+            };
+            if piece.place == underway {
+                continue;
+            }
+            let mut merged = Piece {
+                bytes: before.bytes.clone(),
+                ..*before
+            };
+            if merged.merge(piece) {
+                self.pieces[at - 1] = merged;
+                self.pieces.remove(at);
+                self.memory_bytes -= PIECE_BYTES;
+            }
+        }
+    }
+
+    /// The piece that has the record `ordinal`, told apart from others of its block.
+    fn single_piece_with(&mut self, ordinal: u64) -> Result<usize, Error> {
+        let at = self.piece_with(ordinal);
+        if !self.pieces[at].is_merged {
+            return Ok(at);
+        }
+        self.bytes_of(at)?;
+        Ok(self.piece_with(ordinal))
     }
 
     /// Drops the records before `ordinal`, as far as they are whole pieces, but not their files.
@@ -533,6 +597,28 @@ impl Log {
             // Those between two that were written may be in memory only.
             while (self.pieces.get(at_piece)).is_some_and(|piece| piece.first < found.first) {
                 at_piece += 1;
+            }
+            // Of a merged piece this is the first one.
+            if let Some(piece) = self.pieces.get_mut(at_piece)
+                && piece.is_merged
+                && piece.first == found.first
+            {
+                if found.len < piece.len {
+                    let single = Piece {
+                        len: found.len,
+                        version: found.version,
+                        is_merged: false,
+                        bytes: None,
+                        ..*piece
+                    };
+                    piece.first += u64::from(found.len);
+                    piece.len -= found.len;
+                    self.pieces.insert(at_piece, single);
+                    self.memory_bytes += PIECE_BYTES;
+                } else {
+                    piece.is_merged = false;
+                    piece.version = found.version;
+                }
             }
             let same = |piece: &&mut Piece| (piece.first, piece.len) == (found.first, found.len);
             let Some(piece) = self.pieces.get_mut(at_piece).filter(same) else {

@@ -283,6 +283,10 @@ impl<'a> Engine<'a, '_> {
             (self.context.keys.keys_of(&piece, &mut keys)).ok_or_else(|| damaged_log("states"))?;
             let wanted = keys.chunks_exact(shape.n_words).skip(skipped as usize);
             sample.extend(wanted.step_by(stride as usize).flatten());
+            // The next step ends then.
+            if joining.is_stopped() {
+                break;
+            }
         }
         let n_buckets = n_buckets.min((sample.len() / shape.n_words) as u64);
         Ok(Splitters::sample(

@@ -312,3 +312,58 @@ fn a_log_is_continued_by_another_one() {
         log.discard().expect("it works");
     }
 }
+
+/// A log of thin layers, all of which stay on disk, takes little memory, and its pieces are read as they
+/// were written.
+#[test]
+fn small_pieces_take_no_memory_once_they_are_evicted() {
+    let mut rng = Pcg64Mcg::seed_from_u64(6);
+    for keep in [Retention::Bytes(10_000), Retention::BytesAndWrite(0)] {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let folder = folder(scratch.path());
+        let mut log = Log::new();
+        log.attach(folder.clone(), keep).expect("it works");
+        let mut lens = Vec::new();
+        while log.len() < 100_000 {
+            let len = match rng.random_range(0..300) {
+                0 => rng.random_range(1..1000),
+                _ => rng.random_range(1..4),
+            };
+            log.append(piece(log.len(), len), len, (lens.len() / 500) as u32)
+                .expect("it works");
+            lens.push(len);
+            log.evict_before(log.len().saturating_sub(10));
+            // What is underway is a block.
+            assert!(log.data_bytes() < 600_000, "{}", log.data_bytes());
+        }
+        assert!(lens.len() > 20_000);
+        for _ in 0..3 {
+            let mut first = 0;
+            for (number, &len) in lens.iter().enumerate() {
+                let slice = log.read_piece(first).expect("it is there");
+                assert_eq!(
+                    (slice.n_records(), slice.version),
+                    (len, (number / 500) as u32)
+                );
+                assert_eq!(*slice.bytes, *piece(first, len));
+                log.evict_piece(first);
+                first += len as u64;
+                assert!(log.data_bytes() < 600_000, "{}", log.data_bytes());
+            }
+            for _ in 0..20 {
+                let from = rng.random_range(0..log.len());
+                let len = rng.random_range(1..5000).min(log.len() - from);
+                assert_there(&mut log, from, len);
+                log.evict_before(from + len / 2);
+            }
+            let end = log.len();
+            log.evict_before(end);
+            if keep.writes_all() {
+                let entries = log.commit().expect("it works");
+                folder.commit(1, b"a manifest").expect("it works");
+                log = Log::reopen(folder.clone(), keep, &entries).expect("it is whole");
+                assert_eq!(log.len(), end);
+            }
+        }
+    }
+}
