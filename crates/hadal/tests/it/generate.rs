@@ -909,6 +909,35 @@ fn what_cannot_be_written_is_refused_before_the_search() {
     assert_only(&scratch, &["turns.m"]);
 }
 
+/// What we write we can read: a rule may be called as a rate is in the text.
+#[test]
+fn a_label_that_the_text_cannot_express_is_refused() {
+    let scratch = folder();
+    let text = "var x: 0..2; startstate x := 0; end;
+rule \"rate 2\" x < 2 ==> x := x + 1; end; rule \"say \\\"hi\\\", (you)\" x = 2 ==> x := 0; end;";
+    let model = with(&scratch, "rate.m", text);
+    let out = name(&scratch, "rate.aut");
+    check(
+        &scratch,
+        &[&model, "-o", &out],
+        None,
+        expect![[r#"
+        error: cannot write `DIR/rate.aut`: label "rate 2" means a probability or a rate in .aut; .hlts takes it as it is
+        exit 2
+    "#]],
+    );
+    assert_only(&scratch, &["rate.m"]);
+    let hidden = [&*model, "-o", &out, "-q", "--tau", "i,rate 2"];
+    assert_eq!(generate_cli(&hidden).code, 0);
+    let found = edges_of(Path::new(&out)).1;
+    assert_eq!(found[0].1, "i");
+    let compact = name(&scratch, "rate.hlts");
+    assert_eq!(generate_cli(&[&model, "-o", &compact, "-q"]).code, 0);
+    let named = edges_of(Path::new(&compact)).1;
+    assert_eq!(named[0].1, "rate 2");
+    assert_eq!(named[2].1, "say \"hi\", (you)");
+}
+
 /// The same bytes in every way that leads to them.
 #[test]
 fn the_file_is_the_same_whatever_threads_memory_and_compression() {
