@@ -61,6 +61,12 @@ pub enum Error {
         /// The label.
         label: String,
     },
+    /// A label that a reader of the text would take for something else.
+    #[error("label {label:?} means a probability or a rate in .aut; .hlts takes it as it is")]
+    Rate {
+        /// The label.
+        label: String,
+    },
     /// A graph that nobody could look at.
     #[error(
         "a picture of {n_states} states and {n_edges} edges is of no use; .dot takes up to {most} of each"

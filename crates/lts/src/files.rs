@@ -172,11 +172,7 @@ pub fn save(graph: &Hlts, path: &Path, resources: &Resources<'_>) -> Result<(), 
         let file = File::options().write(true).open(path)?;
         return write_to(graph, kind, &file, resources);
     }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let made = UnfinishedFile::new(folder)?;
+    let made = UnfinishedFile::beside(path)?;
     write_to(graph, kind, made.as_file(), resources)?;
     Ok(made.complete(path)?)
 }
@@ -190,6 +186,8 @@ fn write_to(
     let mut out = BufWriter::with_capacity(256 << 10, file);
     if kind.is_compressed {
         let mut encoder = zstd::stream::write::Encoder::new(&mut out, ZSTD_LEVEL)?;
+        // A text has no checksum of its own.
+        encoder.include_checksum(true)?;
         write(graph, kind.format, &mut encoder, resources)?;
         encoder.finish()?;
     } else {

@@ -31,6 +31,17 @@ impl UnfinishedFile {
         Ok(UnfinishedFile { file: Some(file) })
     }
 
+    /// An empty file in the folder of `path`.
+    pub fn beside(path: &Path) -> io::Result<Self> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        // For a message that names no file which nobody asked for.
+        std::fs::metadata(folder)?;
+        Self::new(folder)
+    }
+
     /// The file, opened for reading and writing.
     pub fn as_file(&self) -> &File {
         self.open().as_file()

@@ -11,6 +11,9 @@ use hadal_model::{
 use crate::direct::{Direct, Rest, add_to};
 use crate::walk::{NOTHING, Target, Unfinished, Walk};
 
+/// The micro steps of a path, each as the state where it begins, if there is one, and its index there.
+pub(crate) type Path = Vec<(Option<Vec<u8>>, u32)>;
+
 /// One thread's steps.
 ///
 /// A batch of sources is kept until all of its results are delivered. What happened at them is
@@ -342,12 +345,11 @@ impl<'a> StepsExpander<'a> {
 
     /// The micro steps of the cheapest path to a successor, each as the state where it begins and
     /// its index there, and the successor.
-    #[expect(clippy::type_complexity, reason = "used once")]
     pub(crate) fn cheapest_path(
         &mut self,
         parent: Option<&[u8]>,
         index: u32,
-    ) -> Result<Option<(Vec<(Option<Vec<u8>>, u32)>, Vec<u8>)>, Stopped> {
+    ) -> Result<Option<(Path, Vec<u8>)>, Stopped> {
         self.walk_alone(parent)?;
         let Some(&result) = self.walk.results_of(0).get(index as usize) else {
             return Ok(None);
@@ -358,10 +360,7 @@ impl<'a> StepsExpander<'a> {
     }
 
     /// Those to all successors of `parent`, without the successors.
-    pub(crate) fn cheapest_paths(
-        &mut self,
-        parent: &[u8],
-    ) -> Result<Vec<Vec<(Option<Vec<u8>>, u32)>>, Stopped> {
+    pub(crate) fn cheapest_paths(&mut self, parent: &[u8]) -> Result<Vec<Path>, Stopped> {
         self.walk_alone(Some(parent))?;
         let results = self.walk.results_of(0).iter();
         Ok(results
@@ -392,7 +391,7 @@ impl<'a> StepsExpander<'a> {
     }
 
     /// The cheapest path to a result of the only source of the walk.
-    fn path_to(&self, result: u32, is_of_starts: bool) -> Option<Vec<(Option<Vec<u8>>, u32)>> {
+    fn path_to(&self, result: u32, is_of_starts: bool) -> Option<Path> {
         let walk = &self.walk;
         // The first micro step by which each node, and the result, has its cost.
         let mut incoming = vec![None; walk.nodes.len()];

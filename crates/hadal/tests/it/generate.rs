@@ -623,6 +623,83 @@ fn a_rust_type_has_a_graph_too() {
     );
 }
 
+/// Numbers modulo 40,009.
+struct LargeRing;
+
+impl Machine for LargeRing {
+    type State = u32;
+    const RULES: &'static [&'static str] = &["add 1", "times 7"];
+
+    fn starts(&self) -> impl IntoIterator<Item = u32> {
+        [1]
+    }
+
+    fn fire(&self, rule: usize, x: &u32) -> impl IntoIterator<Item = u32> {
+        [[x + 1, 7 * x][rule] % 40_009]
+    }
+}
+
+/// The disk is full in the search, or in the join; another process of the caller continues.
+#[test]
+fn the_graph_of_a_rust_type_is_resumed() {
+    let (model, scratch) = (MachineModel::new(LargeRing), folder());
+    let path = scratch.path().join("ring.hlts");
+    let options = GraphOptions {
+        values: true,
+        ..GraphOptions::default()
+    };
+    let run = scratch.path().join("run");
+    // The bytes of the file, if every state was visited.
+    let attempt = |disk_limit: Option<u64>, is_resumed: bool| {
+        let output = GraphOutput::new(&path, options.clone()).expect("it can be written");
+        let mut writer = output.writer_of(&model);
+        let check = Check::of(&model).resources(hadal::Resources {
+            data_memory: Some(600 << 10),
+            commit_every: Some(Duration::from_millis(100)),
+            threads: Some(2),
+            disk_limit,
+            ..hadal::Resources::default()
+        });
+        let check = match is_resumed {
+            false => check.disk(&run),
+            true => {
+                let saved = hadal::SavedRun::open(&run).expect("there is a run");
+                let asked = saved.graph().expect("it is whole");
+                assert_eq!(asked, Some((path.clone(), options.clone())));
+                check.resume(saved).expect("it is unfinished")
+            }
+        };
+        let checked = check.graph(&mut writer).run().expect("nothing fails");
+        let is_done = checked.outcome.reason.is_none();
+        let stop = Stop::new();
+        let saved = output.save(&Resources::new(&stop));
+        assert_eq!(saved.expect("it can be written").is_some(), is_done);
+        is_done.then(|| {
+            checked.finish().expect("there is room");
+            std::fs::read(&path).expect("the file is there")
+        })
+    };
+    let clear = || {
+        std::fs::remove_file(&path).expect("the file is there");
+        std::fs::remove_dir_all(&run).expect("the folder is there");
+    };
+    let whole = attempt(None, false);
+    assert!(whole.is_some());
+    clear();
+    let mut n_stopped = 0;
+    for limit in [200 << 10, 600 << 10, 1 << 20, 1400 << 10] {
+        let first = attempt(Some(limit), false);
+        if first.is_none() {
+            n_stopped += 1;
+            assert!(attempt(None, true) == whole, "limit {limit}");
+        } else {
+            assert!(first == whole, "limit {limit}");
+        }
+        clear();
+    }
+    assert!(n_stopped >= 2, "{n_stopped}");
+}
+
 /// What a search with more than 2^32 states and edges would pass on.
 #[test]
 fn a_writer_takes_numbers_beyond_32_bits() {
@@ -907,6 +984,35 @@ fn what_cannot_be_written_is_refused_before_the_search() {
         "#]],
     );
     assert_only(&scratch, &["turns.m"]);
+}
+
+/// What we write we can read: a rule may be called as a rate is in the text.
+#[test]
+fn a_label_that_the_text_cannot_express_is_refused() {
+    let scratch = folder();
+    let text = "var x: 0..2; startstate x := 0; end;
+rule \"rate 2\" x < 2 ==> x := x + 1; end; rule \"say \\\"hi\\\", (you)\" x = 2 ==> x := 0; end;";
+    let model = with(&scratch, "rate.m", text);
+    let out = name(&scratch, "rate.aut");
+    check(
+        &scratch,
+        &[&model, "-o", &out],
+        None,
+        expect![[r#"
+        error: cannot write `DIR/rate.aut`: label "rate 2" means a probability or a rate in .aut; .hlts takes it as it is
+        exit 2
+    "#]],
+    );
+    assert_only(&scratch, &["rate.m"]);
+    let hidden = [&*model, "-o", &out, "-q", "--tau", "i,rate 2"];
+    assert_eq!(generate_cli(&hidden).code, 0);
+    let found = edges_of(Path::new(&out)).1;
+    assert_eq!(found[0].1, "i");
+    let compact = name(&scratch, "rate.hlts");
+    assert_eq!(generate_cli(&[&model, "-o", &compact, "-q"]).code, 0);
+    let named = edges_of(Path::new(&compact)).1;
+    assert_eq!(named[0].1, "rate 2");
+    assert_eq!(named[2].1, "say \"hi\", (you)");
 }
 
 /// The same bytes in every way that leads to them.

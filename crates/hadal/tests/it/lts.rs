@@ -30,6 +30,25 @@ fn check(args: &[&str], expected: Expect) {
     expected.assert_eq(&shown(&lts(args), None));
 }
 
+/// Before a long computation, not after it.
+#[test]
+fn a_place_where_nothing_can_be_written_is_found_first() {
+    let folder = Folder::new();
+    let broken = folder.with("broken.aut", b"des (0, 1, 1)\n");
+    for command in ["convert", "minimise"] {
+        let out = folder.name("none/out.aut");
+        let run = lts(&[command, &broken, "-o", &out]);
+        assert_eq!(
+            shown(&run, Some(&folder.0)),
+            "error: cannot write `DIR/none/out.aut`: No such file or directory (os error 2)\nexit 2\n"
+        );
+        let run = lts(&[command, &broken, "-o", &folder.name("out.aut")]);
+        assert!(run.stderr.contains("line 1"), "{}", run.stderr);
+    }
+    let entries = std::fs::read_dir(folder.0.path()).expect("it can be listed");
+    assert_eq!(entries.count(), 1);
+}
+
 struct Folder(TempDir);
 
 impl Folder {

@@ -99,7 +99,7 @@ fn is_distribution(field: &[u8]) -> bool {
 }
 
 /// `prob 0.5`, `rate 2`, or one of them behind an action and a semicolon, as CADP writes them.
-fn is_rate(label: &[u8]) -> bool {
+pub(super) fn is_rate(label: &[u8]) -> bool {
     let last = label.rsplit(|&byte| byte == b';').next().unwrap_or(label);
     let last = last.trim_ascii();
     let number = last.strip_prefix(b"prob ").or(last.strip_prefix(b"rate "));

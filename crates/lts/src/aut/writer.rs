@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::line::is_rate;
 use crate::resources::Resources;
 use crate::{Error, Hlts};
 
@@ -36,6 +37,11 @@ pub fn write_aut(
 fn written(text: &[u8]) -> Result<Vec<u8>, Error> {
     if text.contains(&b'\n') {
         return Err(Error::LineBreak {
+            label: String::from_utf8_lossy(text).into_owned(),
+        });
+    }
+    if is_rate(text) {
+        return Err(Error::Rate {
             label: String::from_utf8_lossy(text).into_owned(),
         });
     }

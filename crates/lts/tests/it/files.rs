@@ -163,6 +163,31 @@ fn a_compressed_file_that_is_cut_is_an_error() {
     }
 }
 
+/// A text has no checksums, but its compressed form has one.
+#[test]
+fn a_flipped_bit_of_a_compressed_text_is_found() {
+    let folder = tempfile::tempdir().expect("there is a folder for scratch files");
+    let lines: String = (0..300)
+        .map(|n| format!("({n}, \"step {}\", {})\n", n % 7, n * n % 300))
+        .collect();
+    let graph = from_aut(&format!("des (0, 300, 300)\n{lines}")).expect("the text is right");
+    let path = folder.path().join("graph.aut.zst");
+    save(&graph, &path, &resources()).expect("it can be written");
+    let bytes = std::fs::read(&path).expect("it is there");
+    let mut n_refused = 0;
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &flipped).expect("it can be written");
+        match open(&path, &resources()) {
+            Err(_) => n_refused += 1,
+            // What nothing depends on.
+            Ok(other) => assert_eq!(edges(&other), edges(&graph), "byte {at}"),
+        }
+    }
+    assert!(n_refused + 10 > bytes.len(), "{n_refused}");
+}
+
 #[test]
 fn a_raised_flag_stops_reading() {
     let stop = hadal_model::Stop::new();

@@ -123,10 +123,16 @@ impl Display {
 
     /// A range for the remaining time, if there is an estimate.
     fn left(&self, progress: &Progress) -> String {
-        match self.estimator.seconds(progress) {
+        // The estimate is of the search, and a graph is made after it.
+        let is_searching = !matches!(progress.work, Work::Joining | Work::Writing);
+        let seconds = self.estimator.seconds(progress);
+        match seconds.filter(|_| is_searching) {
             Some((least, most)) => {
                 let (least, most) = (units::about(least), units::about(most));
-                format!(", perhaps {least} to {most} more")
+                match least == most {
+                    true => format!(", perhaps {least} more"),
+                    false => format!(", perhaps {least} to {most} more"),
+                }
             }
             None => String::new(),
         }

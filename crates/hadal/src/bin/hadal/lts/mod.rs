@@ -12,7 +12,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use hadal::ScratchFolder;
-use hadal_lts::{Error, FileKind, Gauge, Hlts, Info, Resources, compare, minimise, open, save};
+use hadal_lts::{
+    Error, FileKind, Gauge, Hlts, Info, Resources, UnfinishedFile, compare, minimise, open, save,
+};
 use hadal_report::units;
 use rustix::fs::statvfs;
 
@@ -131,10 +133,16 @@ fn read(path: &Path, resources: &Resources<'_>) -> anyhow::Result<Hlts> {
     })
 }
 
-/// Refuses a name that says no format, before there is work.
+/// Refuses a name that says no format, and a place where nothing can be written, before there is work.
 fn check_output(path: &Path) -> anyhow::Result<()> {
     FileKind::of(path).map_err(|error| named(error, path))?;
-    Ok(())
+    let is_new = path.metadata().map_or(true, |about| about.is_file());
+    let is_writable = match is_new {
+        true => UnfinishedFile::beside(path).map(drop),
+        false if path.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        false => Ok(()),
+    };
+    is_writable.map_err(|error| unwritten(error.into(), path))
 }
 
 /// An error about a graph, with its file and what to do about it.
