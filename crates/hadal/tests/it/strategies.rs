@@ -618,7 +618,10 @@ fn what_a_strategy_cannot_do_is_refused() {
     }
     let run = check_text(ring(5, ""), &["--strategy", "murphi"]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("possible values: auto, dijkstra, ram, cache"));
+    assert!(
+        run.stderr
+            .contains("possible values: auto, dijkstra, ram, cache")
+    );
 }
 
 #[test]
