@@ -431,37 +431,20 @@ impl Log {
         Ok(())
     }
 
-    /// Appends all records of `later`, a log that begins where this one ends and has a folder if this one
-    /// has.
+    /// Appends all records of `later`, a log that begins where this one ends, which is then discarded.
+    ///
+    /// They are copied: there may be very many such logs, each with few records, and each would leave a
+    /// file of its own.
     pub fn extend(&mut self, mut later: Log) -> Result<(), Error> {
-        assert!(
-            later.first() == self.end && later.is_attached() == self.is_attached(),
-            "a log is continued by one that begins at its end"
-        );
-        self.end_block()?;
-        let mut n_segments = 0;
-        if let (Some(disk), Some(later)) = (&mut self.disk, &mut later.disk) {
-            if let Some(last) = disk.segments.back_mut() {
-                last.is_full = true;
-            }
-            n_segments = disk.next_segment;
-            disk.next_segment += later.next_segment;
-            disk.segments
-                .extend(later.segments.drain(..).map(|segment| Segment {
-                    number: n_segments + segment.number,
-                    ..segment
-                }));
-            disk.payload = std::mem::take(&mut later.payload);
+        let mut next = later.first();
+        assert_eq!(next, self.end, "a log is continued where it ends");
+        while next < later.len() {
+            let piece = later.read_piece(next)?;
+            later.evict_piece(next);
+            next += piece.n_records() as u64;
+            self.append(Arc::clone(&piece.bytes), piece.n_records(), piece.version)?;
         }
-        self.pieces.extend(later.pieces.drain(..).map(|mut piece| {
-            if let Some(place) = &mut piece.place {
-                place.segment += n_segments;
-            }
-            piece
-        }));
-        self.end = later.end;
-        self.memory_bytes += later.memory_bytes;
-        Ok(())
+        later.discard()
     }
 
     /// Writes and syncs all records, and lists the files for a manifest. Only for a log that writes

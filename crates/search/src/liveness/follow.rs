@@ -68,8 +68,8 @@ pub(super) struct FollowLimits {
 
 /// Messages that are collected before they are partitioned.
 const MESSAGES_AT_ONCE: usize = 1 << 10;
-/// Fresh states that are taken between two looks at the stop flag.
-const STATES_AT_ONCE: u32 = 1 << 12;
+/// Fresh states that are taken between two looks at the stop flag: each may need a block from the disk.
+const STATES_AT_ONCE: u32 = 1 << 6;
 
 /// Follows edges back until nothing changes. Returns whether it was not stopped before.
 pub(super) fn follow(

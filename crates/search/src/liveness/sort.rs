@@ -144,7 +144,8 @@ impl Sorting<'_> {
         range: usize,
         writer: &mut InEdgeWriter,
     ) -> Result<(), StoreError> {
-        if sorted.pairs.is_empty() {
+        if sorted.pairs.is_empty() || self.carrier.stop.is_raised() {
+            sorted.pairs.clear();
             return Ok(());
         }
         let is_whole = sorted.pairs.len() as u64 == self.by_range.n_in(range);

@@ -14,6 +14,9 @@ use crate::Error;
 use crate::codec::KeyShape;
 use crate::disk::Folder;
 
+/// Receives pairs of numbers.
+pub type EachTwo<'e> = dyn FnMut(&[[u64; 2]]) -> Result<(), Error> + 'e;
+
 /// Pairs of numbers by ranges of the first one: in memory, and in scratch files beyond a budget.
 pub struct ByRange {
     parts: Parts,
@@ -106,11 +109,7 @@ impl ByRange {
     }
 
     /// Calls `each` with the pairs of a range, in no order, some at a time.
-    pub fn read(
-        &self,
-        number: usize,
-        each: &mut dyn FnMut(&[[u64; 2]]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    pub fn read(&self, number: usize, each: &mut EachTwo<'_>) -> Result<(), Error> {
         let mut stripes = self.parts.stripes(number..number + 1);
         let mut list = KeyList::default();
         let range = self.range(number);

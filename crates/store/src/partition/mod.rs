@@ -31,7 +31,7 @@ use crate::parallel::in_parallel;
 pub(crate) use buckets::part_splitters;
 pub use buckets::{Buckets, SortLimits, SortedRow, most_at_once};
 pub use by_number::{ByNumber, Stretches};
-pub use by_range::ByRange;
+pub use by_range::{ByRange, EachTwo};
 pub use pairs::{PairReader, Pairs};
 pub use parts::EachPairs;
 pub use sample::KeySample;

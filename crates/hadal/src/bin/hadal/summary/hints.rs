@@ -158,9 +158,10 @@ impl Summary<'_> {
         if let (Some(path), Some(reason)) = (self.checked.resumable(), reason)
             && reason != Reason::Bound
         {
+            let is_full = reason == Reason::Disk || self.outcome().disk.refused_bytes > 0;
             let room = match reason {
-                Reason::Disk if self.args.disk_limit.is_some() => ", with a larger --disk-limit",
-                Reason::Disk => ", once there is more room",
+                _ if is_full && self.args.disk_limit.is_some() => ", with a larger --disk-limit",
+                _ if is_full => ", once there is more room",
                 Reason::Memory => ", with more --memory",
                 _ => "",
             };
