@@ -555,6 +555,27 @@ fn a_graph_of_visits_is_minimised_to_that_of_states() {
     assert!(n_redundant >= 6, "{n_redundant}");
 }
 
+/// As in the paper, which generates graphs from graphs.
+#[test]
+fn a_graph_is_a_model_of_visits() {
+    let scratch = folder();
+    let (out, exact) = (name(&scratch, "out.hlts"), name(&scratch, "exact.aut"));
+    let model = "models/peterson.m";
+    assert_eq!(generate_cli(&[model, "-o", &exact, "-q"]).code, 0);
+    let run = generate_cli(&[&exact, "-o", &out, "--strategy", "snapshots"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("visits of states"), "{}", run.stderr);
+    let compared = hadal(&["lts", "compare", &out, &exact]);
+    assert_eq!(compared.code, 0, "{}", compared.stdout);
+    let refused = generate_cli(&[&exact, "-o", &out]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("hadal lts convert"),
+        "{}",
+        refused.stderr
+    );
+}
+
 #[test]
 fn a_graph_of_visits_that_never_ends_is_not_written() {
     let scratch = folder();

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &GenerateArgs, since: Instant) -> anyhow::Result<Exit> {
     let budget = args.run.resources().budget();
     let source = limits.watch(|| args.model.read(budget, args.disk.disk.is_some()))??;
     let source = args.model.configure(source, &args.symmetry, &args.states);
-    refuse_unsupported(&source)?;
+    refuse_unsupported(&source, strategy)?;
     let tau = args.tau.iter().filter(|label| !label.is_empty());
     let options = GraphOptions {
         labels: args.labels,
@@ -65,8 +65,9 @@ pub(crate) fn run(args: &GenerateArgs, since: Instant) -> anyhow::Result<Exit> {
 }
 
 /// Refuses, before anything is loaded, what has no graph to generate.
-fn refuse_unsupported(source: &ModelSource) -> anyhow::Result<()> {
-    if source.language.is_graph() {
+fn refuse_unsupported(source: &ModelSource, strategy: &dyn Configurable) -> anyhow::Result<()> {
+    // Other strategies make other graphs of them.
+    if source.language.is_graph() && strategy.is_resumable() {
         bail!(
             "`{}` is a graph already; write it in another format with hadal lts convert",
             source.name()
