@@ -106,7 +106,7 @@ pub(super) fn decide(
     };
     engine.graph_bytes = plan.goals_bytes + maps_bytes + edges.memory_bytes();
     engine.report_progress();
-    let limits = sort_limits(&joining, search_folder.resumable);
+    let limits = sort_limits(&joining);
     let files = sort_edges(&edges, source_bits, &stretches, &carrier, limits)?;
     drop(edges);
     if stop.is_raised() {
@@ -137,12 +137,11 @@ fn source_bits(n_states: u64) -> u32 {
     (u64::BITS - n_states.saturating_sub(1).leading_zeros()).max(1)
 }
 
-fn sort_limits(joining: &Joining<'_>, _is_durable: bool) -> SortLimits {
+fn sort_limits(joining: &Joining<'_>) -> SortLimits {
     let n_threads = joining.n_threads();
     SortLimits {
         n_threads,
         thread_bytes: joining.shares().tables / n_threads as u64,
-        is_durable: false,
     }
 }
 
@@ -184,7 +183,7 @@ impl Engine<'_, '_> {
             .map(|bucket| pairs.n_in(bucket))
             .sum();
         gauge.begin_work(Work::Joining, 0, n_edges);
-        let n_ranges = n_ranges(n_edges, n_states, sort_limits(joining, false));
+        let n_ranges = n_ranges(n_edges, n_states, sort_limits(joining));
         let n_threads = joining.n_threads();
         let folder = joining.folder().cloned();
         let mut edges = ByRange::new(n_states, n_ranges, n_threads, shares.ordinals, folder);

@@ -21,8 +21,6 @@ pub(super) struct SortLimits {
     pub(super) n_threads: usize,
     /// What each thread may hold, in bytes.
     pub(super) thread_bytes: u64,
-    /// Whether a manifest may list the files.
-    pub(super) is_durable: bool,
 }
 
 /// Memory for an edge: as it is read, and its place and source in order.
@@ -74,7 +72,8 @@ pub(super) fn sort_edges(
     };
     let n_threads = limits.n_threads.max(1);
     let files = in_parallel(n_threads, n_threads, |_| {
-        let mut writer = InEdgeWriter::create(carrier.folder, limits.is_durable)?;
+        // A run that is resumed sorts again.
+        let mut writer = InEdgeWriter::create(carrier.folder, false)?;
         sorting.take_ranges(&mut writer)?;
         writer.finish()
     })?;

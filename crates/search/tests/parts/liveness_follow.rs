@@ -86,7 +86,6 @@ impl Graph {
         let limits = SortLimits {
             n_threads,
             thread_bytes: sort_bytes / n_threads as u64,
-            is_durable: false,
         };
         let source_bits = 40;
         let n_ranges = n_ranges(self.edges.len() as u64, self.n_states, limits);
