@@ -114,8 +114,9 @@ impl Retention {
 /// Pieces of so few records are merged once they are evicted: otherwise a log of thin layers would take
 /// more memory for pieces than it has records.
 const SMALL_LEN: u32 = 64;
-/// Memory for a piece besides its records.
-const PIECE_BYTES: u64 = (size_of::<Piece>() + 16) as u64;
+/// Memory for a piece besides its records: itself, the counters in front of these, and what the
+/// system's allocator adds.
+const PIECE_BYTES: u64 = (size_of::<Piece>() + 32) as u64;
 /// In a block, before the bytes of each piece: ordinal of the first record, number of records,
 /// version of the layout, number of bytes.
 const HEAD_BYTES: usize = 8 + 4 + 4 + 4;
@@ -390,6 +391,9 @@ impl Log {
                 self.memory_bytes -= PIECE_BYTES;
             }
         }
+        if self.pieces.capacity() > 4 * self.pieces.len() {
+            self.pieces.shrink_to(2 * self.pieces.len());
+        }
     }
 
     /// The piece that has the record `ordinal`, told apart from others of its block.
@@ -486,7 +490,8 @@ impl Log {
     /// Memory held, in bytes.
     pub fn data_bytes(&self) -> u64 {
         let payload = self.disk.as_ref().map_or(0, |disk| disk.payload.capacity());
-        self.memory_bytes + payload as u64
+        let spare = (self.pieces.capacity() - self.pieces.len()) * size_of::<Piece>();
+        self.memory_bytes + payload as u64 + spare as u64
     }
 
     /// Memory that a piece of `n_bytes` takes.
