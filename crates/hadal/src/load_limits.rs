@@ -126,6 +126,17 @@ impl Loading {
         }
     }
 
+    /// Stops where there is no address space for `bytes` at once, beside what is left for others: what
+    /// is measured every now and then would notice too late.
+    pub(crate) fn require_space(&self, bytes: u64) -> Result<(), Error> {
+        let left = system_limits::address_space_left();
+        let is_short = left.is_some_and(|left| left < bytes + SPACE_MARGIN_BYTES);
+        if let (true, Some(limit)) = (is_short, system_limits::address_space_bytes()) {
+            self.stop_for(LoadStopped::AddressSpace { limit });
+        }
+        self.check()
+    }
+
     /// Bytes that the process may hold, if there is a limit.
     pub(crate) fn memory(&self) -> Option<u64> {
         self.memory

@@ -379,6 +379,8 @@ fn compile(interpreter: Interpreter, loading: &Loading) -> Result<Native, Error>
         most_nodes: Budget::MOST_NODES,
         room: &|| loading.room(),
     };
+    // A thread of the compiler takes its whole stack at once.
+    loading.require_space(Native::COMPILER_STACK as u64)?;
     let native = Native::within(interpreter, budget, &loading.stop);
     loading.check()?;
     native.map_err(|error| match error {

@@ -37,7 +37,7 @@ pub fn address_space_bytes() -> Option<u64> {
 }
 
 /// What the limit on address space leaves, in bytes; `None` for no limit.
-pub(crate) fn address_space_left() -> Option<u64> {
+pub fn address_space_left() -> Option<u64> {
     let limit = address_space_bytes()?;
     Some(limit.saturating_sub(memory::mapped_bytes()))
 }

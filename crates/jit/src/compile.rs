@@ -92,6 +92,9 @@ pub(crate) struct Facts {
 }
 
 impl Native {
+    /// Stack of a thread of the compiler: expressions may be nested deeply, and lowering recurses.
+    pub const COMPILER_STACK: usize = 64 << 20;
+
     /// Compiles a verified program.
     pub fn new(program: Program, limits: Limits) -> Result<Self, Error> {
         Native::of(Interpreter::new(program, limits))
@@ -422,7 +425,7 @@ fn compile_all(
         let threads: Vec<_> = (0..n_threads)
             .map(|_| {
                 std::thread::Builder::new()
-                    .stack_size(COMPILER_STACK)
+                    .stack_size(Native::COMPILER_STACK)
                     .spawn_scoped(scope, work)
             })
             .collect();
@@ -443,9 +446,6 @@ fn compile_all(
     all.sort_by_key(|(number, _)| *number);
     Ok(all.into_iter().map(|(_, compiled)| compiled).collect())
 }
-
-/// Expressions may be nested deeply, and lowering recurses.
-const COMPILER_STACK: usize = 64 << 20;
 
 fn compile(
     unit: &Unit<'_>,

@@ -38,6 +38,9 @@ use flags::{Cli, Command};
 /// Stack of the thread that runs the command, the parsing of flags included: that of the main
 /// thread may be small. Trees and calls are bounded well below it.
 const STACK_BYTES: usize = 64 << 20;
+/// Address space that this thread needs besides: where there is less, the next allocation would fail and
+/// end the process without a message.
+const BESIDE_STACK_BYTES: u64 = 16 << 20;
 
 fn main() -> ExitCode {
     let started = Instant::now();
@@ -45,9 +48,13 @@ fn main() -> ExitCode {
     hadal::system_limits::raise_open_files();
     // Before there are other files. What needs it reports that it failed.
     let _ = hadal::memory::start_measuring();
-    let worker = std::thread::Builder::new()
-        .stack_size(STACK_BYTES)
-        .spawn(move || run(started));
+    let left = hadal::system_limits::address_space_left();
+    let worker = match left.is_some_and(|left| left < STACK_BYTES as u64 + BESIDE_STACK_BYTES) {
+        true => Err(std::io::ErrorKind::OutOfMemory.into()),
+        false => std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn(move || run(started)),
+    };
     let result = match worker.map(|worker| worker.join()) {
         Ok(Ok(result)) => result,
         // The panic has printed its message already.
