@@ -31,6 +31,10 @@ use crate::worker::Worker;
 
 /// Divisor: the part of the memory for the goals of states in memory.
 const GOALS_SHARE: u64 = 3;
+/// What blocks of edges may take in any case, beyond the shares where there is little memory: with a few
+/// blocks each step would read what the step before evicted. It is well below what a process may exceed
+/// its budget by.
+const LEAST_CACHE_BYTES: u64 = 6 << 20;
 /// Divisor: the part of the memory for maps of goals.
 const MAPS_SHARE: u64 = 16;
 
@@ -116,7 +120,9 @@ pub(super) fn decide(
     gauge.begin_work(Work::Following, 0, n_edges);
     let fences: u64 = files.iter().map(|file| file.memory_bytes()).sum();
     let limits = FollowLimits {
-        cache: (plan.left_bytes / 4 * 3).saturating_sub(fences),
+        cache: (plan.left_bytes / 4 * 3)
+            .saturating_sub(fences)
+            .max(LEAST_CACHE_BYTES),
         messages: plan.left_bytes / 8,
     };
     engine.graph_bytes = plan.goals_bytes + maps_bytes + plan.left_bytes;

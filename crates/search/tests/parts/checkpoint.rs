@@ -99,7 +99,7 @@ fn another_shape_needs_another_payload_version() {
     let text = serde_json::to_string_pretty(&content).expect("numbers and names become text");
     let text = format!("PAYLOAD_VERSION {PAYLOAD_VERSION}\n{text}\n");
     expect![[r#"
-        PAYLOAD_VERSION 5
+        PAYLOAD_VERSION 6
         {
           "Underway": {
             "order": "cost",
@@ -113,9 +113,15 @@ fn another_shape_needs_another_payload_version() {
               99,
               100
             ],
+            "ranks": [
+              0,
+              5,
+              12
+            ],
             "totals": {
               "visited": 1000,
               "transitions": 1001,
+              "generated": 1008,
               "fired_by_rule": [
                 1002,
                 1003
@@ -132,6 +138,7 @@ fn another_shape_needs_another_payload_version() {
             "before": {
               "visited": 10,
               "transitions": 11,
+              "generated": 18,
               "fired_by_rule": [
                 12,
                 13
