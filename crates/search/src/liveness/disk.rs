@@ -292,7 +292,7 @@ struct Collecting<'a> {
     source_bits: u32,
 }
 
-/// Up to so many edges of a state, repetitions are found by comparing each with each.
+/// Up to this many edges of a state, repetitions are found by comparing each with each.
 const FEW_EDGES: usize = 16;
 
 impl Collecting<'_> {

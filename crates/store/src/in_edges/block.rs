@@ -25,7 +25,7 @@ const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 16;
 /// The longest varint.
 const VARINT_BYTES: usize = 10;
-/// Edges that are encoded at once: a group of so many always fits an empty block.
+/// Edges that are encoded at once: a group of this many always fits an empty block.
 const MOST_EDGES: usize = 1 << 10;
 const _: () = assert!(HEADER_BYTES + VARINT_BYTES * 2 * (MOST_EDGES + 1) <= BLOCK_BYTES);
 
