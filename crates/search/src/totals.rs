@@ -53,9 +53,8 @@ impl Totals {
     }
 
     pub(crate) fn add_sources(&mut self, task: &Task) {
-        let sources = task.kernel.successors.sources();
-        self.visited += sources.len() as u64;
-        self.generated += sources.iter().map(|it| u64::from(it.written)).sum::<u64>();
+        self.visited += task.kernel.successors.sources().len() as u64;
+        self.generated += task.summary.generated;
         self.transitions = self.transitions.saturating_add(task.summary.fired);
         add_to(
             &mut self.fired_by_rule,

@@ -403,6 +403,8 @@ impl Task {
 pub(crate) struct SourceSummary {
     /// Bodies that ran to their end.
     pub(crate) fired: u64,
+    /// Successors.
+    pub(crate) generated: u64,
     /// Whether some expansion met a fault.
     pub(crate) has_fault: bool,
     /// Whether no body ran to its end at some state.
@@ -418,6 +420,7 @@ impl SourceSummary {
         let mut summary = SourceSummary::default();
         for source in sources {
             summary.fired = summary.fired.saturating_add(source.fired);
+            summary.generated += u64::from(source.written);
             summary.has_fault |= !source.faults.is_empty();
             summary.has_stuck |= source.fired == 0;
             summary.has_stutter |= !source.progress;
