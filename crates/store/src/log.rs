@@ -114,6 +114,8 @@ impl Retention {
 /// Pieces of so few records are merged once they are evicted: otherwise a log of thin layers would take
 /// more memory for pieces than it has records.
 const SMALL_LEN: u32 = 64;
+/// Room for fewer pieces is not worth freeing.
+const MANY_PIECES: usize = 1 << 10;
 /// Memory for a piece besides its records: itself, the counters in front of these, and what the
 /// system's allocator adds.
 const PIECE_BYTES: u64 = (size_of::<Piece>() + 32) as u64;
@@ -391,8 +393,9 @@ impl Log {
                 self.memory_bytes -= PIECE_BYTES;
             }
         }
-        if self.pieces.capacity() > 4 * self.pieces.len() {
-            self.pieces.shrink_to(2 * self.pieces.len());
+        let len = self.pieces.len().max(MANY_PIECES);
+        if self.pieces.capacity() > 4 * len {
+            self.pieces.shrink_to(2 * len);
         }
     }
 
