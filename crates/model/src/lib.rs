@@ -43,7 +43,9 @@ pub use drain::{Stopped, for_each_batch};
 pub use fault::{Fault, FaultKind, Phase};
 pub use first_steps::FirstSteps;
 pub use machine::{Machine, MachineModel, StateBytes};
-pub use shape::{BitRanges, Component, Goal, GoalKind, Property, PropertyKind, Rule, Shape};
+pub use shape::{
+    BitRanges, Component, Goal, GoalKind, Measure, MeasureKind, Property, PropertyKind, Rule, Shape,
+};
 pub use states::{PAD_BYTES, States};
 pub use stop::Stop;
 pub use successors::{Columns, Cursor, Flow, Source, Successors, Weight};
@@ -206,6 +208,17 @@ pub trait Expander: Send {
         Flow::Done
     }
 
+    /// Evaluates every [`Measure`] of the shape on each state and appends the values: those of the
+    /// first state in the order of the shape, then those of the next one. Called only for models that
+    /// have measures; states are representatives.
+    ///
+    /// What a state cannot be assigned a number for ends the search: the first such state is
+    /// returned, and what was appended has no meaning then.
+    fn measure(&mut self, block: States<'_>, values: &mut Vec<u32>) -> Result<Flow, Unmeasured> {
+        let _ = (block, values);
+        Ok(Flow::Done)
+    }
+
     /// Sets what this expander may hold: [`Shape::expander_bytes`] of its own, and what it borrows of
     /// `more`. One that needs more to continue calls [`Stop::raise_for_memory`] and returns
     /// [`Flow::Stopped`].
@@ -231,6 +244,17 @@ pub struct Failure {
     pub parameters: Vec<(String, String)>,
     /// Why it could not be evaluated; `None` if it is false.
     pub fault: Option<Box<Fault>>,
+}
+
+/// A state without a number: its measure faults, or is negative or too large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmeasured {
+    /// Position of the state in the block.
+    pub state: u32,
+    /// Index into [`Shape::measures`].
+    pub measure: u32,
+    /// Why, as a sentence without a full stop.
+    pub message: String,
 }
 
 /// A step of a run, in the model's own names.

@@ -18,6 +18,8 @@ pub struct Shape {
     pub properties: Vec<Property>,
     /// What some state or step must reach, an entry per instance of a property.
     pub goals: Vec<Goal>,
+    /// Numbers that states have, for searches that are directed or weighed; at most one of a kind.
+    pub measures: Vec<Measure>,
     /// Whether [`Source::may_end`](crate::Source::may_end) is ever set: the model says where it may
     /// end.
     pub has_ends: bool,
@@ -69,6 +71,28 @@ impl Default for Rule {
             cost: 1,
         }
     }
+}
+
+/// A number that each state has ([`measure`](crate::Expander::measure)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// What it stands for.
+    pub kind: MeasureKind,
+    /// What it is called, for people: the heuristic or expression as it was asked for.
+    pub name: String,
+}
+
+/// What a number of a state stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeasureKind {
+    /// An estimate of what a run from the state to a violation costs.
+    Estimate {
+        /// Whether it is proved that it is never more than that, whatever the violation.
+        is_admissible: bool,
+    },
+    /// What each step to the state costs, in place of the [cost](crate::Successors::cost) it has of
+    /// its own.
+    Cost,
 }
 
 /// A property of the model.

@@ -245,6 +245,7 @@ impl Prepared {
             rules: rules.collect(),
             properties,
             goals,
+            measures: Vec::new(),
             has_ends: !self.ends.is_empty(),
             expander_bytes: 0,
         }
