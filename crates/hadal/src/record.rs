@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use hadal_model::{Property, Rule, Shape, Step};
-use hadal_search::{ByCostFigures, Outcome, Strategy, Value as Figure, Verdict};
+use hadal_search::{DirectedFigures, Outcome, Strategy, Value as Figure, Verdict};
 use hadal_syntax::{Diagnostic, Severity, Sources};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -132,7 +132,7 @@ impl<'c> Record<'c> {
                 missed: outcome.strategy_stats.count("revisits").unwrap_or(0),
             },
             strategy_stats: strategy_figures(checked.strategy(), outcome),
-            search: outcome.by_cost.map(SearchRecord::new),
+            search: outcome.directed.as_ref().map(SearchRecord::new),
             memory: MemoryRecord {
                 budget_bytes: checked.budget_bytes(),
                 peak_bytes: checked.peak_bytes,
@@ -452,20 +452,19 @@ struct SearchRecord {
     inconsistent: u64,
     cost: Option<u64>,
     optimal: bool,
-    heuristic: &'static str,
+    heuristic: String,
 }
 
 impl SearchRecord {
-    fn new(figures: ByCostFigures) -> Self {
+    fn new(figures: &DirectedFigures) -> Self {
         SearchRecord {
             expanded: figures.expanded,
             generated: figures.generated,
-            // Without an estimate no state is opened again, and no edge is inconsistent.
-            reopened: 0,
-            inconsistent: 0,
+            reopened: figures.reopened,
+            inconsistent: figures.inconsistent,
             cost: figures.cost,
             optimal: figures.cost.is_some() && figures.is_least,
-            heuristic: "none",
+            heuristic: figures.heuristic.clone().unwrap_or("none".to_owned()),
         }
     }
 }

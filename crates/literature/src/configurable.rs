@@ -6,8 +6,7 @@
 
 use std::fmt;
 
-use hadal_report::units::counted;
-use hadal_search::{Auto, ByCostFigures, Dijkstra, Outcome, Ranked, Reason, Sink, Strategy};
+use hadal_search::{Outcome, Reason, Sink, Strategy};
 
 /// A strategy with parameters that can be set by name.
 pub trait Configurable: Strategy + fmt::Debug + Send {
@@ -70,15 +69,15 @@ pub trait Configurable: Strategy + fmt::Debug + Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hint {
-    /// Search with [`Auto`], which continues on disk, or with more memory.
+    /// Search with `Auto`(hadal_search::Auto), which continues on disk, or with more memory.
     DiskOrMoreMemory,
-    /// Search with more memory, or with [`Auto`], which visits every state.
+    /// Search with more memory, or with `Auto`, which visits every state.
     MoreMemoryOrAuto,
-    /// Search with [`Auto`].
+    /// Search with `Auto`.
     UseAuto,
     /// Use a folder with more room.
     MoreDisk,
-    /// Increase the parameter `layers`, or set it to `auto`, or search with [`Auto`].
+    /// Increase the parameter `layers`, or set it to `auto`, or search with `Auto`.
     MoreLayers,
     /// Reset the parameter `bounded`, so that the search ends.
     Unbounded,
@@ -182,60 +181,5 @@ pub(crate) fn usual_hint(reason: Reason) -> Option<Hint> {
         Reason::Liveness | Reason::Revisits => Some(Hint::UseAuto),
         Reason::Disk => Some(Hint::MoreDisk),
         _ => None,
-    }
-}
-
-impl Configurable for Auto {
-    fn about(&self) -> &'static str {
-        "In memory while it suffices, then on disk"
-    }
-
-    fn budget(&self) -> Budget {
-        Budget::AllData
-    }
-
-    fn with_sink<'s>(&self, sink: &'s mut dyn Sink) -> Option<Box<dyn Strategy + 's>> {
-        Some(Box::new(Ranked::by_depth().with_sink(sink)))
-    }
-
-    fn hint(&self, _: Reason) -> Option<Hint> {
-        None
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Configurable> {
-        Box::new(*self)
-    }
-}
-
-impl Configurable for Dijkstra {
-    fn about(&self) -> &'static str {
-        "In the order of costs, so that a counterexample costs least; in memory while it suffices, \
-         then on disk"
-    }
-
-    fn budget(&self) -> Budget {
-        Budget::AllData
-    }
-
-    fn summary(&self, outcome: &Outcome) -> Vec<Line> {
-        let Some(ByCostFigures {
-            expanded,
-            generated,
-            ..
-        }) = outcome.by_cost
-        else {
-            return Vec::new();
-        };
-        let expanded = counted(expanded, "state");
-        let generated = counted(generated, "successor");
-        vec![("expanded", format!("{expanded}, with {generated}"))]
-    }
-
-    fn hint(&self, _: Reason) -> Option<Hint> {
-        None
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Configurable> {
-        Box::new(*self)
     }
 }

@@ -27,6 +27,7 @@ mod evaluator;
 mod explorer;
 mod figures;
 mod graph_log;
+mod in_ranks;
 mod io_figures;
 pub mod lab;
 mod layered;
@@ -56,7 +57,7 @@ pub use part::Part;
 pub use ram::Ram;
 pub use snapshots::Snapshots;
 
-use hadal_search::{Auto, Dijkstra, Sink};
+use hadal_search::{AStar, Auto, BestFirst, Dijkstra, Sink};
 
 /// The strategies of the papers, with their papers' parameters.
 pub fn papers() -> Vec<Box<dyn Configurable>> {
@@ -74,7 +75,12 @@ pub fn papers() -> Vec<Box<dyn Configurable>> {
 
 /// Every strategy: ours, then the papers'.
 pub fn all() -> Vec<Box<dyn Configurable>> {
-    let mut all: Vec<Box<dyn Configurable>> = vec![Box::new(Auto), Box::new(Dijkstra)];
+    let mut all: Vec<Box<dyn Configurable>> = vec![
+        Box::new(Auto),
+        Box::new(Dijkstra),
+        Box::<AStar>::default(),
+        Box::new(BestFirst),
+    ];
     all.extend(papers());
     all
 }

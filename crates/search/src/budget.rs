@@ -355,6 +355,8 @@ pub(crate) struct Held {
     pub(crate) disk_buffers: u64,
     /// Ordinals of states by state, and the graph that liveness needs.
     pub(crate) graph: u64,
+    /// The costs of states that may be opened again.
+    pub(crate) closed: u64,
 }
 
 impl Held {
@@ -373,10 +375,11 @@ impl Held {
             gathered,
             disk_buffers,
             graph,
+            closed,
         } = *self;
         let states = set + logs + parents + codec + runs + gathered;
         let buffers = expanders + window + batches + disk_buffers;
-        states + buffers + candidates + open_ranks + graph
+        states + buffers + candidates + open_ranks + graph + closed
     }
 }
 

@@ -4,15 +4,16 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use hadal_model::{GoalKind, PropertyKind, Remark, Shape};
+use hadal_model::{GoalKind, MeasureKind, PropertyKind, Remark, Shape};
 
 use crate::findings::Findings;
+use crate::rank::RankOrder;
 use crate::strategy::Run;
 use crate::totals::Totals;
 use crate::trace::names::{self, NotConfirmed};
-use crate::trace::{TraceError, follow};
+use crate::trace::{TraceError, cost_of, follow};
 use crate::{
-    ByCostFigures, DiskUse, Error, Omission, Outcome, Reason, Seconds, Stats, Value, Verdict,
+    DirectedFigures, DiskUse, Error, Omission, Outcome, Reason, Seconds, Stats, Value, Verdict,
     Violation, ViolationKind,
 };
 
@@ -84,9 +85,9 @@ pub trait Explored {
     /// among the startstates, each next one's among the successors of the state before.
     fn indices_to(&mut self, ordinal: u64) -> Result<Vec<u32>, Error>;
 
-    /// Whether states are searched in an order that depends on the costs of steps.
-    fn is_by_cost(&self) -> bool {
-        false
+    /// The order of the search, where it depends on the costs of steps or on estimates.
+    fn directed_order(&self) -> Option<&dyn RankOrder> {
+        None
     }
 
     /// The cost of that path, where the search knows it.
@@ -164,11 +165,18 @@ pub(crate) fn conclude(
         .into_iter()
         .map(|found| found.violation)
         .collect();
-    let by_cost = explored.is_by_cost().then(|| ByCostFigures {
-        expanded: totals.visited,
-        generated: totals.generated,
-        cost: violations.first().and_then(|first| first.cost),
-        is_least: is_exact,
+    let directed = explored.directed_order().map(|order| {
+        let estimate = Estimate::of(run.shape).filter(|_| order.needs_estimates());
+        let is_admissible = estimate.is_some_and(|estimate| estimate.is_admissible);
+        DirectedFigures {
+            expanded: totals.visited,
+            generated: totals.generated,
+            reopened: totals.reopened,
+            inconsistent: totals.inconsistent,
+            cost: violations.first().and_then(|first| first.cost),
+            is_least: is_exact && order.is_first_least(is_admissible),
+            heuristic: estimate.map(|estimate| estimate.name.to_owned()),
+        }
     });
     let usage = explored.usage();
     Ok(Outcome {
@@ -195,8 +203,30 @@ pub(crate) fn conclude(
         },
         remarks: ended.remarks,
         strategy_stats: stats,
-        by_cost,
+        directed,
     })
+}
+
+/// The estimate that a model has.
+#[derive(Clone, Copy)]
+struct Estimate<'a> {
+    name: &'a str,
+    is_admissible: bool,
+}
+
+impl<'a> Estimate<'a> {
+    fn of(shape: &'a Shape) -> Option<Self> {
+        shape
+            .measures
+            .iter()
+            .find_map(|measure| match measure.kind {
+                MeasureKind::Estimate { is_admissible } => Some(Estimate {
+                    name: &measure.name,
+                    is_admissible,
+                }),
+                MeasureKind::Cost => None,
+            })
+    }
 }
 
 /// Verdicts while they are decided.
@@ -335,8 +365,13 @@ impl<'a> Conclusion<'a> {
                 violation.depth = indices.len().saturating_sub(1) as u32;
                 violation.cost = explored.cost_of(ordinal);
                 let confirmed = match follow(model, &indices, stop) {
-                    Ok(trace) => names::rename(model, violation, &trace, *goal, stop)
-                        .map(|()| violation.trace = Some(trace)),
+                    Ok(trace) => {
+                        if explored.directed_order().is_some() && violation.cost.is_none() {
+                            violation.cost = cost_of(model, &trace, stop).ok();
+                        }
+                        names::rename(model, violation, &trace, *goal, stop)
+                            .map(|()| violation.trace = Some(trace))
+                    }
                     Err(TraceError::Stopped) => Err(NotConfirmed::Stopped),
                     Err(_) => Err(NotConfirmed::NotFound),
                 };

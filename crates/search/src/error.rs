@@ -59,7 +59,7 @@ pub enum Error {
         /// The order of the run.
         begun: String,
         /// The one it was to be resumed in.
-        asked: &'static str,
+        asked: String,
     },
     /// A search is resumed without the sink that it had, or with one that it did not have.
     #[error("{}", other_sink(*has_sink))]
@@ -88,6 +88,26 @@ pub enum Error {
         /// Why not, as a clause.
         why: &'static str,
     },
+    /// The order of the search depends on an estimate, and the model has none.
+    #[error("{strategy} needs an estimate of what is left to a violation, and the model has none")]
+    NoEstimate {
+        /// The strategy.
+        strategy: &'static str,
+    },
+    /// A state has no value of a measure that the order of the search depends on.
+    #[error("`{measure}` has no value in a reachable state: {message}")]
+    Unmeasured {
+        /// The name of the measure.
+        measure: String,
+        /// Why, as a clause.
+        message: String,
+    },
+    /// The cost of a run does not fit what the order of the search can tell.
+    #[error(
+        "a run costs more than {} together with its estimate: costs must be smaller",
+        u32::MAX
+    )]
+    TooCostly,
     /// The operating system refused a thread.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),

@@ -1,7 +1,7 @@
 //! The expansion kernel: from a block of states to its successors in canonical form, and from new
 //! states to the verdicts on them. Every search goes through here.
 
-use hadal_model::{Cursor, Expander, Failure, Flow, Remark, Shape, States, Successors};
+use hadal_model::{Cursor, Expander, Failure, Flow, Remark, Shape, States, Successors, Unmeasured};
 
 /// Successors of one block of states, a buffer at a time.
 #[derive(Debug)]
@@ -79,6 +79,22 @@ impl Kernel {
             Some(block) => expander.canonicalise_successors(block, &mut self.successors),
         }
         self.remarks.append(&mut expander.take_remarks());
+    }
+}
+
+impl Kernel {
+    /// Replaces `values` by the measures of what is in the buffer, in canonical form.
+    pub(crate) fn measure(
+        &mut self,
+        expander: &mut dyn Expander,
+        values: &mut Vec<u32>,
+    ) -> Result<(), Unmeasured> {
+        values.clear();
+        let states = self.successors.states();
+        if !states.is_empty() && expander.measure(states, values)? == Flow::Stopped {
+            self.flow = Flow::Stopped;
+        }
+        Ok(())
     }
 }
 

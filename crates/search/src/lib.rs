@@ -66,12 +66,12 @@ pub use hadal_store::hashing::StoreKind;
 pub use omission::Omission;
 pub use options::{Deadlock, Options};
 pub use outcome::{
-    ByCostFigures, DiskUse, Duplicates, Outcome, Reason, Seconds, Stats, Value, Verdict, Violation,
-    ViolationKind,
+    DirectedFigures, DiskUse, Duplicates, Outcome, Reason, Seconds, Stats, Value, Verdict,
+    Violation, ViolationKind,
 };
 pub use progress::{Observer, Progress, Silent, Work};
-pub use rank::{ByCost, ByDepth, Rank, RankOrder};
-pub use ranked::{Auto, Dijkstra, Ranked};
+pub use rank::{ByCost, ByDepth, ByEstimate, ByTotal, Rank, RankOrder, Steps, TooCostly, Weight};
+pub use ranked::{AStar, Auto, BestFirst, Dijkstra, Ranked};
 pub use search_folder::{SearchFolder, Verified, finish, verify};
 pub use sink::{
     Edge, EdgesWanted, GraphEdge, GraphFacts, GraphPart, NewEdges, NewStates, Sink, Target,

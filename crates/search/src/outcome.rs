@@ -71,22 +71,28 @@ pub struct Outcome {
     pub remarks: Vec<Remark>,
     /// What only this strategy counts, for the record and for comparisons.
     pub strategy_stats: Stats,
-    /// Where the order of the search depends on costs.
-    pub by_cost: Option<ByCostFigures>,
+    /// Where the order of the search depends on costs or estimates.
+    pub directed: Option<DirectedFigures>,
 }
 
-/// Figures of a search whose order depends on the costs of steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByCostFigures {
-    /// States expanded.
+/// Figures of a search whose order depends on the costs of steps or on estimates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirectedFigures {
+    /// States expanded, those that were opened again as often as they were.
     pub expanded: u64,
     /// Successors that they have.
     pub generated: u64,
+    /// States that were opened again, because a cheaper path to them was found.
+    pub reopened: u64,
+    /// Steps along which the estimate falls by more than they cost.
+    pub inconsistent: u64,
     /// Cost of the first violation's run, up to the state that is violated or at which the last step
     /// fails; `None` where there is none.
     pub cost: Option<u64>,
-    /// Whether no run to a violation costs less. A store of hashes may miss one.
+    /// Whether it is proved that no run to a violation costs less. A store of hashes may miss one.
     pub is_least: bool,
+    /// The name of the estimate, where the order depends on it.
+    pub heuristic: Option<String>,
 }
 
 /// Named figures, in the order in which they are to be shown.

@@ -19,7 +19,7 @@ use hadal_store::disk::{Folder, Payload};
 pub use crate::ending::{Decided, End, Ended, Explored, Halt, Usage};
 pub use crate::findings::Findings;
 pub use crate::kernel::{Kernel, Verdicts};
-pub use crate::ranked::{Auto, Dijkstra, Ranked};
+pub use crate::ranked::{AStar, Auto, BestFirst, Dijkstra, Ranked};
 pub use crate::totals::Totals;
 pub use hadal_store::hashing::Hashing;
 

@@ -17,6 +17,8 @@ pub(crate) struct Tally<'a> {
     pub(crate) rank: Rank,
     /// Ordinals of the states of this rank that are still to be expanded.
     pub(crate) frontier: Range<u64>,
+    /// Those of the rank that were opened again: what fails there was found before.
+    pub(crate) reopened: Vec<Range<u64>>,
     /// Number of states of each rank so far, without those that are still being found. A rank that
     /// was opened again counts again.
     pub(crate) layers: Vec<u64>,
@@ -43,6 +45,7 @@ impl<'a> Tally<'a> {
         Tally {
             rank: Rank(0),
             frontier: 0..0,
+            reopened: Vec::new(),
             layers: Vec::new(),
             ranks: None,
             totals: Totals::new(shape),
@@ -75,8 +78,10 @@ impl<'a> Tally<'a> {
         self.layers.len().saturating_sub(1) as u32
     }
 
-    /// Starts a rank with the states `frontier`.
-    pub(crate) fn begin_rank(&mut self, rank: Rank, frontier: Range<u64>) {
+    /// Starts a rank with the states `frontier`, of which those in `reopened` are opened again.
+    pub(crate) fn begin_rank(&mut self, rank: Rank, frontier: Range<u64>, reopened: &[Range<u64>]) {
+        self.reopened = reopened.to_vec();
+        self.totals.reopened += n_states(reopened);
         self.before = self.totals.clone();
         self.layers.push(frontier.end - frontier.start);
         if let Some(ranks) = &mut self.ranks {
@@ -84,6 +89,11 @@ impl<'a> Tally<'a> {
         }
         self.findings.begin_rank();
         (self.rank, self.frontier) = (rank, frontier);
+    }
+
+    /// Whether this state of the rank was opened again.
+    pub(crate) fn is_reopened(reopened: &[Range<u64>], ordinal: u64) -> bool {
+        reopened.iter().any(|states| states.contains(&ordinal))
     }
 
     pub(crate) fn mark(&self) -> TallyMark {
@@ -111,6 +121,11 @@ impl<'a> Tally<'a> {
             .restore(&mark.findings)
             .expect("findings that this search has saved are valid");
     }
+}
+
+/// Number of states in these ranges.
+pub(crate) fn n_states(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().map(|states| states.end - states.start).sum()
 }
 
 #[cfg(test)]

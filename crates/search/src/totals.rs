@@ -15,6 +15,10 @@ pub struct Totals {
     pub transitions: u64,
     /// Successors, each once for every expansion that made it.
     pub generated: u64,
+    /// States that were opened again, by a cheaper path.
+    pub reopened: u64,
+    /// Successors whose estimate is less than that of their source by more than the step costs.
+    pub inconsistent: u64,
     /// Rule firings by rule.
     pub fired_by_rule: Vec<u64>,
     /// How often each goal was reached.
@@ -30,6 +34,8 @@ impl Totals {
             visited: 0,
             transitions: 0,
             generated: 0,
+            reopened: 0,
+            inconsistent: 0,
             fired_by_rule: vec![0; shape.rules.len()],
             goals: vec![0; shape.goals.len()],
             duplicates: Duplicates::default(),
@@ -55,6 +61,7 @@ impl Totals {
     pub(crate) fn add_sources(&mut self, task: &Task) {
         self.visited += task.kernel.successors.sources().len() as u64;
         self.generated += task.summary.generated;
+        self.inconsistent += task.ranks.n_inconsistent;
         self.transitions = self.transitions.saturating_add(task.summary.fired);
         add_to(
             &mut self.fired_by_rule,

@@ -10,6 +10,7 @@
 //! the model makes it, and each next state is the first successor whose representative is the
 //! stored one.
 
+mod cost;
 pub(crate) mod names;
 mod walk;
 
@@ -17,6 +18,7 @@ use hadal_model::{Model, Step, Stop, Stopped};
 
 use crate::Options;
 
+pub(crate) use cost::cost_of;
 pub(crate) use walk::follow;
 
 /// A run of the model that shows a violation.

@@ -73,6 +73,16 @@ impl Bitmap {
         Bitmap { words }
     }
 
+    /// Number of bits, rounded up to whole words.
+    pub fn len(&self) -> u64 {
+        64 * self.words.len() as u64
+    }
+
+    /// Whether there is no bit.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
     /// Sets a bit.
     pub fn set(&self, bit: u64) {
         self.words[(bit / 64) as usize].fetch_or(1 << (bit % 64), Ordering::Relaxed);

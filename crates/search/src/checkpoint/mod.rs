@@ -47,6 +47,8 @@ pub(crate) struct Checkpoint {
     pub(crate) rank: Rank,
     /// States of the rank that are still to be expanded.
     pub(crate) frontier: Range<u64>,
+    /// States of the rank that were opened again.
+    pub(crate) reopened: Vec<Range<u64>>,
     pub(crate) layers: Vec<u64>,
     /// The ranks that these are of, where they are not depths.
     pub(crate) ranks: Option<Vec<Rank>>,
@@ -154,7 +156,7 @@ impl<'de> Deserialize<'de> for Blob {
 }
 
 /// Version of the payload of a manifest. Bump it when [`Content`] or anything in it changes.
-pub const PAYLOAD_VERSION: u32 = 6;
+pub const PAYLOAD_VERSION: u32 = 7;
 
 /// The bytes of a manifest: length of the label, the label, the content.
 pub(crate) fn to_manifest(label: &[u8], content: &Content) -> Vec<u8> {

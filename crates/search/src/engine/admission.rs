@@ -4,6 +4,7 @@
 //! ones are states. On disk, candidates are collected and resolved when their rank is complete. With
 //! any other order of ranks, candidates wait in a queue by rank.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use hadal_store::candidates::Bitmap;
 use hadal_store::key_space::KeySpace;
 use hadal_store::{Keys, Log, Placing, Slice, damaged_log};
 
-use super::{Context, Engine, Interrupt, Remarks};
+use super::{Closed, Context, Engine, Interrupt, Remarks};
 use crate::external::{Promotion, SurvivorBatch};
 use crate::progress::Work;
 use crate::rank::Rank;
@@ -30,7 +31,7 @@ impl Engine<'_, '_> {
     pub(super) fn admit(&mut self, from: Option<Rank>) -> Result<Option<Interrupt>, Error> {
         let halt = match self.context.order.is_depth() {
             true => self.admit_next(next_depth(from))?,
-            false => self.admit_open(from)?,
+            false => self.admit_open()?,
         };
         if halt.is_none() {
             self.send_edges()?;
@@ -128,13 +129,13 @@ impl Engine<'_, '_> {
     }
 
     /// Queues candidates by rank.
-    fn admit_open(&mut self, from: Option<Rank>) -> Result<Option<Interrupt>, Error> {
+    fn admit_open(&mut self) -> Result<Option<Interrupt>, Error> {
         if !self.fits(0) && !self.go_external()? {
             return Ok(Some(Interrupt::Memory));
         }
-        let Context { order, keys, .. } = self.context;
+        let keys = self.context.keys;
         for task in self.window.ready() {
-            self.open.append(task, from, order, keys)?;
+            self.open.append(task, keys)?;
         }
         Ok(None)
     }
@@ -149,10 +150,11 @@ impl Engine<'_, '_> {
     ) -> Result<Result<Rank, Interrupt>, Error> {
         if self.context.order.is_depth() {
             let next = next_depth(rank);
-            let halt = self.resolve(next, duplicates, each)?;
+            let halt = self.resolve(next, None, duplicates, each)?;
             return Ok(halt.map_or(Ok(next), Err));
         }
         let n_before = self.states.len();
+        self.reopened.clear();
         let mut next = rank.unwrap_or_default();
         while self.states.len() == n_before
             && let Some(rank) = self
@@ -160,17 +162,21 @@ impl Engine<'_, '_> {
                 .pop_first(self.context.keys, self.popped_bytes())?
         {
             next = rank;
-            if let Some(halt) = self.admit_rank(rank, duplicates, each)? {
+            let halt = self.admit_rank(rank, duplicates, each)?;
+            self.note_closed(rank);
+            if let Some(halt) = halt {
                 return Ok(Err(halt));
             }
         }
         Ok(Ok(next))
     }
 
-    /// Resolves the candidates of `rank`, where storage is external.
+    /// Resolves the candidates of `rank`, where storage is external. A path that costs `to_reopen` may
+    /// be cheaper than another to the same state, if that is given.
     fn resolve(
         &mut self,
         rank: Rank,
+        to_reopen: Option<u64>,
         duplicates: &mut Duplicates,
         each: &mut EachBatch<'_>,
     ) -> Result<Option<Interrupt>, Error> {
@@ -178,13 +184,28 @@ impl Engine<'_, '_> {
             return Ok(None);
         };
         let (remarks, sink) = (&mut self.remarks, &mut self.sink);
-        external.resolve(
+        let closed = self.closed.as_ref().zip(to_reopen);
+        let (halt, reopened) = external.resolve(
             &mut self.states,
+            closed.and_then(|(closed, cost)| closed.reopening(cost)),
             self.pool,
             &mut self.seconds,
             duplicates,
             &mut |first, batch| deliver(rank, first, batch, remarks, sink, each),
-        )
+        )?;
+        self.note_reopened(reopened);
+        Ok(halt)
+    }
+
+    fn note_reopened(&mut self, states: Range<u64>) {
+        if !states.is_empty() {
+            self.reopened.push(states);
+        }
+    }
+
+    /// The states of the rank found last that were opened again.
+    pub(crate) fn reopened(&self) -> &[Range<u64>] {
+        &self.reopened
     }
 
     /// Admits the candidates of `rank`, which was popped.
@@ -195,18 +216,20 @@ impl Engine<'_, '_> {
         each: &mut EachBatch<'_>,
     ) -> Result<Option<Interrupt>, Error> {
         let mut end = 0;
+        let to_reopen = self.cost_to_reopen(rank)?;
         if let Storage::Resident(_) = &self.storage {
             let n_candidates = self.open.popped.len();
-            let is_new = Bitmap::new(n_candidates);
             let gauge = self.context.gauge;
             gauge.begin_work(Work::Resolving, 0, 2 * n_candidates);
-            while self.insert_pieces(&mut end, &is_new)? {}
+            let mut found = Found::new(n_candidates, to_reopen);
+            while self.insert_pieces(&mut end, &mut found)? {}
             let n_before = self.states.len();
-            let halt = self.promote(rank, end, &is_new, each)?;
+            let halt = self.promote(rank, end, &found, each)?;
             if halt.is_some() {
                 return Ok(halt);
             }
             gauge.end_work();
+            self.note_closed(rank);
             duplicates.memory += end - (self.states.len() - n_before);
             if end == n_candidates {
                 self.open.take_popped().discard()?;
@@ -222,12 +245,14 @@ impl Engine<'_, '_> {
             let (disk, log) = (external.disk, self.open.take_popped());
             (external.candidates).load(log, end, &external.tiers, &disk)?;
         }
-        self.resolve(rank, duplicates, each)
+        // An index in memory is made again on disk.
+        let to_reopen = self.cost_to_reopen(rank)?;
+        self.resolve(rank, to_reopen, duplicates, each)
     }
 
     /// Inserts the next pieces of the popped rank, from the candidate `end` on, into the set. False
     /// at the end, or if memory does not allow it.
-    fn insert_pieces(&mut self, end: &mut u64, is_new: &Bitmap) -> Result<bool, Error> {
+    fn insert_pieces(&mut self, end: &mut u64, found: &mut Found) -> Result<bool, Error> {
         let keys = self.context.keys;
         let (mut pieces, mut next) = (Vec::new(), *end);
         while pieces.len() < self.batches.len()
@@ -255,20 +280,25 @@ impl Engine<'_, '_> {
         }
         if let Storage::Resident(resident) = &mut self.storage {
             insert(&resident.set, &cells, self.pool, |piece, at| {
-                is_new.set(pieces[piece].first + u64::from(at));
+                found.is_new.set(pieces[piece].first + u64::from(at));
             });
             resident.update_set_bytes();
+        }
+        if let (Some(closed), Some(cost)) = (&mut self.closed, found.to_reopen) {
+            for piece in &pieces {
+                found.find_cheaper(piece, cost, keys.shape().n_words, closed)?;
+            }
         }
         *end = next;
         Ok(true)
     }
 
-    /// Promotes the new candidates of the popped rank before `end`.
+    /// Promotes the candidates of the popped rank before `end` that are new or cheaper.
     fn promote(
         &mut self,
         rank: Rank,
         end: u64,
-        is_new: &Bitmap,
+        found: &Found,
         each: &mut EachBatch<'_>,
     ) -> Result<Option<Interrupt>, Error> {
         let Context {
@@ -288,9 +318,67 @@ impl Engine<'_, '_> {
             gauge,
         };
         let (remarks, sink) = (&mut self.remarks, &mut self.sink);
-        promotion.run(is_new, &mut self.states, self.pool, &mut |first, batch| {
-            deliver(rank, first, batch, remarks, sink, each)
-        })
+        let (halt, reopened) = promotion.run_twice(
+            &found.is_new,
+            found.is_cheaper.as_ref(),
+            &mut self.states,
+            self.pool,
+            &mut |first, batch| deliver(rank, first, batch, remarks, sink, each),
+        )?;
+        self.note_reopened(reopened);
+        Ok(halt)
+    }
+}
+
+/// What was found out about the candidates of a rank in memory.
+struct Found {
+    is_new: Bitmap,
+    /// What paths of the rank cost, if that may be less than other paths to the same states.
+    to_reopen: Option<u64>,
+    /// The candidates that are cheaper paths to states that are known, once there is one.
+    is_cheaper: Option<Bitmap>,
+}
+
+impl Found {
+    fn new(n_candidates: u64, to_reopen: Option<u64>) -> Self {
+        Found {
+            is_new: Bitmap::new(n_candidates),
+            to_reopen,
+            is_cheaper: None,
+        }
+    }
+
+    /// Marks the candidates in `piece` that are cheaper paths to known states; of equal ones the first.
+    fn find_cheaper(
+        &mut self,
+        piece: &Piece,
+        cost: u64,
+        n_words: usize,
+        closed: &mut Closed,
+    ) -> Result<(), Error> {
+        let Some(reopening) = closed.reopening(cost) else {
+            return Ok(());
+        };
+        let numbered = (piece.first..).zip(piece.keys.chunks_exact(n_words));
+        let mut known: Vec<(&[u64], u64)> = numbered
+            .filter(|&(number, _)| !self.is_new.get(number))
+            .map(|(number, key)| (key, number))
+            .collect();
+        known.sort_unstable();
+        known.dedup_by_key(|it| it.0);
+        let keys: Vec<u64> = known.iter().flat_map(|it| it.0).copied().collect();
+        let mut cheaper = Vec::new();
+        reopening.each_cheaper(&keys, &mut Vec::new(), |position| {
+            cheaper.push(known[position]);
+        })?;
+        for (key, number) in cheaper {
+            let n = self.is_new.len();
+            self.is_cheaper
+                .get_or_insert_with(|| Bitmap::new(n))
+                .set(number);
+            closed.lower(key, cost)?;
+        }
+        Ok(())
     }
 }
 
@@ -323,6 +411,7 @@ struct Piece {
     /// Number of its first candidate.
     first: u64,
     slice: Slice,
+    keys: Vec<u64>,
     cells: Keys,
     /// Whether it is what was written.
     is_intact: bool,
@@ -333,6 +422,7 @@ impl Piece {
         Piece {
             first,
             slice,
+            keys: Vec::new(),
             cells: Keys::default(),
             is_intact: true,
         }
@@ -340,10 +430,10 @@ impl Piece {
 
     /// Makes the keys of its candidates, and their places in the set.
     fn place(&mut self, space: &KeySpace) {
-        let mut keys = Vec::new();
-        self.is_intact = keys_of_piece(&self.slice, space, &mut keys).is_ok();
+        self.is_intact = keys_of_piece(&self.slice, space, &mut self.keys).is_ok();
         if self.is_intact {
-            self.cells.fill(Placing::new(space.shape().n_bits), &keys);
+            let placing = Placing::new(space.shape().n_bits);
+            self.cells.fill(placing, &self.keys);
         }
     }
 }

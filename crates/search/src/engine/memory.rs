@@ -6,7 +6,7 @@ use hadal_store::Set;
 use hadal_store::codec::Headroom;
 use hadal_store::tiers::Tiers;
 
-use super::{Context, Engine, Interrupt};
+use super::{Closed, Context, Engine, Interrupt};
 use crate::Error;
 use crate::budget::Held;
 use crate::external::{DiskContext, External, batches_bytes};
@@ -37,6 +37,7 @@ impl<'a> Engine<'a, '_> {
                 let log = self.graph.as_ref().map_or(0, GraphLog::memory_bytes);
                 self.graph_bytes + log + self.window.multiplicity_bytes()
             },
+            closed: self.closed.as_ref().map_or(0, Closed::memory_bytes),
             ..Held::default()
         };
         match &self.storage {
@@ -162,6 +163,10 @@ impl<'a> Engine<'a, '_> {
         let since = Instant::now();
         let (tiers, set) = resident.flush_all(self.context.budget, &disk)?;
         self.begin_external(set, tiers, disk)?;
+        if let Some(closed) = &mut self.closed {
+            // It was in memory.
+            closed.forget();
+        }
         let popped_bytes = self.popped_bytes();
         self.open.attach(disk.open_ranks(), popped_bytes)?;
         self.seconds.merge += since.elapsed().as_secs_f64();

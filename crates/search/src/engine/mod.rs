@@ -12,11 +12,13 @@ mod checkpointing;
 mod deferring;
 mod graph;
 mod memory;
+mod reopening;
 mod sending;
 
 pub(crate) use graph::{Joining, Shares};
+pub(crate) use reopening::{Closed, Reopening};
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 
 use hadal_model::{Allowance, Remark, Shape, Stop};
@@ -28,10 +30,10 @@ use crate::external::{DiskContext, RunMonitor, SurvivorBatch};
 use crate::graph::GraphLog;
 use crate::pool::Pool;
 use crate::progress::Gauge;
-use crate::rank::{OpenRanks, Rank, RankOrder};
+use crate::rank::{MeasureColumns, OpenRanks, Rank, RankOrder};
 use crate::sink::{EdgesWanted, Sink, SinkHandle};
 use crate::storage::{StateLog, Storage};
-use crate::window::{BlockSource, Filled, Room, Task, Window};
+use crate::window::{BlockSource, Filled, Ranking, Room, Task, Unranked, Window};
 use crate::worker::Worker;
 use crate::{DiskUse, Error, SearchFolder, Seconds};
 
@@ -50,6 +52,20 @@ pub(crate) struct Context<'a> {
     pub(crate) order: &'a dyn RankOrder,
 }
 
+impl Context<'_> {
+    /// The error for a state without a rank.
+    fn error_of(&self, unranked: &Unranked) -> Error {
+        match unranked {
+            Unranked::TooCostly => Error::TooCostly,
+            Unranked::Unmeasured(number, message) => Error::Unmeasured {
+                measure: (self.shape.measures.get(*number as usize))
+                    .map_or_else(String::new, |measure| measure.name.clone()),
+                message: message.clone(),
+            },
+        }
+    }
+}
+
 /// A search between two windows.
 pub(crate) struct Engine<'a, 'm> {
     pub(crate) context: Context<'a>,
@@ -59,10 +75,16 @@ pub(crate) struct Engine<'a, 'm> {
     pub(crate) states: StateLog,
     /// Candidates of ranks that are not next.
     open: OpenRanks,
+    /// The costs of states, where they may be opened again.
+    pub(crate) closed: Option<Closed>,
+    /// Those of the rank that was admitted last that were opened again.
+    reopened: Vec<Range<u64>>,
+    columns: MeasureColumns,
     /// Buffers for promoting candidates, while storage is resident.
     batches: Vec<SurvivorBatch>,
     pub(crate) sink: SinkHandle<'a>,
-    /// Whether states stay in the log after their expansion, because liveness needs all of them.
+    /// Whether states stay in the log after their expansion, because liveness or the costs of all of
+    /// them are asked for.
     pub(crate) keeps_states: bool,
     /// The edges so far, where the sink wants the graph.
     pub(crate) graph: Option<GraphLog>,
@@ -105,6 +127,7 @@ impl<'a, 'm> Engine<'a, 'm> {
     ) -> Self {
         let sink = SinkHandle(sink);
         let with_costs = context.order.needs_costs() || sink.wants_costs();
+        let may_reopen = context.order.may_reopen();
         let Context { shape, keys, .. } = context;
         let mut window = Window::new(shape, keys, context.budget.window, with_costs);
         let is_graph = sink.wants_edges() == EdgesWanted::Graph;
@@ -123,9 +146,13 @@ impl<'a, 'm> Engine<'a, 'm> {
             storage: Storage::resident(shape, keys, with_ordinals, ample_bytes),
             states: StateLog::default(),
             open: OpenRanks::default(),
+            closed: may_reopen.then(Closed::default),
+            reopened: Vec::new(),
+            columns: MeasureColumns::new(shape),
             batches: (0..n_batches).map(|_| SurvivorBatch::new(shape)).collect(),
             sink,
-            keeps_states,
+            // What is indexed is read again.
+            keeps_states: keeps_states || may_reopen,
             graph: is_graph.then(GraphLog::default),
             graph_bytes: 0,
             peak_bytes: 0,
@@ -150,7 +177,15 @@ impl<'a, 'm> Engine<'a, 'm> {
         each: &mut dyn FnMut(&Task) -> bool,
     ) -> Result<Expansion, Error> {
         loop {
-            let step = self.next_window(source, pause(), |window, pool| window.expand(pool))?;
+            let ranking = Ranking {
+                order: self.context.order,
+                columns: self.columns,
+                from: rank,
+            };
+            let ranking = (!ranking.order.is_depth()).then_some(ranking);
+            let step = self.next_window(source, pause(), |window, pool| {
+                window.expand(pool, ranking.as_ref());
+            })?;
             if let ControlFlow::Break(end) = step {
                 return Ok(end);
             }
@@ -161,7 +196,14 @@ impl<'a, 'm> Engine<'a, 'm> {
             if let Some(interrupt) = interrupt {
                 return Ok(Expansion::Interrupted(interrupt));
             }
-            let go_on = self.window.ready().iter().all(&mut *each);
+            let mut unranked = None;
+            let go_on = self.window.ready().iter().all(|task| {
+                unranked = task.ranks.unranked.as_ref();
+                unranked.is_none() && each(task)
+            });
+            if let Some(unranked) = unranked {
+                return Err(self.context.error_of(unranked));
+            }
             self.window.retire_ready();
             self.forget_expanded(source)?;
             self.work_in_background(source)?;
@@ -321,8 +363,9 @@ impl<'a, 'm> Engine<'a, 'm> {
             folder, resumable, ..
         } = folder?;
         let graph = (self.graph.as_ref()).map_or(0, |_| GraphLog::share(budget));
+        let closed = (self.closed.as_ref()).map_or(0, |_| Closed::share(budget.total_bytes));
         let window = self.window.full_bytes() + self.window.multiplicity_bytes();
-        let fixed = window + keys.codec.data_bytes() + folder.data_bytes() + graph;
+        let fixed = window + keys.codec.data_bytes() + folder.data_bytes() + graph + closed;
         Some(DiskContext {
             shape,
             folder,

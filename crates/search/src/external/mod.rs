@@ -31,7 +31,7 @@ use hadal_store::tiers::Tiers;
 use hadal_store::{Keys, Set, damaged_log};
 
 use crate::budget::{Held, retention};
-use crate::engine::Interrupt;
+use crate::engine::{Interrupt, Reopening};
 use crate::pool::Pool;
 use crate::progress::Gauge;
 use crate::storage::{StateLog, insert};
@@ -127,36 +127,38 @@ impl<'a> External<'a> {
         Ok(logged?)
     }
 
-    /// Finds the new states among the candidates and appends them to `states`. `each` is called with
-    /// every batch of them, in order, and the ordinal of its first state.
+    /// Finds the new states among the candidates and appends them to `states`, and behind them those
+    /// that are opened again. `each` is called with every batch of them, in order, and the ordinal of
+    /// its first state. Also returns the states that were opened again.
     pub(crate) fn resolve(
         &mut self,
         states: &mut StateLog,
+        reopening: Option<Reopening<'_>>,
         pool: &Pool<'_>,
         seconds: &mut Seconds,
         duplicates: &mut Duplicates,
         each: &mut dyn FnMut(u64, &mut SurvivorBatch) -> Result<(), Error>,
-    ) -> Result<Option<Interrupt>, Error> {
+    ) -> Result<(Option<Interrupt>, Range<u64>), Error> {
+        let nothing = |halt| (halt, states.len()..states.len());
         if self.candidates.len() == 0 {
-            return Ok(None);
+            return Ok(nothing(None));
         }
         let since = Instant::now();
         let disk = self.disk;
         self.candidates.end_rank(&self.tiers, &disk)?;
-        let resolved = resolve(&self.candidates, &self.tiers, &disk)?;
+        let resolved = resolve(&self.candidates, &self.tiers, reopening, &disk)?;
         if disk.stop().is_raised() {
-            return Ok(Some(Interrupt::Stop));
+            return Ok(nothing(Some(Interrupt::Stop)));
         }
         duplicates.layer += resolved.n_equal;
-        duplicates.disk += resolved.n_old;
+        duplicates.disk += resolved.n_old - resolved.n_cheaper;
         let (n_candidates, numbers) = (self.candidates.len(), self.candidates.numbers());
         (self.deferral).note_rank(n_candidates, resolved.n_old, &self.tiers);
         self.deferral.set_log_aside(states, &disk)?;
         seconds.merge += since.elapsed().as_secs_f64();
 
         let since = Instant::now();
-        let is_new = &resolved.is_new;
-        let promotion = Promotion {
+        let promoted = Promotion {
             log: &mut self.candidates.log,
             batches: &mut self.batches,
             candidates: numbers,
@@ -164,10 +166,10 @@ impl<'a> External<'a> {
             keys: disk.keys,
             stop: disk.stop(),
             gauge: disk.gauge(),
-        };
-        let halt = promotion.run(is_new, states, pool, each)?;
-        if halt.is_some() {
-            return Ok(halt);
+        }
+        .run_twice(&resolved.is_new, resolved.cheaper(), states, pool, each)?;
+        if promoted.0.is_some() {
+            return Ok(promoted);
         }
         seconds.check += since.elapsed().as_secs_f64();
 
@@ -177,7 +179,7 @@ impl<'a> External<'a> {
         self.tiers.push(resolved.tier, &disk.runs())?;
         disk.gauge().end_work();
         seconds.merge += since.elapsed().as_secs_f64();
-        Ok(None)
+        Ok(promoted)
     }
 
     /// Continues merging runs as far as states have been expanded since it started.
@@ -253,14 +255,78 @@ pub(crate) struct Promotion<'p> {
     pub(crate) gauge: &'p Gauge,
 }
 
+/// A pass over candidates.
+#[derive(Clone, Copy)]
+struct Pass {
+    /// Whether properties were evaluated on its states before.
+    is_again: bool,
+    /// Whether another pass follows.
+    is_read_again: bool,
+}
+
+/// Receives batches of promoted states, with the ordinal of the first.
+type Promoted<'p> = dyn FnMut(u64, &mut SurvivorBatch) -> Result<(), Error> + 'p;
+
 impl Promotion<'_> {
-    /// Promotes the candidates whose bit in `is_new` is set.
-    pub(crate) fn run(
+    /// Promotes the candidates whose bit in `is_new` is set, and then those whose bit in `cheaper` is:
+    /// their states are opened again. Returns what halted it, and the ordinals of the latter.
+    pub(crate) fn run_twice(
         mut self,
         is_new: &Bitmap,
+        cheaper: Option<&Bitmap>,
         states: &mut StateLog,
         pool: &Pool<'_>,
-        each: &mut dyn FnMut(u64, &mut SurvivorBatch) -> Result<(), Error>,
+        each: &mut Promoted<'_>,
+    ) -> Result<(Option<Interrupt>, Range<u64>), Error> {
+        let candidates = self.candidates.clone();
+        let is_read_again = cheaper.is_some();
+        let mut halt = self.run(
+            is_new,
+            Pass {
+                is_again: false,
+                is_read_again,
+            },
+            states,
+            pool,
+            each,
+        )?;
+        let first = states.len();
+        if let Some(cheaper) = cheaper
+            && halt.is_none()
+        {
+            self.candidates = candidates;
+            let pass = Pass {
+                is_again: true,
+                is_read_again: false,
+            };
+            halt = self.run(cheaper, pass, states, pool, each)?;
+        }
+        Ok((halt, first..states.len()))
+    }
+
+    /// Promotes the candidates whose bit in `chosen` is set.
+    fn run(
+        &mut self,
+        chosen: &Bitmap,
+        pass: Pass,
+        states: &mut StateLog,
+        pool: &Pool<'_>,
+        each: &mut Promoted<'_>,
+    ) -> Result<Option<Interrupt>, Error> {
+        let batches = std::mem::take(&mut self.batches);
+        let halt = self.run_with(batches, chosen, pass, states, pool, each);
+        self.batches = batches;
+        halt
+    }
+
+    fn run_with(
+        &mut self,
+        batches: &mut [SurvivorBatch],
+        chosen: &Bitmap,
+        pass: Pass,
+        states: &mut StateLog,
+        pool: &Pool<'_>,
+        each: &mut Promoted<'_>,
     ) -> Result<Option<Interrupt>, Error> {
         let Promotion {
             shape,
@@ -268,16 +334,16 @@ impl Promotion<'_> {
             stop,
             gauge,
             ..
-        } = self;
-        let half = self.batches.len().div_ceil(2);
-        let (mut current, mut ahead) = std::mem::take(&mut self.batches).split_at_mut(half);
-        let mut n_current = self.read(current)?;
+        } = *self;
+        let half = batches.len().div_ceil(2);
+        let (mut current, mut ahead) = batches.split_at_mut(half);
+        let mut n_current = self.read(current, pass)?;
         while n_current > 0 {
             let working = &mut current[..n_current];
             let n_ahead = pool.each_while(
                 working.iter_mut(),
-                |batch, worker| batch.promote(is_new, keys, shape, worker),
-                || self.read(ahead),
+                |batch, worker| batch.promote(chosen, !pass.is_again, keys, shape, worker),
+                || self.read(ahead, pass),
             );
             gauge.note_resolved(self.candidates.start);
             for batch in working {
@@ -301,7 +367,7 @@ impl Promotion<'_> {
     }
 
     /// Reads the next pieces into `batches`; returns how many there were.
-    fn read(&mut self, batches: &mut [SurvivorBatch]) -> Result<usize, Error> {
+    fn read(&mut self, batches: &mut [SurvivorBatch], pass: Pass) -> Result<usize, Error> {
         let mut n_read = 0;
         for batch in batches {
             if self.candidates.is_empty() {
@@ -312,7 +378,10 @@ impl Promotion<'_> {
                 break;
             };
             self.candidates.start += piece.n_records() as u64;
-            self.log.retire_before(self.candidates.start)?;
+            match pass.is_read_again {
+                true => self.log.evict_piece(first),
+                false => self.log.retire_before(self.candidates.start)?,
+            }
             batch.assign(piece, first);
             n_read += 1;
         }

@@ -10,6 +10,7 @@ use hadal_store::{BlockSink, Error, in_parallel};
 
 use super::candidates::Candidates;
 use super::context::DiskContext;
+use crate::engine::Reopening;
 use crate::progress::Work;
 
 /// The result for the candidates of a rank.
@@ -22,8 +23,18 @@ pub(crate) struct Resolved {
     pub(crate) n_equal: u64,
     /// Candidates that are in older runs.
     pub(crate) n_old: u64,
+    /// Those of them that are cheaper paths to their states, and how many there are.
+    is_cheaper: Bitmap,
+    pub(crate) n_cheaper: u64,
     /// Sampled keys of candidates.
     pub(crate) sample: Vec<u64>,
+}
+
+impl Resolved {
+    /// The candidates that are cheaper paths to states that are known, if there are some.
+    pub(crate) fn cheaper(&self) -> Option<&Bitmap> {
+        (self.n_cheaper > 0).then_some(&self.is_cheaper)
+    }
 }
 
 /// Candidates that are worth waking a thread for.
@@ -75,14 +86,18 @@ impl Reading {
     }
 }
 
-/// Finds the candidates that are in no run, but for runs that are skipped.
+/// Finds the candidates that are in no run, but for runs that are skipped, and those that are cheaper
+/// paths to states that are.
 pub(crate) fn resolve(
     candidates: &Candidates,
     tiers: &Tiers,
+    reopening: Option<Reopening<'_>>,
     disk: &DiskContext<'_>,
 ) -> Result<Resolved, Error> {
     let n_parts = n_parts_of(candidates.len(), disk);
     let is_new = Bitmap::new(candidates.numbers().end);
+    let n_cheaper_bits = reopening.map_or(0, |_| candidates.numbers().end);
+    let is_cheaper = Bitmap::new(n_cheaper_bits);
     // The other half of the work is promoting what is new to states.
     disk.gauge()
         .begin_work(Work::Resolving, 0, 2 * candidates.len());
@@ -98,6 +113,7 @@ pub(crate) fn resolve(
     let n_at_once = n_threads.min(n_parts) as u64;
     let resolving = Resolving {
         is_new: &is_new,
+        reopening: reopening.map(|reopening| (reopening, &is_cheaper)),
         older: &older,
         batch_keys: keys_at_once(disk.shares.lookup / n_at_once, n_words),
         is_small: candidates.len() * 8 * n_words as u64 <= disk.shares.runs,
@@ -118,7 +134,9 @@ pub(crate) fn resolve(
         }
     };
     let (mut segments, mut sample, mut n_distinct) = (Vec::new(), Vec::new(), 0);
+    let mut n_cheaper = 0;
     for part in parts {
+        n_cheaper += part.n_cheaper;
         segments.push(part.segment);
         sample.extend(part.sample);
         n_distinct += part.n_distinct;
@@ -129,6 +147,8 @@ pub(crate) fn resolve(
         tier: Tier { segments },
         n_equal: candidates.len() - n_distinct,
         n_old: n_distinct - n_new,
+        is_cheaper,
+        n_cheaper,
         sample,
     })
 }
@@ -136,6 +156,8 @@ pub(crate) fn resolve(
 /// What resolving a part of the candidates needs.
 struct Resolving<'a> {
     is_new: &'a Bitmap,
+    /// What is looked up to find cheaper paths, and where they are marked.
+    reopening: Option<(Reopening<'a>, &'a Bitmap)>,
     older: &'a [Versioned<'a>],
     /// Candidates looked up at once.
     batch_keys: usize,
@@ -150,6 +172,7 @@ struct Resolving<'a> {
 struct Part {
     segment: Segment,
     n_distinct: u64,
+    n_cheaper: u64,
     sample: Vec<u64>,
 }
 
@@ -168,6 +191,9 @@ impl Resolving<'_> {
             n_keys: 0,
             stride: self.sample_stride,
             sample: Vec::new(),
+            reopening: self.reopening,
+            n_cheaper: 0,
+            costs: Vec::new(),
         };
         let segment = if self.is_small {
             let writer = RunWriter::new(MemoryBlocks::default(), n_words);
@@ -184,6 +210,7 @@ impl Resolving<'_> {
         Ok(Part {
             segment,
             n_distinct: distinct.n_keys,
+            n_cheaper: distinct.n_cheaper,
             sample: distinct.sample,
         })
     }
@@ -206,7 +233,7 @@ impl Resolving<'_> {
     }
 }
 
-/// Keys that are counted and sampled as they are read. They end early if the search is to stop,
+/// Keys that are counted, sampled and looked up among costs as they are read. They end early if the search is to stop,
 /// which then ignores the result.
 struct Observed<'a> {
     disk: &'a DiskContext<'a>,
@@ -214,6 +241,10 @@ struct Observed<'a> {
     n_keys: u64,
     stride: u64,
     sample: Vec<u64>,
+    reopening: Option<(Reopening<'a>, &'a Bitmap)>,
+    n_cheaper: u64,
+    /// Scratch.
+    costs: Vec<u64>,
 }
 
 impl Sorted for Observed<'_> {
@@ -237,6 +268,13 @@ impl Sorted for Observed<'_> {
             at += self.stride;
         }
         self.n_keys += n_keys;
+        if let Some((reopening, is_cheaper)) = self.reopening {
+            let n_cheaper = &mut self.n_cheaper;
+            reopening.each_cheaper(&batch.keys, &mut self.costs, |position| {
+                is_cheaper.set(batch.ordinals[position]);
+                *n_cheaper += 1;
+            })?;
+        }
         self.disk.gauge().note_worked(n_keys);
         Ok(more)
     }

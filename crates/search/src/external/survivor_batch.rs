@@ -88,10 +88,12 @@ impl SurvivorBatch {
         self.first = first;
     }
 
-    /// Takes the candidates whose bit in `is_new` is set, and evaluates the properties on them.
+    /// Takes the candidates whose bit in `chosen` is set and, if they are new, evaluates the properties
+    /// on them.
     pub(crate) fn promote(
         &mut self,
-        is_new: &Bitmap,
+        chosen: &Bitmap,
+        are_new: bool,
         keys: &KeySpace,
         shape: &Shape,
         worker: &mut Worker<'_>,
@@ -116,7 +118,7 @@ impl SurvivorBatch {
                 let mut parents = read_parents(&bytes[n_bytes..]);
                 for key in self.keys.chunks_exact(n_words) {
                     let parent = parents.next()?;
-                    if is_new.get(ordinal) {
+                    if chosen.get(ordinal) {
                         self.words.extend_from_slice(key);
                         self.parents.push(parent);
                         self.n_new += 1;
@@ -142,6 +144,10 @@ impl SurvivorBatch {
         keys.codec
             .decode(piece.version, &self.words, &mut self.states);
         self.states.resize(self.states.len() + PAD_BYTES, 0);
+        if !are_new {
+            self.verdicts.clear();
+            return;
+        }
         let block = States::new(&self.states, shape.state_len, n);
         self.flow = self.verdicts.find(&mut *worker.expander, shape, block);
         self.remarks.append(&mut worker.expander.take_remarks());

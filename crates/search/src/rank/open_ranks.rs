@@ -12,7 +12,7 @@ use hadal_store::disk::Folder;
 use hadal_store::key_space::KeySpace;
 use hadal_store::{Error, PieceQueue, QueueDisk, Retention, SpillEntry, write_deltas};
 
-use super::{Rank, RankOrder};
+use super::Rank;
 use crate::window::Task;
 
 /// Candidates of ranks that are not expanded yet, and of one that is being admitted.
@@ -28,7 +28,6 @@ pub(crate) struct OpenRanks {
 /// Buffers for sorting a task's candidates by rank.
 #[derive(Default)]
 struct Scratch {
-    ranks: Vec<Rank>,
     positions: Vec<u32>,
     batch: Vec<u8>,
     payload: Vec<u8>,
@@ -60,36 +59,21 @@ impl OpenRanks {
         self.queue.commit()
     }
 
-    /// Appends the candidates of `task`, whose sources have the rank `from`.
-    pub(crate) fn append(
-        &mut self,
-        task: &Task,
-        from: Option<Rank>,
-        order: &dyn RankOrder,
-        keys: &KeySpace,
-    ) -> Result<(), Error> {
+    /// Appends the candidates of `task`.
+    pub(crate) fn append(&mut self, task: &Task, keys: &KeySpace) -> Result<(), Error> {
         let Scratch {
-            ranks,
             positions,
             batch,
             payload,
         } = &mut self.scratch;
-        ranks.clear();
-        order.rank_successors(from, &task.kernel.successors, ranks);
-        let (name, n_candidates) = (order.name(), task.n_candidates());
-        assert_eq!(
-            ranks.len(),
-            n_candidates,
-            "the order \"{name}\" must rank every successor"
-        );
+        let ranks = &task.ranks.ranks;
         positions.clear();
-        positions.extend(0..n_candidates as u32);
+        positions.extend(0..ranks.len() as u32);
         // Stable, so that the candidates of a rank stay in the order of generation.
         positions.sort_by_key(|&position| ranks[position as usize]);
         let shape = keys.codec.newest();
         for group in positions.chunk_by(|&a, &b| ranks[a as usize] == ranks[b as usize]) {
             let rank = ranks[group[0] as usize];
-            assert!(from.is_none_or(|from| rank >= from), "ranks never decrease");
             let words = task.codec_keys();
             let key =
                 |&position: &u32| &words[position as usize * shape.n_words..][..shape.n_words];
@@ -128,13 +112,11 @@ impl OpenRanks {
     /// Memory held, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let Scratch {
-            ranks,
             positions,
             batch,
             payload,
         } = &self.scratch;
-        let scratch = 8 * ranks.capacity() + 4 * positions.capacity();
-        let scratch = scratch + batch.capacity() + payload.capacity();
+        let scratch = 4 * positions.capacity() + batch.capacity() + payload.capacity();
         self.queue.memory_bytes() + self.popped.memory_bytes() + scratch as u64
     }
 }

@@ -22,9 +22,10 @@ impl Search<'_, '_> {
         };
         let n_states = stored.n_states;
         let checkpoint = Checkpoint {
-            order: self.engine.context.order.name().to_owned(),
+            order: self.engine.context.order.identity(),
             rank: self.tally.rank,
             frontier: self.tally.frontier.clone(),
+            reopened: self.tally.reopened.clone(),
             layers: self.tally.layers.clone(),
             ranks: self.tally.ranks.clone(),
             totals: self.tally.totals.clone(),
@@ -39,7 +40,7 @@ impl Search<'_, '_> {
 
     /// Restores a checkpoint.
     pub(super) fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), Error> {
-        let order = self.engine.context.order.name();
+        let order = self.engine.context.order.identity();
         if checkpoint.order != order {
             return Err(Error::OtherOrder {
                 begun: checkpoint.order,
@@ -49,6 +50,7 @@ impl Search<'_, '_> {
         // First what a report needs, because there may be no room for the rest.
         self.tally.rank = checkpoint.rank;
         self.tally.frontier = checkpoint.frontier;
+        self.tally.reopened = checkpoint.reopened;
         self.tally.layers = checkpoint.layers;
         self.tally.ranks = checkpoint.ranks;
         self.tally.totals = checkpoint.totals;
@@ -57,6 +59,9 @@ impl Search<'_, '_> {
         (self.tally.findings)
             .restore(&checkpoint.findings)
             .ok_or_else(damaged)?;
+        if let Some(closed) = &mut self.engine.closed {
+            closed.restore(self.tally.ranked_states());
+        }
         let first_left = self.tally.frontier.start;
         self.engine.restore(&checkpoint.stored, first_left)?;
         self.engine.sink.resume(checkpoint.sink.as_ref())?;

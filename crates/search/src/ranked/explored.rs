@@ -8,7 +8,7 @@ use hadal_store::{Error as StoreError, Parent, damaged_log};
 use super::{End, Search};
 use crate::engine::Engine;
 use crate::liveness;
-use crate::rank::Rank;
+use crate::rank::{Rank, RankOrder};
 use crate::sink::EdgesWanted;
 use crate::strategy::{Decided, Ended, Explored, Run, Usage};
 use crate::{DiskUse, Error, Omission, Outcome, Stats};
@@ -25,7 +25,8 @@ impl Search<'_, '_> {
         let is_by_depth = engine.context.order.is_depth();
         let hashing = engine.context.keys.hashing.as_deref();
         let omission = hashing.map(|it| Omission::of_layers(Hashing::bits(it), &tally.layers));
-        let (depth, states) = (tally.depth(), tally.layers.iter().sum());
+        let n_found: u64 = tally.layers.iter().sum();
+        let (depth, states) = (tally.depth(), n_found - tally.totals.reopened);
         let mut explored = ExploredRanks {
             run,
             depth,
@@ -80,8 +81,9 @@ impl Explored for ExploredRanks<'_, '_> {
         Ok(indices)
     }
 
-    fn is_by_cost(&self) -> bool {
-        self.engine.context.order.needs_costs()
+    fn directed_order(&self) -> Option<&dyn RankOrder> {
+        let order = self.engine.context.order;
+        (order.needs_costs() || order.needs_estimates()).then_some(order)
     }
 
     fn cost_of(&self, ordinal: u64) -> Option<u64> {

@@ -8,10 +8,11 @@
 mod checkpoints;
 mod commits;
 mod explored;
+mod strategies;
 
-use std::sync::Mutex;
+use std::ops::Range;
 
-use hadal_model::{GoalKind, Shape};
+use hadal_model::GoalKind;
 use hadal_store::key_space::KeySpace;
 use hadal_store::{Error as StoreError, check_state_len};
 
@@ -22,139 +23,17 @@ use crate::engine::{Context, Engine, Expansion, Interrupt};
 use crate::external::RunMonitor;
 use crate::findings::Findings;
 use crate::pool::Pool;
-use crate::rank::{ByCost, ByDepth, Rank, RankOrder};
+use crate::rank::{MeasureColumns, Rank, RankOrder};
 use crate::sink::Sink;
-use crate::strategy::{Run, Strategy};
-use crate::tally::Tally;
+use crate::strategy::Run;
+use crate::tally::{Tally, n_states};
 use crate::totals::add_to;
 use crate::watch::Watched;
 use crate::window::{Block, BlockSource, Task};
 use crate::worker::Worker;
 use crate::{Error, Outcome, Reason, StoreKind};
 
-/// Exhaustive search by depth: in memory while it suffices, then on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Auto;
-
-impl Strategy for Auto {
-    fn name(&self) -> &'static str {
-        "auto"
-    }
-
-    fn is_parallel(&self) -> bool {
-        true
-    }
-
-    fn least_bytes(&self, shape: &Shape, threads: usize) -> u64 {
-        Budget::least_bytes(shape, threads)
-    }
-
-    fn is_resumable(&self) -> bool {
-        true
-    }
-
-    fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {
-        search(run, &ByDepth, None)
-    }
-}
-
-/// Exhaustive search in the order of costs, Dijkstra's algorithm: a counterexample is one of least
-/// cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dijkstra;
-
-impl Strategy for Dijkstra {
-    fn name(&self) -> &'static str {
-        "dijkstra"
-    }
-
-    fn is_by_depth(&self) -> bool {
-        false
-    }
-
-    fn is_parallel(&self) -> bool {
-        true
-    }
-
-    fn least_bytes(&self, shape: &Shape, threads: usize) -> u64 {
-        Budget::least_bytes(shape, threads)
-    }
-
-    fn is_resumable(&self) -> bool {
-        true
-    }
-
-    fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {
-        run.refuse_bound(self.name())?;
-        search(run, &ByCost, None)
-    }
-}
-
-/// Exhaustive search in any order of ranks, whose states and edges a sink may receive.
-pub struct Ranked<'s> {
-    order: Box<dyn RankOrder>,
-    sink: Option<Mutex<&'s mut dyn Sink>>,
-}
-
-impl<'s> Ranked<'s> {
-    /// In the order of ranks that `order` assigns.
-    pub fn new(order: impl RankOrder + 'static) -> Self {
-        Ranked {
-            order: Box::new(order),
-            sink: None,
-        }
-    }
-
-    /// In the order of depth.
-    pub fn by_depth() -> Self {
-        Self::new(ByDepth)
-    }
-
-    /// In the order of costs: Dijkstra's algorithm.
-    pub fn by_cost() -> Self {
-        Self::new(ByCost)
-    }
-
-    /// Passes states and edges to `sink`.
-    pub fn with_sink(mut self, sink: &'s mut dyn Sink) -> Self {
-        self.sink = Some(Mutex::new(sink));
-        self
-    }
-}
-
-impl Strategy for Ranked<'_> {
-    fn name(&self) -> &'static str {
-        match self.order.is_depth() {
-            true => Auto.name(),
-            false => self.order.name(),
-        }
-    }
-
-    fn is_by_depth(&self) -> bool {
-        self.order.is_depth()
-    }
-
-    fn is_parallel(&self) -> bool {
-        true
-    }
-
-    fn least_bytes(&self, shape: &Shape, threads: usize) -> u64 {
-        Budget::least_bytes(shape, threads)
-    }
-
-    fn is_resumable(&self) -> bool {
-        true
-    }
-
-    fn search(&self, run: &Run<'_>) -> Result<Outcome, Error> {
-        let mut sink = (self.sink.as_ref()).map(|sink| {
-            sink.lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-        });
-        let sink = sink.as_mut().map(|sink| &mut ***sink as &mut dyn Sink);
-        search(run, &*self.order, sink)
-    }
-}
+pub use strategies::{AStar, Auto, BestFirst, Dijkstra, Ranked};
 
 /// Searches in the order of ranks that `order` assigns.
 fn search(
@@ -165,6 +44,11 @@ fn search(
     let Run { shape, options, .. } = *run;
     if !order.is_depth() {
         run.refuse_bound(order.name())?;
+    }
+    if order.needs_estimates() && MeasureColumns::new(shape).estimate.is_none() {
+        return Err(Error::NoEstimate {
+            strategy: order.name(),
+        });
     }
     let Watched { limits, gauge, .. } = run.watched;
     let has_liveness = shape.goals.iter().any(|g| g.kind == GoalKind::Liveness);
@@ -239,6 +123,9 @@ impl Search<'_, '_> {
             // The states found of the next rank count too.
             let n_in_ranks = self.tally.layers.iter().sum();
             let n_found = self.engine.states.len().saturating_sub(n_in_ranks);
+            if n_found > 0 {
+                self.tally.totals.reopened += n_states(self.engine.reopened());
+            }
             if n_found > 0 || self.tally.layers.is_empty() {
                 self.tally.layers.push(n_found);
             }
@@ -255,7 +142,11 @@ impl Search<'_, '_> {
                 }
                 self.engine.begin_checkpoints()?;
                 match self.find_starts()? {
-                    Ok(rank) => self.tally.begin_rank(rank, 0..self.engine.states.len()),
+                    Ok(rank) => {
+                        let frontier = 0..self.engine.states.len();
+                        self.tally
+                            .begin_rank(rank, frontier, self.engine.reopened());
+                    }
                     Err(interrupt) => return Ok(End::Stopped(self.reason(interrupt))),
                 }
             }
@@ -333,7 +224,8 @@ impl Search<'_, '_> {
             match next {
                 Some(rank) => {
                     let frontier = n_before..self.engine.states.len();
-                    self.tally.begin_rank(rank, frontier);
+                    let reopened = self.engine.reopened();
+                    self.tally.begin_rank(rank, frontier, reopened);
                 }
                 None => return Ok(End::Exhausted),
             }
@@ -408,7 +300,10 @@ impl Search<'_, '_> {
         let is_due = || commits::is_pause_due(is_provisional, schedule, folder);
         let is_by_depth = self.engine.context.order.is_depth();
         let Tally {
-            totals, findings, ..
+            totals,
+            findings,
+            reopened,
+            ..
         } = &mut self.tally;
         let mut each = |task: &Task| {
             if is_by_depth {
@@ -419,7 +314,7 @@ impl Search<'_, '_> {
             if !task.is_full() {
                 totals.add_sources(task);
                 totals.add_goal_hits(task);
-                add_sources(findings, task, depth);
+                add_sources(findings, reopened, task, depth);
                 let n_sources = task.kernel.successors.sources().len();
                 run.note_expanded(n_sources, totals.transitions);
             }
@@ -463,7 +358,10 @@ impl Search<'_, '_> {
         let mut source = BlockSource::States(start..limit.max(start));
         let (run, Context { keys, stop, .. }) = (self.run, self.engine.context);
         let Tally {
-            totals, findings, ..
+            totals,
+            findings,
+            reopened,
+            ..
         } = &mut self.tally;
         let expand = |task: &mut Task, worker: &mut Worker<'_>| {
             while task.is_full() && !stop.is_raised() {
@@ -471,7 +369,7 @@ impl Search<'_, '_> {
             }
         };
         let end = self.engine.revisit(&mut source, expand, &mut |task, ()| {
-            add_sources(findings, task, depth);
+            add_sources(findings, reopened, task, depth);
             let n_sources = task.kernel.successors.sources().len();
             run.note_expanded(n_sources, totals.transitions);
             !findings.is_full()
@@ -497,12 +395,15 @@ fn add_failures(findings: &mut Findings<'_>, task: &Task, depth: u32) {
     }
 }
 
-fn add_sources(findings: &mut Findings<'_>, task: &Task, depth: u32) {
+/// Adds what happened at the sources of `task`, but for those in `reopened`: of these it is known.
+fn add_sources(findings: &mut Findings<'_>, reopened: &[Range<u64>], task: &Task, depth: u32) {
     if let Block::States { first, .. } = task.block
         && findings.may_add(&task.summary)
     {
         for (ordinal, source) in (first..).zip(task.kernel.successors.sources()) {
-            findings.add_source(ordinal, depth, source);
+            if !Tally::is_reopened(reopened, ordinal) {
+                findings.add_source(ordinal, depth, source);
+            }
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod block_source;
 mod candidate_keys;
+mod ranking;
 mod task;
 
 use hadal_model::{Flow, Shape};
@@ -23,6 +24,7 @@ use crate::pool::Pool;
 use crate::worker::Worker;
 
 pub(crate) use block_source::{Block, BlockSource};
+pub(crate) use ranking::{Ranking, Unranked};
 pub(crate) use task::{SourceSummary, Task};
 
 /// Blocks that are being expanded.
@@ -200,10 +202,13 @@ impl<'a> Window<'a> {
         Ok(Filled::Enough)
     }
 
-    /// Makes the next candidates of all tasks that were assigned or continued.
-    pub(crate) fn expand(&mut self, pool: &Pool<'_>) {
+    /// Makes the next candidates of all tasks that were assigned or continued, with ranks where these
+    /// are no depths.
+    pub(crate) fn expand(&mut self, pool: &Pool<'_>, ranking: Option<&Ranking<'_>>) {
         let keys = self.keys;
-        self.map_unexpanded(pool, |task, worker| task.make_candidates(worker, keys));
+        self.map_unexpanded(pool, |task, worker| {
+            task.make_candidates(worker, keys, ranking);
+        });
     }
 
     /// Does `work` with every task that was assigned or continued; returns the results in order.

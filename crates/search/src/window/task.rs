@@ -16,6 +16,7 @@ use hadal_store::{Parent, Slice, write_deltas, write_records};
 
 use super::block_source::Block;
 use super::candidate_keys::CandidateKeys;
+use super::ranking::{CandidateRanks, Ranking};
 use crate::budget::WindowSizes;
 use crate::findings::is_invalid_end;
 use crate::kernel::{Kernel, Verdicts};
@@ -48,6 +49,8 @@ pub(crate) struct Task {
     pub(crate) summary: SourceSummary,
     /// Keys of the candidates.
     pub(crate) keys: CandidateKeys,
+    /// Their ranks, where these are no depths.
+    pub(crate) ranks: CandidateRanks,
     is_new: Vec<AtomicBool>,
     /// Positions of the survivors among the candidates, ascending.
     survivors: Vec<u32>,
@@ -91,6 +94,7 @@ impl Task {
             },
             summary: SourceSummary::default(),
             keys: CandidateKeys::default(),
+            ranks: CandidateRanks::default(),
             is_new: Vec::new(),
             survivors: Vec::new(),
             survivor_states: Vec::new(),
@@ -120,7 +124,8 @@ impl Task {
         block_len: usize,
     ) -> u64 {
         let key_len = 8 * widths.codec_words;
-        let candidate = CandidateKeys::bytes_for_state(widths) + 1;
+        let ranks = CandidateRanks::bytes_for_candidate(shape.measures.len());
+        let candidate = CandidateKeys::bytes_for_state(widths) + 1 + ranks;
         // States and records while all states are in memory, later keys and a batch.
         let survivor = 4 + shape.state_len.max(key_len) + key_len + 1 + 8 * shape.goal_words();
         let sources = block_len * (shape.state_len + key_len);
@@ -146,6 +151,7 @@ impl Task {
         self.slices = slices;
         self.sources.clear();
         self.kernel.begin(block.len());
+        self.ranks.begin();
     }
 
     /// Whether the buffer is full and the block has more successors.
@@ -199,14 +205,25 @@ impl Task {
         Some(())
     }
 
-    /// Fills the buffer with candidates: successors in canonical form, and their keys.
-    pub(super) fn make_candidates(&mut self, worker: &mut Worker<'_>, keys: &KeySpace) {
+    /// Fills the buffer with candidates: successors in canonical form, their keys and, where these are
+    /// no depths, their ranks.
+    pub(super) fn make_candidates(
+        &mut self,
+        worker: &mut Worker<'_>,
+        keys: &KeySpace,
+        ranking: Option<&Ranking<'_>>,
+    ) {
         self.with_block(keys, |kernel, block| {
             kernel.expand(&mut *worker.expander, block);
             if kernel.flow != Flow::Stopped {
                 kernel.canonicalise(&mut *worker.expander, block);
             }
         });
+        if let Some(ranking) = ranking
+            && self.kernel.flow != Flow::Stopped
+        {
+            (self.ranks).fill(&mut self.kernel, &mut *worker.expander, ranking);
+        }
         if self.kernel.flow == Flow::Stopped {
             return;
         }

@@ -5,6 +5,7 @@ mod behaviours;
 mod compaction;
 mod deferral;
 mod dependent_graphs;
+mod directed;
 mod external;
 mod goal_symmetry;
 mod graphs;

@@ -1,7 +1,9 @@
 //! Orders of ranks from outside the crate.
 
-use hadal_model::{Stop, Successors};
-use hadal_search::{Deadlock, Options, Outcome, Rank, RankOrder, Ranked, Silent, Verdict, check};
+use hadal_model::Stop;
+use hadal_search::{
+    Deadlock, Options, Outcome, Rank, RankOrder, Ranked, Silent, Steps, TooCostly, Verdict, check,
+};
 use hadal_testkit::graph::{Edge, Graph};
 
 use crate::external::scratch;
@@ -19,12 +21,13 @@ impl RankOrder for Ladder {
         "ladder"
     }
 
-    fn rank_successors(&self, _: Option<Rank>, successors: &Successors, ranks: &mut Vec<Rank>) {
-        ranks.extend((0..successors.len()).map(|at| {
-            let state = successors.state(at);
+    fn rank_successors(&self, steps: &Steps<'_>, ranks: &mut Vec<Rank>) -> Result<(), TooCostly> {
+        ranks.extend((0..steps.len()).map(|at| {
+            let state = steps.successors.state(at);
             let node = u32::from_le_bytes([state[0], state[1], state[2], state[3]]);
             Rank(u64::from(node / self.width))
         }));
+        Ok(())
     }
 }
 
@@ -86,8 +89,9 @@ impl RankOrder for Same {
         "same"
     }
 
-    fn rank_successors(&self, _: Option<Rank>, successors: &Successors, ranks: &mut Vec<Rank>) {
-        ranks.resize(ranks.len() + successors.len(), Rank(u64::MAX));
+    fn rank_successors(&self, steps: &Steps<'_>, ranks: &mut Vec<Rank>) -> Result<(), TooCostly> {
+        ranks.resize(ranks.len() + steps.len(), Rank(u64::MAX));
+        Ok(())
     }
 }
 

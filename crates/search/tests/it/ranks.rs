@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hadal_model::{GoalKind, Model, Stop, Successors};
+use hadal_model::{GoalKind, Model, Stop};
 use hadal_search::{
     Auto, Deadlock, Error, NewStates, Options, Outcome, Rank, RankOrder, Ranked, Reason,
-    SearchFolder, Silent, Sink, TraceStep, Verdict, check, replay,
+    SearchFolder, Silent, Sink, Steps, TooCostly, TraceStep, Verdict, check, replay,
 };
 use hadal_testkit::disk::CrashDisk;
 use hadal_testkit::graph::{Edge, Effect, Filling, Graph, random_graph};
@@ -20,9 +20,9 @@ use crate::resume::{always, resume_or_start_by};
 
 /// The nodes of all states and their ranks, in the order of ordinals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Ranks {
-    state_len: usize,
-    found: Vec<(Vec<u8>, u64)>,
+pub(crate) struct Ranks {
+    pub(crate) state_len: usize,
+    pub(crate) found: Vec<(Vec<u8>, u64)>,
 }
 
 impl Sink for Ranks {
@@ -128,7 +128,7 @@ fn every_state_has_the_rank_of_its_least_cost_whatever_threads_and_memory() {
             let (outcome, ranks) = by_cost(&graph, &options, on_disk.then(scratch));
             assert_eq!(outcome.verdict, Verdict::Verified, "seed {seed}");
             assert_eq!(outcome.states, expected.len() as u64, "seed {seed}");
-            let figures = outcome.by_cost.expect("it is by cost");
+            let figures = outcome.directed.expect("it is by cost");
             assert_eq!(figures.expanded, outcome.states, "seed {seed}");
             assert_eq!(figures.generated, n_edges, "seed {seed}");
             assert_eq!(figures.cost, None, "seed {seed}");
@@ -186,7 +186,7 @@ fn a_violation_is_reached_by_a_path_of_least_cost() {
             assert_eq!(nodes.last(), Some(&(node as u32)), "seed {seed}");
             assert_eq!(cost, least, "seed {seed}");
             assert_eq!(outcome.violations[0].cost, Some(least), "seed {seed}");
-            let figures = outcome.by_cost.expect("it is by cost");
+            let figures = outcome.directed.expect("it is by cost");
             assert_eq!((figures.cost, figures.is_least), (Some(least), true));
         }
         n_costly += u32::from(least > 5);
@@ -259,7 +259,7 @@ fn a_search_is_resumed_in_its_own_order_only() {
         let left = Arc::new(disk.crash(n));
         match resume_or_start_by(&Ranked::by_depth(), &graph, &options, &left) {
             Err(Error::OtherOrder { begun, asked }) => {
-                assert_eq!((begun.as_str(), asked), ("cost", "depth"));
+                assert_eq!((begun.as_str(), asked.as_str()), ("cost", "depth"));
                 n_refused += 1;
             }
             Err(error) => panic!("{error}"),
@@ -558,8 +558,9 @@ impl RankOrder for Forgetful {
         "forgetful"
     }
 
-    fn rank_successors(&self, _: Option<Rank>, successors: &Successors, ranks: &mut Vec<Rank>) {
-        ranks.extend((1..successors.len()).map(|_| Rank(0)));
+    fn rank_successors(&self, steps: &Steps<'_>, ranks: &mut Vec<Rank>) -> Result<(), TooCostly> {
+        ranks.extend((1..steps.len()).map(|_| Rank(0)));
+        Ok(())
     }
 }
 

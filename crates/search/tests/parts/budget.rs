@@ -242,8 +242,9 @@ fn what_is_held_is_the_sum_of_all_accounts() {
         open_ranks: 1024,
         batches: 2048,
         expanders: 4096,
+        closed: 8192,
     };
-    assert_eq!(held.total(), 8191);
+    assert_eq!(held.total(), 16_383);
 }
 
 /// Keys have ample room while they take a small part of the memory, and are short where there is

@@ -99,7 +99,7 @@ fn another_shape_needs_another_payload_version() {
     let text = serde_json::to_string_pretty(&content).expect("numbers and names become text");
     let text = format!("PAYLOAD_VERSION {PAYLOAD_VERSION}\n{text}\n");
     expect![[r#"
-        PAYLOAD_VERSION 6
+        PAYLOAD_VERSION 7
         {
           "Underway": {
             "order": "cost",
@@ -108,6 +108,16 @@ fn another_shape_needs_another_payload_version() {
               "start": 100,
               "end": 200
             },
+            "reopened": [
+              {
+                "start": 120,
+                "end": 150
+              },
+              {
+                "start": 180,
+                "end": 200
+              }
+            ],
             "layers": [
               1,
               99,
@@ -122,6 +132,8 @@ fn another_shape_needs_another_payload_version() {
               "visited": 1000,
               "transitions": 1001,
               "generated": 1008,
+              "reopened": 1009,
+              "inconsistent": 1010,
               "fired_by_rule": [
                 1002,
                 1003
@@ -139,6 +151,8 @@ fn another_shape_needs_another_payload_version() {
               "visited": 10,
               "transitions": 11,
               "generated": 18,
+              "reopened": 19,
+              "inconsistent": 20,
               "fired_by_rule": [
                 12,
                 13
@@ -370,6 +384,8 @@ fn sample() -> Checkpoint {
         visited: n,
         transitions: n + 1,
         generated: n + 8,
+        reopened: n + 9,
+        inconsistent: n + 10,
         fired_by_rule: vec![n + 2, n + 3],
         goals: vec![n + 4],
         duplicates: Duplicates {
@@ -391,6 +407,7 @@ fn sample() -> Checkpoint {
         order: "cost".to_owned(),
         rank: Rank(12),
         frontier: 100..200,
+        reopened: vec![120..150, 180..200],
         layers: vec![1, 99, 100],
         ranks: Some(vec![Rank(0), Rank(5), Rank(12)]),
         totals: totals(1000),
@@ -472,6 +489,7 @@ impl Random {
             order: ["depth", "cost", ""][self.0.random_range(0..3)].to_owned(),
             rank: Rank(self.number()),
             frontier: frontier..frontier.saturating_add(self.number()),
+            reopened: self.list(|random| random.number()..random.number()),
             layers: self.list(Self::number),
             ranks: self.option(|random| random.list(|random| Rank(random.number()))),
             totals: self.totals(),
@@ -515,6 +533,8 @@ impl Random {
             visited: self.number(),
             transitions: self.number(),
             generated: self.number(),
+            reopened: self.number(),
+            inconsistent: self.number(),
             fired_by_rule: self.list(Self::number),
             goals: self.list(Self::number),
             duplicates: Duplicates {

@@ -67,7 +67,7 @@ impl Search<'_, '_> {
             if self.window.is_empty() {
                 return;
             }
-            self.window.expand(self.pool);
+            self.window.expand(self.pool, None);
             assert!(self.window.is_intact(), "the log has the frontier");
             while self.window.has_outgrown() {
                 let recoder = disk.keys.widen(Headroom::Ordered);
@@ -92,14 +92,15 @@ impl Search<'_, '_> {
     fn next_rank(&mut self) -> bool {
         self.expand(usize::MAX);
         let first = self.states.len();
-        let interrupt = self.external.resolve(
+        let resolved = self.external.resolve(
             &mut self.states,
+            None,
             self.pool,
             &mut Seconds::default(),
             &mut self.tally.totals.duplicates,
             &mut |_, _| Ok(()),
         );
-        assert_eq!(interrupt.expect("the disk works"), None);
+        assert_eq!(resolved.expect("the disk works").0, None);
         let found = first..self.states.len();
         if found.is_empty() {
             self.tally.frontier = found;
@@ -107,7 +108,7 @@ impl Search<'_, '_> {
         }
         let rank = Rank(self.tally.layers.len() as u64);
         self.tally.findings.end_rank();
-        self.tally.begin_rank(rank, found);
+        self.tally.begin_rank(rank, found, &[]);
         true
     }
 
@@ -191,6 +192,7 @@ impl Search<'_, '_> {
             frontier,
             layers,
             ranks: _,
+            reopened: _,
             totals,
             before,
             findings,

@@ -15,6 +15,7 @@ fn saved(tally: &Tally<'_>) -> String {
         frontier,
         layers,
         ranks: _,
+        reopened: _,
         totals,
         before,
         findings,
@@ -54,7 +55,7 @@ impl Additions {
         tally.findings.end_rank();
         let first = tally.frontier.end;
         let rank = Rank(tally.rank.0 + self.rng.random_range(1..4));
-        tally.begin_rank(rank, first..self.next_found.max(first));
+        tally.begin_rank(rank, first..self.next_found.max(first), &[]);
         self.next_expanded = first;
     }
 

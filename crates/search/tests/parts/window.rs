@@ -114,7 +114,7 @@ impl HandedOn {
 impl Window<'_> {
     /// Expands what it has and hands it on, without new blocks.
     fn step(&mut self, pool: &Pool<'_>, taken: &mut HandedOn) {
-        self.expand(pool);
+        self.expand(pool, None);
         assert!(self.is_intact() && !self.is_stopped());
         while self.has_outgrown() {
             self.keys.widen(Headroom::Tight);
@@ -301,7 +301,7 @@ fn a_raised_flag_stops_all_blocks_and_the_window_can_be_cleared() {
                 let filled = window.fill(&mut source, &mut log, n_threads, ROOM);
                 assert_eq!(filled.expect("the log is in memory"), Filled::Enough);
                 assert!(!window.is_stopped());
-                window.expand(&pool);
+                window.expand(&pool, None);
             });
             drop(running);
             assert!(!watching.join().expect("it only waits"), "no block ends");
@@ -417,7 +417,7 @@ fn damaged_records_are_noticed() {
     pool.run(|| {
         let filled = window.fill(&mut BlockSource::States(0..2), &mut log, 2, ROOM);
         assert_eq!(filled.expect("the log is in memory"), Filled::Enough);
-        window.expand(&pool);
+        window.expand(&pool, None);
     });
     assert!(!window.is_intact());
 }

@@ -19,17 +19,19 @@ mod table;
 mod tests;
 
 use std::ops::Range;
-use std::sync::{Arc, RwLock};
+use std::sync::RwLock;
 
 use table::KeyTable;
 
-use crate::disk::{BlockWriter, Folder};
+use crate::disk::Folder;
 use crate::lock::write;
 use crate::partition::Pairs;
-use crate::run::{Batch, KeyRange, MemoryBlocks, Older, SortScratch, Sorted, sort_keys};
+use crate::run::{Batch, KeyRange, Older, SortScratch, Sorted, sort_keys};
 use crate::tiers::Monitor;
-use crate::valued::{LeastMerge, VALUED, ValuedFile, ValuedRun, ValuedWriter};
-use crate::{BlockSink, Error, in_parallel};
+use crate::valued::{LeastMerge, Output, ValuedRun};
+use crate::{Error, in_parallel};
+
+pub use crate::valued::ValueRun;
 
 /// A run that keys are looked up in, and how its keys are recoded if they are not of the newest
 /// layout.
@@ -283,72 +285,6 @@ pub fn value_runs(
             write_row(pairs, row.clone(), most_pairs, folder, monitor, out)
         })
     })
-}
-
-/// A run in a scratch file or in memory.
-pub enum ValueRun {
-    /// In a file.
-    File(ValuedFile),
-    /// In memory, of this many bytes.
-    Memory(ValuedRun, u64),
-}
-
-impl ValueRun {
-    /// The run.
-    pub fn run(&self) -> &ValuedRun {
-        match self {
-            ValueRun::File(file) => &file.run,
-            ValueRun::Memory(run, _) => run,
-        }
-    }
-
-    /// Memory held, in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        let blocks = match self {
-            ValueRun::File(_) => 0,
-            ValueRun::Memory(_, bytes) => *bytes,
-        };
-        self.run().memory_bytes() + blocks
-    }
-
-    fn write(
-        n_words: usize,
-        folder: Option<&Folder>,
-        write: impl FnOnce(&mut dyn Output) -> Result<(), Error>,
-    ) -> Result<Self, Error> {
-        match folder {
-            Some(folder) => {
-                let sink = BlockWriter::create_scratch(folder, VALUED)?;
-                let mut writer = ValuedWriter::new(sink, n_words);
-                write(&mut writer)?;
-                Ok(ValueRun::File(ValuedFile::finish(writer, 0, false)?))
-            }
-            None => {
-                let mut writer = ValuedWriter::new(MemoryBlocks::default(), n_words);
-                write(&mut writer)?;
-                let (blocks, written) = writer.finish()?;
-                let bytes = written.data_bytes;
-                let run = ValuedRun::new(Arc::new(blocks), written, "a run in memory");
-                Ok(ValueRun::Memory(run, bytes))
-            }
-        }
-    }
-}
-
-/// Where entries are written.
-trait Output {
-    fn push(&mut self, batch: &Batch) -> Result<(), Error>;
-    fn push_all(&mut self, sorted: &mut dyn Sorted) -> Result<(), Error>;
-}
-
-impl<S: BlockSink> Output for ValuedWriter<S> {
-    fn push(&mut self, batch: &Batch) -> Result<(), Error> {
-        ValuedWriter::push(self, &batch.keys, &batch.ordinals)
-    }
-
-    fn push_all(&mut self, sorted: &mut dyn Sorted) -> Result<(), Error> {
-        ValuedWriter::push_all(self, sorted)
-    }
 }
 
 /// Writes the pairs of a row of buckets in order.

@@ -5,7 +5,7 @@
 //! [`ValuedWriter`] writes such a run, [`ValuedRun::entries`] reads the entries of a range, and a
 //! [`LeastMerge`] of several runs has each key once, with the least of its values. A [`ValuedFile`] is
 //! a run in a folder, which a manifest may list. [`join`](crate::join) looks up many keys in runs at
-//! once.
+//! once, [`LeastValues`] is an index that grows and finds the least value of a key.
 //!
 //! Keys of several layouts: entries are read in the newest layout, whatever layout their run has. So
 //! layouts must agree about the order of keys, as those of a search on disk do; the reader finds out
@@ -33,16 +33,22 @@
 //! ```
 
 mod block;
+mod either;
 mod entries;
 mod file;
+mod find;
+mod least;
 mod merge;
 mod run;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+pub(crate) use either::Output;
+pub use either::ValueRun;
 pub use entries::Entries;
 pub use file::{VALUED, ValuedFile};
+pub use least::LeastValues;
 pub use merge::LeastMerge;
 pub use run::ValuedRun;
 pub use writer::{ValuedWriter, WrittenValues};

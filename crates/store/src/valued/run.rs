@@ -121,6 +121,19 @@ impl ValuedRun {
         first..end.max(first)
     }
 
+    /// The blocks that may have `key`: those behind the last fence that is not greater.
+    pub(super) fn blocks_of(&self, key: &[u64]) -> Range<u32> {
+        if self.last_key().is_none_or(|last| last < key) {
+            return 0..0;
+        }
+        let fences = self.fences.chunks_exact(self.n_words);
+        let n_before = fences.partition_point_by(|fence| fence <= key) as u32;
+        let stride = fence_stride(self.n_words);
+        let first = n_before.saturating_sub(1).saturating_mul(stride);
+        let end = n_before.saturating_mul(stride).min(self.n_data_blocks);
+        first..end.max(first)
+    }
+
     /// Whether it may have keys in `range`, which is of the run's own layout.
     pub fn may_have(&self, range: KeyRange<'_>) -> bool {
         !self.blocks_in(range).is_empty()

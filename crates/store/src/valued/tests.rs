@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::{LeastMerge, ValuedRun, ValuedWriter};
+use super::{LeastMerge, LeastValues, ValuedRun, ValuedWriter};
 use crate::run::{Batch, KeyRange, MemoryBlocks, Older, Recode, Sorted};
 use crate::{BLOCK_BYTES, Error, MAX_KEY_WORDS};
 
@@ -252,4 +252,63 @@ fn damaged_blocks_do_no_more_harm_than_they_must() {
         }
     }
     assert!(n_errors > 300, "{n_errors}");
+}
+
+#[test]
+fn ascending_keys_are_found_in_a_run_and_others_are_left_as_they_are() {
+    let mut rng = Pcg64Mcg::seed_from_u64(411);
+    for (n_words, n) in SIZES {
+        let map = random_map(&mut rng, n_words, n);
+        let (_, run) = write(&map, n_words);
+        for share in [1.0, 0.3, 0.002] {
+            let mut asked: Map = random_map(&mut rng, n_words, 20);
+            let known = map.iter().filter(|_| rng.random_bool(share));
+            asked.extend(known.map(|(key, value)| (key.clone(), *value)));
+            let keys: Vec<u64> = asked.keys().flatten().copied().collect();
+            let before: Vec<u64> = asked.keys().map(|_| rng.random()).collect();
+            let mut values = before.clone();
+            run.lower(&keys, &mut values).expect("memory can be read");
+            for (at, key) in asked.keys().enumerate() {
+                let expected = map.get(key).map_or(before[at], |&it| it.min(before[at]));
+                assert_eq!(values[at], expected, "{n_words} words");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_index_knows_the_least_value_of_each_key() {
+    let mut rng = Pcg64Mcg::seed_from_u64(412);
+    for (n_words, n, recent_bytes) in [
+        (1, 30_000, 0),
+        (1, 900, 0),
+        (2, 20_000, 1 << 18),
+        (40, 5_000, 0),
+    ] {
+        let (mut index, mut map) = (LeastValues::new(n_words, recent_bytes, None), Map::new());
+        for number in 0..n {
+            let key: Key = (0..n_words).map(|_| rng.random_range(0..120)).collect();
+            let value = rng.random_range(0..1000);
+            index.put(&key, value).expect("memory has room");
+            let least = map.entry(key).or_insert(value);
+            *least = value.min(*least);
+            if number % 2_500 == 2_499 {
+                let mut asked: Map = map
+                    .iter()
+                    .filter(|_| rng.random_bool(0.1))
+                    .map(|(key, value)| (key.clone(), *value))
+                    .collect();
+                for _ in 0..10 {
+                    let key: Key = (0..n_words).map(|_| rng.random_range(0..140)).collect();
+                    let value = map.get(&key).copied().unwrap_or(u64::MAX);
+                    asked.insert(key, value);
+                }
+                let keys: Vec<u64> = asked.keys().flatten().copied().collect();
+                let mut values = Vec::new();
+                index.find(&keys, &mut values).expect("memory can be read");
+                assert!(values.iter().eq(asked.values()), "{n_words} words");
+            }
+        }
+        assert!(index.memory_bytes() > 0);
+    }
 }

@@ -2,7 +2,7 @@
 
 use hadal_model::{
     Cursor, Expander, Failure, FaultKind, Flow, GoalKind, Phase, PropertyKind, Remark, States,
-    Stop, Successors,
+    Stop, Successors, Unmeasured,
 };
 
 use super::{Edge, Effect, Graph, Interrupt, Reduction, Trap};
@@ -216,6 +216,20 @@ impl Expander for GraphExpander<'_> {
             }
         }
         Flow::Done
+    }
+
+    fn measure(&mut self, block: States<'_>, values: &mut Vec<u32>) -> Result<Flow, Unmeasured> {
+        for (position, state) in (0..).zip(block.iter()) {
+            let node = self.graph.decode(state) as usize;
+            for (measure, &value) in (0..).zip(&self.graph.measures[node]) {
+                values.push(value.ok_or_else(|| Unmeasured {
+                    state: position,
+                    measure,
+                    message: format!("node {node} has none"),
+                })?);
+            }
+        }
+        Ok(Flow::Done)
     }
 
     fn take_remarks(&mut self) -> Vec<Remark> {

@@ -18,8 +18,8 @@ mod random;
 use std::collections::BTreeMap;
 
 use hadal_model::{
-    Expander, Fault, FaultKind, Goal, GoalKind, Model, Phase, Property, PropertyKind, Rule, Shape,
-    Step, Stop,
+    Expander, Fault, FaultKind, Goal, GoalKind, Measure, MeasureKind, Model, Phase, Property,
+    PropertyKind, Rule, Shape, Step, Stop,
 };
 
 use self::expander::GraphExpander;
@@ -41,6 +41,9 @@ pub struct Graph {
     pub dependent: Vec<(u32, u32)>,
     /// By goal, the nodes that reach it; empty for goals of steps.
     pub reaching: Vec<Vec<u32>>,
+    /// By node, its measures, in the order of the shape; `None` for one that it does not have. Empty
+    /// where there are no measures.
+    pub measures: Vec<Vec<Option<u32>>>,
     /// What a search sees of it.
     pub shape: Shape,
     /// What fills the bytes of a state behind its number.
@@ -210,6 +213,7 @@ impl Graph {
             failing: Vec::new(),
             dependent: Vec::new(),
             reaching: Vec::new(),
+            measures: Vec::new(),
             shape: Shape {
                 state_bits: state_len * 8,
                 state_len,
@@ -245,6 +249,22 @@ impl Graph {
         self.shape.state_len += 1;
         self.shape.state_bits += 8;
         self
+    }
+
+    /// Adds a measure with a value for each node.
+    pub fn measure(&mut self, kind: MeasureKind, values: impl IntoIterator<Item = Option<u32>>) {
+        let name = match kind {
+            MeasureKind::Estimate { .. } => "estimate",
+            MeasureKind::Cost => "cost",
+        };
+        self.shape.measures.push(Measure {
+            kind,
+            name: name.to_owned(),
+        });
+        self.measures.resize(self.nodes.len(), Vec::new());
+        for (measures, value) in self.measures.iter_mut().zip(values) {
+            measures.push(value);
+        }
     }
 
     /// Adds an invariant that fails at these nodes, by a fault or plainly.

@@ -101,13 +101,13 @@ impl Summary<'_> {
         let _ = writeln!(out, "{}: {verdict}{mark} {rest}", style.bold(name));
     }
 
-    /// Whether the strategy is the program's own.
     /// Whether runs to violations are known to cost least.
     fn is_cost_least(&self) -> bool {
-        let by_cost = self.outcome().by_cost;
-        by_cost.is_some_and(|figures| figures.is_least)
+        let directed = self.outcome().directed.as_ref();
+        directed.is_some_and(|figures| figures.is_least)
     }
 
+    /// Whether the strategy is the program's own.
     fn is_auto(&self) -> bool {
         self.strategy.name() == Auto.name()
     }
