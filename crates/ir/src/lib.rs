@@ -35,7 +35,7 @@ pub mod walk;
 pub use expr::{Arg, BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
 pub use ids::{ExprId, FileId, FunctionId, LocalId, MapId, ScalarsetId, SiteId, TypeId, VarId};
 pub use program::{
-    Arithmetic, CoverPoint, Frame, Function, Guard, Local, LocalKind, Param, ParamDomain,
+    Arithmetic, CoverPoint, Frame, Function, Guard, Local, LocalKind, Measure, Param, ParamDomain,
     ParamMode, Program, Property, PropertyKind, Rule, Segment, Site, Start, ValueMap, Var,
 };
 pub use stmt::{Block, Notation, PutItem, ReturnValue, Stmt, StmtKind};

@@ -1,5 +1,7 @@
 //! Programs: variables, functions, startstates, rules and properties.
 
+use hadal_model::MeasureKind;
+
 use crate::expr::{Expr, Place};
 use crate::ids::{ExprId, FileId, FunctionId, LocalId, MapId, SiteId, TypeId, VarId};
 use crate::stmt::Block;
@@ -25,6 +27,8 @@ pub struct Program {
     pub rules: Vec<Rule>,
     /// The properties, in source order.
     pub properties: Vec<Property>,
+    /// Numbers of states, for searches that are directed or weighed; at most one of a kind.
+    pub measures: Vec<Measure>,
     /// The `cover` statements.
     pub cover_points: Vec<CoverPoint>,
     /// The mappings between value numberings.
@@ -216,6 +220,25 @@ pub enum PropertyKind {
     /// A state where no rule is enabled is a legitimate end if it is true there for all instances
     /// of all such properties.
     End,
+}
+
+/// A number that each state has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// What it stands for.
+    pub kind: MeasureKind,
+    /// What it is called, for people.
+    pub name: String,
+    /// Its locals.
+    pub frame: Frame,
+    /// Computes locals, and writes nothing else.
+    pub body: Block,
+    /// The number, an integer from 0 to [`u32::MAX`]; evaluated behind the body.
+    pub value: ExprId,
+    /// Whether states where it faults have the number 0. Otherwise they end the search.
+    pub is_zero_at_faults: bool,
+    /// Where it stands.
+    pub site: SiteId,
 }
 
 /// A `cover` statement.
