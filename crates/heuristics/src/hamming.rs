@@ -1,0 +1,182 @@
+//! `hamming`: how many variables have other values than in a given state.
+
+use hadal_ir::Program;
+use hadal_ir::expr::{BinaryOp as Op, Domain, Expr, Place, Projection, Root};
+use hadal_ir::ids::{ExprId, TypeId, VarId};
+use hadal_ir::stmt::{Block, Stmt, StmtKind};
+use hadal_ir::types::{SimpleKind, Type};
+
+use crate::builder::{Builder, Combine};
+use crate::distance::Distance;
+
+/// A variable of simple type, or a part of one, and the value it has in the target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetLeaf {
+    /// The variable.
+    pub var: VarId,
+    /// The way to the part.
+    pub path: Vec<LeafStep>,
+    /// The value; `None` is undefined.
+    pub value: Option<i64>,
+}
+
+/// A step to a part of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafStep {
+    /// The n-th field of a record.
+    Field(u32),
+    /// The element of an array at this index value.
+    Index(i64),
+}
+
+/// Terms of one expression, so that trees stay flat.
+const MOST_TERMS: usize = 64;
+
+impl Builder<'_> {
+    /// How many of `target` have other values, divided by what one unit of cost can change.
+    pub(crate) fn hamming(&mut self, block: &mut Block, target: &[TargetLeaf]) -> Distance {
+        let most = most_changed(self.program).clamp(1, target.len().max(1) as u64);
+        let total = self.new_number();
+        self.assign_int(block, total, 0);
+        for leaves in target.chunks(MOST_TERMS) {
+            let terms: Vec<ExprId> = leaves
+                .iter()
+                .filter_map(|leaf| self.differs(leaf))
+                .collect();
+            let (zero, one) = (self.int(0), self.int(1));
+            let mut sum = zero;
+            for differs in terms {
+                let term = self.cond(differs, one, zero);
+                sum = self.binary(Op::Add, sum, term);
+            }
+            self.accumulate(block, Combine::Sum, total, sum);
+        }
+        let n = self.read(total);
+        let value = match most {
+            1 => n,
+            _ => {
+                let (round, most) = (self.int(most as i64 - 1), self.int(most as i64));
+                let sum = self.binary(Op::Add, n, round);
+                self.binary(Op::Div, sum, most)
+            }
+        };
+        Distance::Number(value)
+    }
+
+    /// Whether a leaf has another value.
+    fn differs(&mut self, leaf: &TargetLeaf) -> Option<ExprId> {
+        let path = leaf.path.iter().map(|step| match *step {
+            LeafStep::Field(field) => Projection::Field(field),
+            LeafStep::Index(index) => Projection::Index(self.int(index)),
+        });
+        let place = Place {
+            root: Root::Var(leaf.var),
+            path: path.collect(),
+        };
+        let simple = self.program.types.simple(self.type_of(&place)?)?;
+        let (is_total, is_truth) = (simple.is_total, simple.kind == SimpleKind::Boolean);
+        let value = match leaf.value {
+            None if is_total => return None,
+            None => {
+                let is_undefined = self.expr(Expr::IsUndefined(place));
+                return Some(self.not(is_undefined));
+            }
+            Some(value) if is_truth => self.truth(value != 0),
+            Some(value) => self.int(value),
+        };
+        let read = self.expr(Expr::Read(place));
+        let is_same = self.binary(Op::Same, read, value);
+        Some(self.not(is_same))
+    }
+}
+
+/// How many variables one unit of cost can change at most.
+fn most_changed(program: &Program) -> u64 {
+    let (mut by_cost, mut free) = (1, 0);
+    for rule in &program.rules {
+        let changed = changed(program, &rule.body).unwrap_or(u64::MAX / 2);
+        match rule.cost {
+            0 => free = free.max(changed),
+            cost => by_cost = by_cost.max(changed.div_ceil(u64::from(cost))),
+        }
+    }
+    by_cost + free
+}
+
+/// How many leaves a block can change at most, if that is known.
+fn changed(program: &Program, block: &[Stmt]) -> Option<u64> {
+    let mut sum = 0u64;
+    for stmt in block {
+        let own = match &stmt.kind {
+            StmtKind::Assign { place, .. } => u64::from(is_kept(place)),
+            StmtKind::Copy { to: place, .. }
+            | StmtKind::Clear(place)
+            | StmtKind::Undefine(place)
+                if is_kept(place) =>
+            {
+                leaves_of(program, place)?
+            }
+            StmtKind::If { arms, otherwise } => {
+                let mut most = changed(program, otherwise)?;
+                for (_, arm) in arms {
+                    most = most.max(changed(program, arm)?);
+                }
+                most
+            }
+            StmtKind::For { domain, body, .. } => {
+                let n = match domain {
+                    Domain::Type(ty) => program.types.simple(*ty)?.len(),
+                    Domain::Span { from, to, .. } => {
+                        let bound = |id: &ExprId| match program.expr(*id) {
+                            Expr::Int(value) => Some(*value),
+                            _ => None,
+                        };
+                        bound(to)?.abs_diff(bound(from)?).saturating_add(1)
+                    }
+                };
+                n.saturating_mul(changed(program, body)?)
+            }
+            StmtKind::While { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::MultisetAdd { .. }
+            | StmtKind::MultisetRemove { .. } => return None,
+            _ => 0,
+        };
+        sum = sum.saturating_add(own);
+    }
+    Some(sum)
+}
+
+/// Whether a place may belong to the state. A reference may.
+fn is_kept(place: &Place) -> bool {
+    !matches!(place.root, Root::Result { .. })
+}
+
+fn leaves_of(program: &Program, place: &Place) -> Option<u64> {
+    let Root::Var(var) = place.root else {
+        return None;
+    };
+    let mut ty = program.var(var).ty;
+    for step in &place.path {
+        ty = match (program.types.get(ty), step) {
+            (Type::Record { fields }, Projection::Field(field)) => fields.get(*field as usize)?.ty,
+            (Type::Array { element, .. }, Projection::Index(_)) => *element,
+            _ => return None,
+        };
+    }
+    count_leaves(program, ty)
+}
+
+fn count_leaves(program: &Program, ty: TypeId) -> Option<u64> {
+    match program.types.get(ty) {
+        Type::Simple(_) => Some(1),
+        Type::Array { index, element } => {
+            let n = program.types.simple(*index)?.len();
+            Some(n.saturating_mul(count_leaves(program, *element)?))
+        }
+        Type::Record { fields } => fields.iter().try_fold(0u64, |sum, field| {
+            Some(sum.saturating_add(count_leaves(program, field.ty)?))
+        }),
+        Type::Multiset { .. } => None,
+    }
+}
