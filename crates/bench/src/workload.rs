@@ -11,7 +11,7 @@ use hadal_model::{Model, Stop};
 use hadal_murphi::Dialect;
 use hadal_search::{Deadlock, Options, Progress, Verdict};
 use hadal_symmetry::Symmetric;
-use hadal_syntax::Source;
+use hadal_syntax::{Outside, Source};
 
 use crate::expected::Counts;
 
@@ -73,7 +73,7 @@ pub fn load(path: &Path, constants: &[(String, String)]) -> anyhow::Result<Progr
     let options = hadal_murphi::Options {
         dialect: Dialect::Hadal,
         constants: constants.to_vec(),
-        goal: None,
+        outside: Outside::default(),
     };
     match hadal_murphi::compile(&source, &options).program {
         Some(program) => Ok(program),

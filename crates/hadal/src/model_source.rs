@@ -205,6 +205,31 @@ impl ModelSource {
         self.options.get(language::GOAL.name)
     }
 
+    /// Sets what a step costs: a numeric expression of the language, evaluated in the state that the
+    /// step leads to.
+    pub fn cost(mut self, expression: impl fmt::Display) -> Self {
+        self.options.replace(language::COST.name, expression);
+        self
+    }
+
+    /// The cost of a step, if it was set.
+    pub fn cost_text(&self) -> Option<&str> {
+        self.options.get(language::COST.name)
+    }
+
+    /// Sets estimates of the cost from a state to a violation: numeric expressions of the language,
+    /// in place of all that were set before.
+    pub fn estimate_expressions(mut self, expressions: Vec<String>) -> Self {
+        self.options
+            .replace_all(language::ESTIMATE.name, expressions);
+        self
+    }
+
+    /// What a counterexample of least cost is estimated by, in the order in which it was set.
+    pub fn estimate_texts(&self) -> impl Iterator<Item = &str> {
+        self.options.all(language::ESTIMATE.name)
+    }
+
     /// What counts as a deadlock unless the user says otherwise: nothing, where a goal is looked for.
     pub fn default_deadlock(&self) -> Deadlock {
         match self.goal_text() {

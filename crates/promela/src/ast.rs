@@ -11,6 +11,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use hadal_syntax::Outside;
+
 use crate::text::TokenSpan;
 
 /// A whole model, items in the order they were written.
@@ -18,8 +20,8 @@ use crate::text::TokenSpan;
 pub struct Model {
     /// What the model declares.
     pub items: Vec<Item>,
-    /// What is looked for, which is not part of its text.
-    pub goal: Option<Expr>,
+    /// Expressions from outside of its text.
+    pub outside: Outside<Expr>,
 }
 
 /// Something at the top level of a model.

@@ -10,6 +10,8 @@
 use std::sync::Arc;
 
 pub use crate::ast::{BinaryOp, QueueOp, UnaryOp};
+use hadal_syntax::Outside;
+
 use crate::automaton::Automaton;
 use crate::text::TokenSpan;
 
@@ -32,8 +34,8 @@ pub struct Program {
     pub formulas: Vec<NamedFormula>,
     /// The `trace` and `notrace` automata: what is written, as it is not checked.
     pub traces: Vec<TokenSpan>,
-    /// What is looked for.
-    pub goal: Option<Goal>,
+    /// Expressions from outside of the text.
+    pub outside: Outside<OutsideExpr>,
     /// Whether `_last` is mentioned, and so a part of the state.
     pub uses_last: bool,
     /// Whether a priority is mentioned, so that priorities decide what may run.
@@ -171,9 +173,9 @@ pub struct Proctype {
     pub span: TokenSpan,
 }
 
-/// An expression that some state is looked for in which it is true.
+/// An expression that is not in the text of the model.
 #[derive(Debug, Clone)]
-pub struct Goal {
+pub struct OutsideExpr {
     /// The expression; it mentions nothing that only a process has.
     pub expr: Expr,
     /// Where it stands.

@@ -5,7 +5,8 @@
 //! as text. Nothing here prints or knows terminals; the binary decides where the text goes and
 //! whether it has colours.
 //!
-//! A program may consist of several files: see [`Sources`].
+//! A program may consist of several files: see [`Sources`]; and expressions may come from outside of
+//! them: see [`Outside`].
 //!
 //! ```
 //! use hadal_syntax::{Diagnostic, Renderer, Source, Span};
@@ -17,12 +18,14 @@
 //! ```
 
 mod diagnostic;
+mod outside;
 mod render;
 mod source;
 mod sources;
 mod suggest;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
+pub use outside::{Outside, OutsideRole};
 pub use render::Renderer;
 pub use source::{Position, Source, SourceError, Span};
 pub use sources::{FileId, Sources};

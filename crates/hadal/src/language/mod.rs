@@ -16,10 +16,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hadal_ir::Program;
+use hadal_ir::{Measure, Program};
 use hadal_model::{Property, Step, Stop};
 use hadal_search::Deadlock;
-use hadal_syntax::{Diagnostic, FileId, Source, Sources};
+use hadal_syntax::{Diagnostic, FileId, Outside, OutsideRole, Source, SourceError, Sources};
 
 use crate::Error;
 
@@ -67,7 +67,9 @@ pub trait Language: fmt::Debug + Sync {
     /// files may be gone.
     ///
     /// With the option [`GOAL`] the last property of the program is an invariant that the goal is
-    /// false; the others may be there, and are not checked.
+    /// false; the others may be there, and are not checked. With the option [`COST`] the program has
+    /// a [measure](Program::measures) of the kind [`Cost`](hadal_model::MeasureKind::Cost), and with
+    /// [`ESTIMATE`] the translation has [estimates](Translation::estimates).
     ///
     /// Returns soon after `stop` is raised; what it returns then is not used.
     fn translate(
@@ -85,33 +87,63 @@ pub const GOAL: LanguageOption = LanguageOption {
     short: None,
     value: OptionValue::Text("EXPR"),
     is_repeatable: false,
+    is_hidden: false,
     help: "Look for a state where EXPR holds, in place of the model's properties: found is exit 1, \
            not reachable exit 0",
 };
 
-/// What a goal is called in positions.
-const GOAL_FILE: &str = "<goal>";
+/// The option of a cost. A language that has it takes an expression of its own: the cost of a step,
+/// in the state that it leads to.
+pub const COST: LanguageOption = LanguageOption {
+    name: "cost",
+    short: None,
+    value: OptionValue::Text("EXPR"),
+    is_repeatable: false,
+    is_hidden: false,
+    help: "What a step costs: EXPR in the state that it leads to, a number that is not negative, for \
+           strategies that look for a counterexample of least cost",
+};
 
-/// The text of the goal, if there is one, as a file among the sources.
-fn goal_source<'s>(
-    sources: &'s mut Sources,
-    options: &LanguageOptions,
-) -> Result<Option<&'s Source>, Problems> {
-    let Some(goal) = options.get(GOAL.name) else {
-        return Ok(None);
-    };
-    let known = sources.find(GOAL_FILE).filter(|&id| id != FileId::ROOT);
-    let added = match known {
-        Some(id) => Ok(id),
-        None => Source::new(GOAL_FILE, goal).and_then(|source| sources.add(source)),
-    };
-    match added {
-        Ok(id) => Ok(Some(sources.file(id))),
-        Err(error) => Err(Problems {
-            messages: vec![error.to_string()],
-            ..Problems::default()
-        }),
+/// The option of expressions that estimate the cost from a state to a violation. No flag of its own
+/// sets it, as they are part of what a search is asked to be directed by.
+pub const ESTIMATE: LanguageOption = LanguageOption {
+    name: "estimate",
+    short: None,
+    value: OptionValue::Text("EXPR"),
+    is_repeatable: true,
+    is_hidden: true,
+    help: "An estimate of the cost from a state to a violation, a number that is not negative; may be \
+           repeated",
+};
+
+/// The texts of the expressions from outside that options have.
+fn outside_texts(options: &LanguageOptions) -> Outside<&str> {
+    Outside {
+        goal: options.get(GOAL.name),
+        cost: options.get(COST.name),
+        estimates: options.all(ESTIMATE.name).collect(),
     }
+}
+
+/// The texts of the expressions from outside, as files among the sources.
+fn outside_files(
+    sources: &mut Sources,
+    options: &LanguageOptions,
+) -> Result<Outside<FileId>, Problems> {
+    let file = |role: OutsideRole, text: &str| {
+        let name = role.file_name();
+        // Those of a resumed run are there. Where another text was given since, it is a new file.
+        let mut known = sources.iter().skip(1);
+        match known.position(|file| file.name() == name && file.text() == text) {
+            Some(at) => Ok(FileId::new(at as u32 + 1)),
+            None => sources.add(Source::new(name, text)?),
+        }
+    };
+    let added = outside_texts(options).try_map(file);
+    added.map_err(|error: SourceError| Problems {
+        messages: vec![error.to_string()],
+        ..Problems::default()
+    })
 }
 
 /// Every language.
@@ -129,6 +161,11 @@ pub fn default_language() -> &'static dyn Language {
 pub struct Translation {
     /// The program.
     pub program: Program,
+    /// What the option [`ESTIMATE`] asked for, in that order: measures of the kind
+    /// [`Estimate`](hadal_model::MeasureKind::Estimate) whose bodies and values are valid in the
+    /// program, but which are not among those that it has. A search has at most one estimate, which
+    /// is made of these and of others.
+    pub estimates: Vec<Measure>,
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
     /// What is legal but distinguishes the elements of a scalarset: errors under symmetry

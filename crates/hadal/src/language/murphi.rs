@@ -5,8 +5,8 @@ use hadal_murphi::{Dialect, Options};
 use hadal_syntax::Sources;
 
 use super::{
-    GOAL, Language, LanguageOption, LanguageOptions, OptionValue, Problems, Translation,
-    goal_source,
+    COST, ESTIMATE, GOAL, Language, LanguageOption, LanguageOptions, OptionValue, Problems,
+    Translation, outside_files,
 };
 
 /// Murphi, in three dialects.
@@ -22,6 +22,7 @@ const DIALECT: LanguageOption = LanguageOption {
         (Dialect::Rumur.name(), "As rumur"),
     ]),
     is_repeatable: false,
+    is_hidden: false,
     help: "Whose meaning a Murphi text is given where tools disagree [default: hadal]",
 };
 
@@ -30,6 +31,7 @@ const CONST: LanguageOption = LanguageOption {
     short: None,
     value: OptionValue::Pair,
     is_repeatable: true,
+    is_hidden: false,
     help: "Override a constant of the model; may be repeated",
 };
 
@@ -38,6 +40,7 @@ const LOOP_LIMIT: LanguageOption = LanguageOption {
     short: None,
     value: OptionValue::Number,
     is_repeatable: false,
+    is_hidden: false,
     help: "Iterations of one `while` loop before it is a violation [default: by dialect: 1000000, \
            cmurphi 1000, rumur none]",
 };
@@ -56,7 +59,7 @@ impl Language for Murphi {
     }
 
     fn options(&self) -> &'static [LanguageOption] {
-        &[DIALECT, CONST, LOOP_LIMIT, GOAL]
+        &[DIALECT, CONST, LOOP_LIMIT, GOAL, COST, ESTIMATE]
     }
 
     fn translate(
@@ -81,11 +84,12 @@ impl Language for Murphi {
                 Some(limit)
             }
         };
-        let goal = goal_source(sources, options)?.cloned();
+        let outside = outside_files(sources, options)?;
+        let outside = outside.map(|_, id| sources.file(id).clone());
         let options = Options {
             dialect,
             constants: options.pairs(CONST.name),
-            goal,
+            outside,
         };
         let compiled = hadal_murphi::compile_until(sources.root(), &options, stop);
         let Some(compiled) = compiled else {
@@ -94,6 +98,7 @@ impl Language for Murphi {
         match compiled.program {
             Some(program) => Ok(Translation {
                 program,
+                estimates: compiled.estimates,
                 warnings: compiled.diagnostics,
                 symmetry_breaks: compiled.symmetry_breaks,
                 constants: compiled.constants,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Language;
 use crate::Error;
 
-/// An option of a language. A command line offers a flag for each.
+/// An option of a language. A command line offers a flag for each that is not hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LanguageOption {
     /// Its name, that of the flag without dashes.
@@ -19,6 +19,8 @@ pub struct LanguageOption {
     pub value: OptionValue,
     /// Whether it may be given several times.
     pub is_repeatable: bool,
+    /// Whether there is no flag for it, because another one sets it.
+    pub is_hidden: bool,
     /// What it does, for help texts.
     pub help: &'static str,
 }
@@ -75,9 +77,20 @@ impl LanguageOptions {
 
     /// Sets an option, in place of all its values so far.
     pub fn replace(&mut self, name: impl Into<String>, value: impl fmt::Display) {
+        self.replace_all(name, [value]);
+    }
+
+    /// Gives an option these values, in place of all that it has so far.
+    pub fn replace_all<V: fmt::Display>(
+        &mut self,
+        name: impl Into<String>,
+        values: impl IntoIterator<Item = V>,
+    ) {
         let name = name.into();
         self.0.retain(|(given, _)| *given != name);
-        self.push(name, value);
+        for value in values {
+            self.push(name.as_str(), value);
+        }
     }
 
     /// The value of an option that was given; the last one, if several were.

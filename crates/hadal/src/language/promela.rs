@@ -10,8 +10,8 @@ use hadal_syntax::{Diagnostic, Severity, Source, Sources};
 use std::sync::Arc;
 
 use super::{
-    Claim, GOAL, Language, LanguageOption, LanguageOptions, Naming, OptionValue, Problems, Product,
-    Statement, Translation,
+    COST, Claim, ESTIMATE, GOAL, Language, LanguageOption, LanguageOptions, Naming, OptionValue,
+    Problems, Product, Statement, Translation, outside_texts,
 };
 
 /// Rounds of a loop inside a `d_step`; one that has more is taken for endless.
@@ -29,6 +29,7 @@ const DEFINE: LanguageOption = LanguageOption {
     short: Some('D'),
     value: OptionValue::Text("NAME[=VALUE]"),
     is_repeatable: true,
+    is_hidden: false,
     help: "Define a macro of a Promela model; may be repeated",
 };
 
@@ -37,6 +38,7 @@ const INCLUDE: LanguageOption = LanguageOption {
     short: Some('I'),
     value: OptionValue::Text("DIR"),
     is_repeatable: true,
+    is_hidden: false,
     help: "Where files that a Promela model includes are looked for; may be repeated",
 };
 
@@ -45,6 +47,7 @@ const LOSSY: LanguageOption = LanguageOption {
     short: None,
     value: OptionValue::Switch,
     is_repeatable: false,
+    is_hidden: false,
     help: "A send to a full channel of a Promela model loses its message, rather than waiting",
 };
 
@@ -53,6 +56,7 @@ const INSTANCES: LanguageOption = LanguageOption {
     short: None,
     value: OptionValue::Number,
     is_repeatable: false,
+    is_hidden: false,
     help: "How many processes of each type a Promela model has room for where their number is not \
            bounded by its text; a search that needs more starts over [default: 8]",
 };
@@ -62,6 +66,7 @@ const CLAIM: LanguageOption = LanguageOption {
     short: None,
     value: OptionValue::Text("NAME|none"),
     is_repeatable: false,
+    is_hidden: false,
     help: "Which never claim or `ltl` formula of a Promela model is checked; `none` leaves out all \
            of them, and what acceptance and progress labels ask for [default: the first]",
 };
@@ -292,7 +297,9 @@ impl Language for Promela {
     }
 
     fn options(&self) -> &'static [LanguageOption] {
-        &[DEFINE, INCLUDE, CLAIM, LOSSY, INSTANCES, GOAL]
+        &[
+            DEFINE, INCLUDE, CLAIM, LOSSY, INSTANCES, GOAL, COST, ESTIMATE,
+        ]
     }
 
     fn default_deadlock(&self) -> Deadlock {
@@ -320,7 +327,7 @@ impl Language for Promela {
         let settings = Options {
             defines: options.all(DEFINE.name).map(str::to_owned).collect(),
             include_dirs: options.all(INCLUDE.name).map(str::to_owned).collect(),
-            goal: goal.map(str::to_owned),
+            outside: outside_texts(options).map(|_, text| text.to_owned()),
         };
         let root = sources.root();
         let root = Source::new(root.name(), root.text()).map_err(|error| Problems {
@@ -368,6 +375,7 @@ impl Language for Promela {
         };
         Ok(Translation {
             program: lowered.ir,
+            estimates: lowered.estimates,
             warnings: compiled.diagnostics,
             symmetry_breaks: Vec::new(),
             constants: Vec::new(),

@@ -344,6 +344,7 @@ impl Language for Count {
             short: Some('b'),
             value: OptionValue::Number,
             is_repeatable: false,
+            is_hidden: false,
             help: "The step",
         }]
     }

@@ -20,6 +20,7 @@ mod instances;
 mod lab;
 mod library;
 mod lts;
+mod measures;
 mod murphi_doc;
 mod order;
 mod order_random;

@@ -38,6 +38,7 @@ impl Language for Ir {
     ) -> Result<Translation, Problems> {
         Ok(Translation {
             program: parse(sources.root().text()).expect("the text is well formed"),
+            estimates: Vec::new(),
             warnings: Vec::new(),
             symmetry_breaks: Vec::new(),
             constants: Vec::new(),

@@ -8,7 +8,8 @@
 //! The files, by subject: [`scope`] what names stand for; [`types`] what types are and which are
 //! equal; `declarations` and `typexprs` what is declared; [`operand`] the results of checking
 //! expressions; `constants`, `exprs`, `comparisons`, `places`, `calls`, `domains` and `multisets`
-//! expressions; `stmts` statements; `functions` and `rules` what holds them; `goal` what is looked for.
+//! expressions; `stmts` statements; `functions` and `rules` what holds them; `outside`
+//! expressions that are not in the text.
 
 mod calls;
 mod comparisons;
@@ -17,9 +18,9 @@ mod declarations;
 mod domains;
 mod exprs;
 mod functions;
-mod goal;
 mod multisets;
 mod operand;
+mod outside;
 mod places;
 mod report;
 mod rules;
@@ -34,10 +35,10 @@ use std::sync::Arc;
 use hadal_ir::verify::MAX_EXPR_DEPTH;
 use hadal_ir::walk::Mention;
 use hadal_ir::{
-    Arithmetic, Expr, ExprId, FileId, FunctionId, MapId, Program, Site, SiteId, TypeId,
+    Arithmetic, Expr, ExprId, FileId, FunctionId, MapId, Measure, Program, Site, SiteId, TypeId,
 };
 use hadal_model::Stop;
-use hadal_syntax::{Diagnostic, Diagnostics, Source, Span};
+use hadal_syntax::{Diagnostic, Diagnostics, Outside, OutsideRole, Source, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::functions::FunctionInfo;
@@ -45,7 +46,7 @@ use self::scope::Scopes;
 use self::types::{Ty, TypeTable};
 use self::unit::Unit;
 use crate::ast::Item;
-use crate::parser::parse_with_goal;
+use crate::parser::parse_with;
 use crate::{Dialect, ast};
 
 /// How to read a model.
@@ -55,9 +56,10 @@ pub struct Options {
     pub dialect: Dialect,
     /// Constants to override, each with its new value as typed.
     pub constants: Vec<(String, String)>,
-    /// An expression to look for: a text of its own, whose base lies behind the model's. The last
-    /// property of the program is then an invariant that it is false.
-    pub goal: Option<Source>,
+    /// Expressions from outside: texts of their own, whose bases lie behind the model's. With a goal
+    /// the last property of the program is an invariant that it is false; a cost is among the
+    /// measures of the program.
+    pub outside: Outside<Source>,
 }
 
 /// The result of compiling a model.
@@ -65,6 +67,8 @@ pub struct Options {
 pub struct Compiled {
     /// The program; `None` if there is an error.
     pub program: Option<Program>,
+    /// The estimates from outside, which refer to the program but are no part of it.
+    pub estimates: Vec<Measure>,
     /// Errors and warnings, in the order of the source.
     pub diagnostics: Vec<Diagnostic>,
     /// What is legal, but distinguishes the elements of a scalarset: errors under symmetry
@@ -100,8 +104,8 @@ pub fn compile(source: &Source, options: &Options) -> Compiled {
 
 /// As [`compile`]; `None` soon after `stop` is raised.
 pub fn compile_until(source: &Source, options: &Options, stop: &Stop) -> Option<Compiled> {
-    let asked = options.goal.as_ref();
-    let (parsed, goal) = parse_with_goal(source, asked, options.dialect, stop);
+    let texts = &options.outside;
+    let (parsed, outside) = parse_with(source, texts, options.dialect, stop);
     if stop.is_raised() {
         return None;
     }
@@ -109,9 +113,7 @@ pub fn compile_until(source: &Source, options: &Options, stop: &Stop) -> Option<
     checker.tree_is_whole = !parsed.diagnostics.iter().any(Diagnostic::is_error);
     checker.diagnostics.extend(parsed.diagnostics);
     checker.model(&parsed.model);
-    if let (Some(text), Some(goal)) = (asked, &goal) {
-        checker.goal(text, goal);
-    }
+    checker.outside(texts, &outside);
     // What was checked after the flag was raised is not reported.
     (!stop.is_raised()).then(|| checker.finish())
 }
@@ -121,13 +123,14 @@ struct Checker<'a> {
     source: &'a Source,
     /// The number of that source among the files of the program.
     file: FileId,
-    /// What is checked is a goal, in which elements of scalarsets have names.
-    in_goal: bool,
+    /// What is checked is an expression from outside, in which elements of scalarsets have names.
+    role: Option<OutsideRole>,
     dialect: Dialect,
     /// Once it is raised, the rest of the tree is skipped.
     stop: &'a Stop,
     sites: FxHashMap<u32, SiteId>,
     program: Program,
+    estimates: Vec<Measure>,
     /// How deep each expression of the program is.
     expr_depths: Vec<u32>,
     types: TypeTable,
@@ -191,11 +194,12 @@ impl<'a> Checker<'a> {
         Checker {
             source,
             file: FileId(0),
-            in_goal: false,
+            role: None,
             dialect,
             stop,
             sites: FxHashMap::default(),
             program,
+            estimates: Vec::new(),
             expr_depths: Vec::new(),
             types,
             maps: FxHashMap::default(),
@@ -266,6 +270,7 @@ impl<'a> Checker<'a> {
         let is_good = !self.diagnostics.has_errors() && unused_overrides.is_empty();
         Compiled {
             program: is_good.then_some(self.program),
+            estimates: self.estimates,
             diagnostics: self.diagnostics.into_vec(),
             symmetry_breaks: self.symmetry_breaks.into_vec(),
             constants: self.constants,

@@ -19,7 +19,7 @@ mod stmt;
 use std::sync::Arc;
 
 use hadal_model::Stop;
-use hadal_syntax::{Diagnostic, Diagnostics, Source, Span, did_you_mean};
+use hadal_syntax::{Diagnostic, Diagnostics, Outside, Source, Span, did_you_mean};
 use rustc_hash::FxHashSet;
 
 use crate::lexer::{Lexed, lex};
@@ -57,17 +57,17 @@ pub fn parse(source: &Source, dialect: Dialect) -> Parsed {
 
 /// As [`parse`], but the rest of the text is skipped once `stop` is raised.
 pub(crate) fn parse_until(source: &Source, dialect: Dialect, stop: &Stop) -> Parsed {
-    parse_with_goal(source, None, dialect, stop).0
+    parse_with(source, &Outside::default(), dialect, stop).0
 }
 
-/// As [`parse_until`], and the expression that `goal` consists of, in which the names of the model
-/// are known. What is wrong with it is among the diagnostics of the model.
-pub(crate) fn parse_with_goal(
+/// As [`parse_until`], and the expressions that the texts from `outside` consist of, in which the
+/// names of the model are known. What is wrong with them is among the diagnostics of the model.
+pub(crate) fn parse_with(
     source: &Source,
-    goal: Option<&Source>,
+    outside: &Outside<Source>,
     dialect: Dialect,
     stop: &Stop,
-) -> (Parsed, Option<ast::Expr>) {
+) -> (Parsed, Outside<ast::Expr>) {
     let mut parser = Parser::new(source, dialect, stop);
     let items = parser.items();
     let Parser {
@@ -76,11 +76,11 @@ pub(crate) fn parse_with_goal(
         declared,
         ..
     } = parser;
-    let goal = goal.map(|goal| {
+    let exprs = outside.as_ref().map(|_, text| {
         let mut parser = Parser {
-            names,
-            declared,
-            ..Parser::new(goal, dialect, stop)
+            names: names.clone(),
+            declared: declared.clone(),
+            ..Parser::new(text, dialect, stop)
         };
         let expr = parser.whole_expr();
         diagnostics.extend(parser.diagnostics.into_vec());
@@ -94,7 +94,7 @@ pub(crate) fn parse_with_goal(
         },
         diagnostics: diagnostics.into_vec(),
     };
-    (parsed, goal)
+    (parsed, exprs)
 }
 
 struct Parser<'s> {

@@ -13,7 +13,7 @@ mod stmts;
 
 use std::sync::Arc;
 
-use hadal_syntax::{Diagnostic, Diagnostics, Source};
+use hadal_syntax::{Diagnostic, Diagnostics, OutsideRole, Source};
 use rustc_hash::FxHashMap;
 
 use self::scope::{Scopes, Struct};
@@ -23,7 +23,8 @@ use crate::claims::problem_in;
 use crate::parser::{Parsed, parse};
 use crate::preprocess::{Options, Reader};
 use crate::program::{
-    ChannelType, Claim, Formula, Goal, MtypeSet, NamedFormula, Proctype, Program, Variable,
+    ChannelType, Claim, Expr, Formula, MtypeSet, NamedFormula, OutsideExpr, Proctype, Program,
+    Variable,
 };
 use crate::text::{Text, TokenSpan};
 
@@ -205,7 +206,8 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-        let goal = model.goal.as_ref().map(|goal| self.goal(goal));
+        let outside = model.outside.as_ref();
+        let outside = outside.map(|role, expr| self.outside(role, expr));
         if initial.is_empty() {
             let error = self
                 .text
@@ -231,7 +233,7 @@ impl Checker<'_> {
             claims,
             formulas,
             traces,
-            goal,
+            outside,
             uses_last: self.uses_last,
             uses_priorities: self.uses_priorities,
         };
@@ -278,9 +280,8 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-        if let Some(goal) = &model.goal {
-            self.goal(goal);
-        }
+        let outside = model.outside.as_ref();
+        outside.map(|role, expr| self.outside(role, expr));
         self.diagnostics = diagnostics;
         self.channels.truncate(n_channels);
         self.used_chans.clear();
@@ -368,21 +369,31 @@ impl Checker<'_> {
         }
     }
 
-    /// What is looked for. As in a claim, no local name is visible but by a remote reference.
-    fn goal(&mut self, goal: &ast::Expr) -> Goal {
+    /// An expression from outside. As in a claim, no local name is visible but by a remote reference.
+    fn outside(&mut self, role: OutsideRole, expr: &ast::Expr) -> OutsideExpr {
         self.begin_process(None);
         self.in_claim = true;
-        let expr = self.expr(goal);
+        let checked = self.expr(expr);
         self.in_claim = false;
-        if let Some(problem) = problem_in(&expr) {
-            let error = self
-                .text
-                .error("this is no question about a state", goal.span);
+        if let Some(problem) = problem_in(&checked) {
+            let message = match role {
+                OutsideRole::Goal => "this is no question about a state",
+                OutsideRole::Cost | OutsideRole::Estimate(_) => "this is no number of a state",
+            };
+            let error = self.text.error(message, expr.span);
             self.diagnostics.push(error.note(problem));
         }
-        Goal {
-            expr,
-            span: goal.span,
+        if let Expr::Const(value @ ..0) = checked
+            && role != OutsideRole::Goal
+        {
+            let message = format!("{} must not be negative", role.any());
+            let error = self.text.error(message, expr.span);
+            self.diagnostics
+                .push(error.label(format!("this is {value}")));
+        }
+        OutsideExpr {
+            expr: checked,
+            span: expr.span,
         }
     }
 

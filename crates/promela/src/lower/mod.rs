@@ -21,7 +21,7 @@
 //! - [`exprs`], [`queues`]: expressions, and access to channels;
 //! - [`executable`]: whether an edge is executable, as an expression;
 //! - [`steps`], [`effects`], [`dsteps`], [`processes`]: rules and their bodies;
-//! - [`claim`]: the product with a never claim; [`goal`]: what is looked for;
+//! - [`claim`]: the product with a never claim; [`outside`]: a goal and numbers of states;
 //! - [`coverage`]: which rules execute which statements;
 //! - [`build`]: adds expressions and statements to a program.
 
@@ -33,18 +33,18 @@ mod dsteps;
 mod effects;
 mod executable;
 mod exprs;
-mod goal;
 mod instances;
 mod layout;
 mod origins;
+mod outside;
 mod processes;
 mod queues;
 mod steps;
 
 use std::sync::Arc;
 
-use hadal_ir::Program as Ir;
 use hadal_ir::types::MAX_STATE_BITS;
+use hadal_ir::{Measure, Program as Ir};
 use hadal_syntax::Diagnostic;
 use rustc_hash::FxHashMap;
 
@@ -89,6 +89,8 @@ impl Default for LowerOptions {
 pub struct Lowered {
     /// The program.
     pub ir: Ir,
+    /// The estimates from outside, which refer to the program but are no part of it.
+    pub estimates: Vec<Measure>,
     /// How its variables are called in Promela.
     pub naming: Naming,
     /// The statements of all process types, with the rules that execute them.
@@ -160,13 +162,18 @@ fn lower_with(
     lowering.rules();
     if observer.is_none() {
         lowering.ends();
-        lowering.goal();
+        lowering.outside();
     }
+    let estimates = match observer {
+        None => lowering.estimates(),
+        Some(_) => Vec::new(),
+    };
     if !lowering.diagnostics.is_empty() {
         return Err(lowering.diagnostics);
     }
     let statements = lowering.statements();
     Ok(Lowered {
+        estimates,
         statements,
         naming: lowering.layout.naming(program),
         ir: lowering.builder.finish(),

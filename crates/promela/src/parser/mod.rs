@@ -55,6 +55,7 @@ pub fn parse(root: Source, options: &Options, read: &mut Reader<'_>) -> Parsed {
     let Preprocessed {
         text,
         n_model_tokens,
+        outside,
         diagnostics,
     } = preprocess(root, options, read);
     let is = |token: &Token, kind| token.kind == kind;
@@ -69,7 +70,6 @@ pub fn parse(root: Source, options: &Options, read: &mut Reader<'_>) -> Parsed {
         .chain(["init".into()])
         .collect();
     let end = n_model_tokens - 1;
-    let goal_end = text.tokens.len() - 1;
     let mut parser = Parser {
         text,
         pos: 0,
@@ -87,7 +87,7 @@ pub fn parse(root: Source, options: &Options, read: &mut Reader<'_>) -> Parsed {
         n_inlined: 0,
     };
     let items = parser.items();
-    let goal = (goal_end > end).then(|| parser.goal(end + 1..goal_end));
+    let outside = outside.map(|_, tokens| parser.whole_expr(tokens));
     let Parser {
         text,
         mut diagnostics,
@@ -95,7 +95,7 @@ pub fn parse(root: Source, options: &Options, read: &mut Reader<'_>) -> Parsed {
     } = parser;
     diagnostics.sort();
     Parsed {
-        model: Model { items, goal },
+        model: Model { items, outside },
         text,
         diagnostics: diagnostics.into_vec(),
     }
@@ -129,7 +129,7 @@ struct Parser {
 
 impl Parser {
     /// The expression that a range of tokens consists of.
-    fn goal(&mut self, tokens: Range<usize>) -> Expr {
+    fn whole_expr(&mut self, tokens: Range<usize>) -> Expr {
         (self.pos, self.end) = (tokens.start, tokens.end);
         self.panicking = false;
         if tokens.is_empty() {
@@ -138,16 +138,16 @@ impl Parser {
             let message = "expected an expression, found the end of the file";
             let error = self.text.error(message, end);
             self.report(error);
-            return self.no_goal();
+            return self.no_expr();
         }
         let expr = self.nest(Self::expr);
         if self.peek() != TokenKind::Eof {
             self.expected("the end of the expression");
         }
-        expr.unwrap_or_else(|| self.no_goal())
+        expr.unwrap_or_else(|| self.no_expr())
     }
 
-    fn no_goal(&self) -> Expr {
+    fn no_expr(&self) -> Expr {
         Expr {
             kind: ExprKind::Error,
             span: self.here(),

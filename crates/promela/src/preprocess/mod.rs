@@ -15,9 +15,10 @@ mod expand;
 mod predefined;
 mod scan;
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use hadal_syntax::{Diagnostic, Diagnostics, FileId, Source, Sources, Span};
+use hadal_syntax::{Diagnostic, Diagnostics, FileId, Outside, OutsideRole, Source, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::expand::Macro;
@@ -44,20 +45,19 @@ pub struct Options {
     pub defines: Vec<String>,
     /// Folders that are searched for included files, as after `-I`.
     pub include_dirs: Vec<String>,
-    /// An expression to look for. It may use the macros of the model.
-    pub goal: Option<String>,
+    /// Expressions from outside. They may use the macros of the model.
+    pub outside: Outside<String>,
 }
-
-/// What the text of a goal is called in positions.
-const GOAL_NAME: &str = "<goal>";
 
 /// The result of preprocessing.
 #[derive(Debug, Clone)]
 pub struct Preprocessed {
     /// The files and the tokens.
     pub text: Text,
-    /// The number of tokens of the model, its end included; those of the goal follow.
+    /// The number of tokens of the model, its end included; those from outside follow.
     pub n_model_tokens: usize,
+    /// The tokens of each expression from outside, without its end.
+    pub outside: Outside<Range<usize>>,
     /// Errors and warnings.
     pub diagnostics: Diagnostics,
 }
@@ -88,12 +88,12 @@ pub fn preprocess(root: Source, options: &Options, read: &mut Reader<'_>) -> Pre
     let end = preprocessor.text.sources.root().span().after();
     preprocessor.end(end);
     let n_model_tokens = preprocessor.text.tokens.len();
-    if let Some(goal) = &options.goal {
-        preprocessor.goal(goal);
-    }
+    let outside = options.outside.as_ref();
+    let outside = outside.map(|role, text| preprocessor.outside(role, text));
     Preprocessed {
         text: preprocessor.text,
         n_model_tokens,
+        outside,
         diagnostics: preprocessor.diagnostics,
     }
 }
@@ -147,7 +147,7 @@ impl Preprocessor<'_, '_> {
         }
     }
 
-    /// Ends the model or the goal.
+    /// Ends the model or an expression from outside.
     fn end(&mut self, span: Span) {
         self.text.tokens.push(Token {
             kind: TokenKind::Eof,
@@ -159,17 +159,23 @@ impl Preprocessor<'_, '_> {
         });
     }
 
-    /// Processes a goal, as a file behind the model.
-    fn goal(&mut self, goal: &str) {
-        let added = Source::new(GOAL_NAME, goal);
-        match added.and_then(|source| self.text.sources.add(source)) {
+    /// Processes an expression from outside, as a file behind the model.
+    fn outside(&mut self, role: OutsideRole, text: &str) -> Range<usize> {
+        let first = self.text.tokens.len();
+        let added = Source::new(role.file_name(), text);
+        let end = match added.and_then(|source| self.text.sources.add(source)) {
             Ok(id) => {
                 self.file(id, 0);
-                let end = self.text.sources.file(id).span().after();
-                self.end(end);
+                self.text.sources.file(id).span().after()
             }
-            Err(error) => self.error(error.to_string(), Span::default()),
-        }
+            Err(error) => {
+                self.error(error.to_string(), Span::default());
+                Span::default()
+            }
+        };
+        let tokens = first..self.text.tokens.len();
+        self.end(end);
+        tokens
     }
 
     fn file(&mut self, id: FileId, depth: usize) {

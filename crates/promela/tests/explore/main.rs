@@ -10,7 +10,7 @@ mod spin;
 mod table;
 
 use hadal_promela::{Options, compile};
-use hadal_syntax::{Renderer, Source};
+use hadal_syntax::{Outside, Renderer, Source};
 
 use explorer::{Counts, Explorer};
 
@@ -24,7 +24,7 @@ fn explore_source(source: Source, defines: &[String], max_states: u64) -> Result
     let options = Options {
         defines: defines.to_vec(),
         include_dirs: Vec::new(),
-        goal: None,
+        outside: Outside::default(),
     };
     let compiled = compile(source, &options, &mut |path| std::fs::read(path).ok());
     match &compiled.program {

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use hadal_promela::{Options, parse, preprocess};
-use hadal_syntax::Source;
+use hadal_syntax::{Outside, Source};
 
 use crate::{outcome, parse_text, rendered};
 
@@ -16,7 +16,7 @@ fn check_files(files: &[(&str, &str)], defines: &[&str], expected: Expect) {
     let options = Options {
         defines: defines.iter().map(|it| it.to_string()).collect(),
         include_dirs: vec!["lib".to_owned()],
-        goal: None,
+        outside: Outside::default(),
     };
     let mut read = |path: &str| {
         let file = files.iter().find(|(name, _)| *name == path);

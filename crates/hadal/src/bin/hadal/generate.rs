@@ -76,6 +76,9 @@ fn refuse_unsupported(source: &ModelSource, strategy: &dyn Configurable) -> anyh
     if source.goal_text().is_some() {
         bail!("--goal asks for one state, and a graph has all of them; use it with hadal check");
     }
+    if source.cost_text().is_some() {
+        bail!("--cost orders a search, and a graph has no costs; use it with hadal check");
+    }
     Ok(())
 }
 

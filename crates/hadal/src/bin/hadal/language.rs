@@ -11,11 +11,11 @@ pub(crate) struct LanguageArgs {
     pub(crate) options: LanguageOptions,
 }
 
-/// All options, each once.
+/// All options that have a flag, each once.
 fn options() -> Vec<&'static LanguageOption> {
     let mut options: Vec<&'static LanguageOption> = Vec::new();
     for option in languages().iter().flat_map(|language| language.options()) {
-        if !options.iter().any(|known| known.name == option.name) {
+        if !option.is_hidden && !options.iter().any(|known| known.name == option.name) {
             options.push(option);
         }
     }
@@ -36,9 +36,16 @@ fn help(name: &str) -> String {
             (*help).to_owned()
         }
         owners => {
-            let each = owners
+            let mut groups: Vec<(Vec<&str>, &str)> = Vec::new();
+            for (title, help) in owners {
+                match groups.iter_mut().find(|(_, known)| known == help) {
+                    Some((titles, _)) => titles.push(title),
+                    None => groups.push((vec![title], help)),
+                }
+            }
+            let each = groups
                 .iter()
-                .map(|(title, help)| format!("For {title}: {help}"));
+                .map(|(titles, help)| format!("For {}: {help}", titles.join(" and ")));
             each.collect::<Vec<_>>().join(". ")
         }
     }

@@ -11,7 +11,9 @@ use hadal_model::Stop;
 use hadal_search::Deadlock;
 use hadal_syntax::{Diagnostics, Sources};
 
-use super::{GOAL, Language, LanguageOption, LanguageOptions, Problems, Translation, goal_source};
+use super::{
+    GOAL, Language, LanguageOption, LanguageOptions, Problems, Translation, outside_files,
+};
 use crate::model_source::GraphFile;
 use crate::{Error, LoadStopped, ModelSource, ScratchFolder, memory};
 
@@ -105,7 +107,9 @@ pub(crate) fn open(
     let share = (resources.memory_bytes / 2).max(LEAST_CACHE_BYTES);
     let cache_bytes = share.min(decoded.saturating_add(LEAST_CACHE_BYTES));
     let model = GraphModel::new(graph, cache_bytes);
-    let goal = goal_source(&mut source.sources, &source.options).map_err(NotOpened::Problems)?;
+    let outside = outside_files(&mut source.sources, &source.options);
+    let outside = outside.map_err(NotOpened::Problems)?;
+    let goal = outside.goal.map(|id| source.sources.file(id));
     let model = match goal {
         None => model,
         Some(text) => {
