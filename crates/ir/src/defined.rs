@@ -72,7 +72,7 @@ impl Definedness {
     }
 
     /// Whether a place of simple type, in the frame of an item, may hold no value. Items are
-    /// numbered: functions, rules, startstates, properties.
+    /// numbered: functions, rules, startstates, properties, measures.
     pub fn may_be_undefined(&self, program: &Program, item: usize, place: &Place) -> bool {
         let (first, _) = self.nodes.place(program, item, place);
         self.undefined[first]
@@ -108,7 +108,9 @@ impl Nodes {
         let rules = program.rules.iter().map(|item| &item.frame);
         let starts = program.starts.iter().map(|item| &item.frame);
         let properties = program.properties.iter().map(|item| &item.frame);
-        let frames = functions.chain(rules).chain(starts).chain(properties);
+        let measures = program.measures.iter().map(|item| &item.frame);
+        let frames = functions.chain(rules).chain(starts);
+        let frames = frames.chain(properties).chain(measures);
         let locals = frames
             .map(|frame| {
                 frame
@@ -181,14 +183,17 @@ fn frame_of(program: &Program, item: usize) -> &crate::program::Frame {
     let n_functions = program.functions.len();
     let n_rules = n_functions + program.rules.len();
     let n_starts = n_rules + program.starts.len();
+    let n_properties = n_starts + program.properties.len();
     if item < n_functions {
         &program.functions[item].frame
     } else if item < n_rules {
         &program.rules[item - n_functions].frame
     } else if item < n_starts {
         &program.starts[item - n_rules].frame
-    } else {
+    } else if item < n_properties {
         &program.properties[item - n_starts].frame
+    } else {
+        &program.measures[item - n_properties].frame
     }
 }
 
@@ -312,6 +317,12 @@ impl<'p> Walk<'p> {
             if let Some(condition) = property.condition.condition {
                 self.mentions(Mention::Expr(condition));
             }
+            item += 1;
+        }
+        for measure in &program.measures {
+            self.begin(item, &[], 0);
+            self.block(&measure.body);
+            self.mentions(Mention::Expr(measure.value));
             item += 1;
         }
     }

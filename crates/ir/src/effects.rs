@@ -1,4 +1,4 @@
-//! Which bits of the state each function, rule and property may read and write.
+//! Which bits of the state each function, rule, property and measure may read and write.
 //!
 //! All sets are upper bounds. A constant path gives exact bits, an index that is computed stands
 //! for the whole array, and a reference for everything it is bound to anywhere in its frame.
@@ -29,6 +29,8 @@ pub struct Effects {
     pub rules: Vec<StateEffects>,
     /// By property.
     pub properties: Vec<StateEffects>,
+    /// By measure.
+    pub measures: Vec<StateEffects>,
 }
 
 /// Bits of the state.
@@ -74,7 +76,11 @@ impl Effects {
                 effects.functions[number] = sum;
             }
         }
-        let run = |frame: &Frame, params: &[Param], guard: Option<&Guard>, body: &[Stmt]| {
+        let run = |frame: &Frame,
+                   params: &[Param],
+                   guard: Option<&Guard>,
+                   body: &[Stmt],
+                   value: Option<ExprId>| {
             let mut walk = Walk::new(program, &layout, &effects.functions, frame);
             walk.bind_all(body, guard.map_or(&[], |guard| &guard.prologue));
             walk.params(params);
@@ -85,21 +91,36 @@ impl Effects {
                 }
             }
             walk.block(body);
+            if let Some(value) = value {
+                walk.expr(value);
+            }
             walk.sum.state
         };
         let starts = (program.starts.iter())
-            .map(|start| run(&start.frame, &start.params, None, &start.body))
+            .map(|start| run(&start.frame, &start.params, None, &start.body, None))
             .collect();
         let rules = (program.rules.iter())
-            .map(|rule| run(&rule.frame, &rule.params, Some(&rule.guard), &rule.body))
+            .map(|rule| {
+                run(
+                    &rule.frame,
+                    &rule.params,
+                    Some(&rule.guard),
+                    &rule.body,
+                    None,
+                )
+            })
             .collect();
         let properties = (program.properties.iter())
-            .map(|item| run(&item.frame, &item.params, Some(&item.condition), &[]))
+            .map(|item| run(&item.frame, &item.params, Some(&item.condition), &[], None))
+            .collect();
+        let measures = (program.measures.iter())
+            .map(|item| run(&item.frame, &[], None, &item.body, Some(item.value)))
             .collect();
         Effects {
             starts,
             rules,
             properties,
+            measures,
             ..effects
         }
     }

@@ -1,7 +1,7 @@
 //! Guarded commands: the one language every front-end lowers to and every generator runs.
 //!
 //! A [`Program`] has typed variables packed into a bit string, functions, startstates, rules with
-//! guards and bodies, and properties.
+//! guards and bodies, properties, and measures.
 //! It is small, structured (no jumps), allocation-free and without host pointers, so that it can be
 //! interpreted, compiled to native code, or moved to other devices.
 //!

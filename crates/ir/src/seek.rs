@@ -19,8 +19,8 @@ impl Program {
     /// and liveness properties are dropped, and so are assertions and error statements in the bodies
     /// of rules, where a firing that fails one is abandoned instead.
     ///
-    /// Assumptions and ends stay. So does what a startstate asserts, or a function that a guard, a
-    /// parameter or the goal may call: there is no firing to abandon.
+    /// Assumptions, ends and measures stay. So does what a startstate asserts, or a function that a
+    /// guard, a parameter, a measure or the goal may call: there is no firing to abandon.
     pub fn seek(&mut self, goal: usize) {
         let mut index = 0;
         self.properties.retain(|property| {
@@ -42,7 +42,7 @@ impl Program {
         self.cover_points.clear();
     }
 
-    /// By function, whether a guard, parameter, property or startstate may call it.
+    /// By function, whether a guard, parameter, property, measure or startstate may call it.
     fn functions_of_conditions(&self) -> Vec<bool> {
         let mut is_called = vec![false; self.functions.len()];
         let mut reach = Reach::new(self);
@@ -73,6 +73,10 @@ impl Program {
         }
         for start in &self.starts {
             for_each_mention(&start.body, &mut visit);
+        }
+        for measure in &self.measures {
+            for_each_mention(&measure.body, &mut visit);
+            visit(Mention::Expr(measure.value));
         }
         // A function calls itself and those before it.
         for caller in (0..self.functions.len()).rev() {

@@ -109,6 +109,8 @@ struct Context {
     stack_limit: u64,
     /// Goal bits of the current state.
     goals: *mut u64,
+    /// The number that a measure has assigned to the state, at most `u32::MAX`.
+    measured: u64,
     runtime: *const Runtime<'static>,
 }
 
@@ -147,6 +149,7 @@ pub(crate) mod field {
         FRAMES_END = frames_end;
         STACK_LIMIT = stack_limit;
         GOALS = goals;
+        MEASURED = measured;
     }
 }
 
@@ -293,6 +296,7 @@ impl<'a> Session<'a> {
             frames_end: frames.wrapping_add(frames_len),
             stack_limit: (&raw const here as u64).saturating_sub(stack_bytes),
             goals: std::ptr::null_mut(),
+            measured: 0,
             runtime: (runtime as *const Runtime<'a>).cast(),
         };
         Session {
@@ -372,6 +376,13 @@ impl<'a> Session<'a> {
         self
     }
 
+    /// The number that the last measure has assigned to its state, where it ran to its end.
+    #[inline]
+    pub(crate) fn measured(&self) -> u32 {
+        // Native code compares it with the greatest one.
+        self.context.measured as u32
+    }
+
     /// Number of successors held.
     pub(crate) fn len(&self) -> usize {
         self.context.len as usize
@@ -401,7 +412,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs a rule, startstate or property on a state of the block, from an instance on.
+    /// Runs a rule, startstate, property or measure on a state of the block, from an instance on.
     /// `goals` are the goal bits of the state, for properties that have any.
     #[inline]
     pub(crate) fn run(
@@ -541,7 +552,7 @@ impl Site<'_, '_> {
 /// Context, state, first instance, and where the first parameter of a rule ends.
 type Function = unsafe extern "C" fn(*mut Context, *const u8, u64, u64) -> i64;
 
-/// A compiled rule, startstate or property.
+/// A compiled rule, startstate, property or measure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     function: Function,
@@ -550,7 +561,7 @@ pub(crate) struct Entry {
     /// Words of goal bits it may set.
     goal_words: usize,
     /// Number of values of the first parameter of a rule or startstate; 1 if there are none. 0 for
-    /// properties.
+    /// properties and measures.
     n_values: u64,
 }
 
@@ -620,7 +631,7 @@ impl Code {
         }
     }
 
-    /// The entry of a property, at an address that the module gave for it.
+    /// The entry of a property or measure, at an address that the module gave for it.
     pub(crate) fn property(&self, address: *const u8, goal_words: usize) -> Entry {
         self.entry(address, false, goal_words, 0)
     }
@@ -634,8 +645,8 @@ impl Code {
     fn entry(&self, address: *const u8, writes: bool, goal_words: usize, n_values: u64) -> Entry {
         assert!(!address.is_null());
         Entry {
-            // SAFETY: the compiler declares every rule, startstate and property with exactly this
-            // signature in the platform's C calling convention.
+            // SAFETY: the compiler declares every rule, startstate, property and measure with exactly
+            // this signature in the platform's C calling convention.
             function: unsafe { std::mem::transmute::<*const u8, Function>(address) },
             writes,
             goal_words,

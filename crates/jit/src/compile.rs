@@ -71,6 +71,7 @@ pub(crate) struct Entries {
     pub(crate) goals: Vec<Entry>,
     /// The conditions under which the model may end.
     pub(crate) ends: Vec<Entry>,
+    pub(crate) measures: Vec<Entry>,
 }
 
 /// What expanders need to know.
@@ -116,7 +117,8 @@ impl Native {
         let n_items = program.functions.len()
             + program.rules.len()
             + program.starts.len()
-            + program.properties.len();
+            + program.properties.len()
+            + program.measures.len();
         let frame_bytes: Vec<AtomicU64> = (0..n_items).map(|_| AtomicU64::new(0)).collect();
         let images = Mutex::new(Vec::new());
         let unit = Unit::new(&interpreter, &frame_bytes, &images);
@@ -185,6 +187,8 @@ impl Native {
         let invariants = of_kind(&[PropertyKind::Invariant]);
         let goals = of_kind(&[PropertyKind::Cover, PropertyKind::Liveness]);
         let ends = of_kind(&[PropertyKind::End]);
+        let measures = (0..program.measures.len()).map(|index| address(Item::Measure(index)));
+        let measures: Vec<*const u8> = measures.collect();
         let goal_words = unit.goal_words();
         let facts = Facts {
             bags: unit.bags.clone(),
@@ -219,6 +223,7 @@ impl Native {
             invariants: properties(invariants, 0),
             goals: properties(goals, goal_words),
             ends: properties(ends, 0),
+            measures: properties(measures, 0),
         };
         let images = images
             .into_inner()
@@ -235,7 +240,7 @@ impl Native {
         })
     }
 
-    /// Rules, startstates, properties and functions that have no native code, because it would
+    /// Rules, startstates, properties, measures and functions that have no native code, because it would
     /// have taken too much memory or time, e.g. `rule "grant"`. They are interpreted.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
@@ -321,7 +326,7 @@ fn memory_for_locals(unit: &Unit<'_>) -> usize {
     for item in unit.items() {
         match item {
             Item::Function(_) => functions += bytes(item),
-            Item::Property(_) => properties = bytes(item).max(properties),
+            Item::Property(_) | Item::Measure(_) => properties = bytes(item).max(properties),
             Item::Rule(_) | Item::Start(_) => others = bytes(item).max(others),
         }
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use hadal_ir::bits;
 use hadal_model::{
     Cursor, Expander, Failure, FirstSteps, Flow, Model, PAD_BYTES, Source, States, Stop, Stopped,
-    Successors,
+    Successors, Unmeasured,
 };
 
 use crate::call::{Counts, Runtime, Scratch, Session, Site, Status};
@@ -490,6 +490,37 @@ impl Expander for Generator<'_> {
         }
         Flow::Done
     }
+
+    fn measure(&mut self, block: States<'_>, values: &mut Vec<u32>) -> Result<Flow, Unmeasured> {
+        let len = block.state_len();
+        values.reserve(block.len() * self.native.entries.measures.len());
+        let mut first = 0;
+        loop {
+            let state = match self.measure_from(block, first, values) {
+                (_, Status::Done) => return Ok(Flow::Done),
+                (_, Status::Stopped) => return Ok(Flow::Stopped),
+                (state, Status::NoFrames) => {
+                    self.scratch.grow();
+                    first = state;
+                    continue;
+                }
+                (state, _) => state,
+            };
+            self.note_interpreted();
+            let only = States::new(&block.bytes()[state * len..], len, 1);
+            match self.interpreter.measure(only, values) {
+                Ok(Flow::Done) => {}
+                Ok(other) => return Ok(other),
+                Err(unmeasured) => {
+                    return Err(Unmeasured {
+                        state: state as u32,
+                        ..unmeasured
+                    });
+                }
+            }
+            first = state + 1;
+        }
+    }
 }
 
 impl Generator<'_> {
@@ -558,6 +589,31 @@ impl Generator<'_> {
                 match session.run(entry, state, 0, None) {
                     Status::Done => {}
                     other => return (state, other),
+                }
+            }
+        }
+        (block.len(), Status::Done)
+    }
+
+    /// Evaluates the measures of states from `first` on, up to one where something is wrong, which
+    /// gets no values.
+    fn measure_from(
+        &mut self,
+        block: States<'_>,
+        first: usize,
+        values: &mut Vec<u32>,
+    ) -> (usize, Status) {
+        let native = self.native;
+        let mut session = self.session(block);
+        for state in first..block.len() {
+            let before = values.len();
+            for &entry in &native.entries.measures {
+                match session.run(entry, state, 0, None) {
+                    Status::Done => values.push(session.measured()),
+                    other => {
+                        values.truncate(before);
+                        return (state, other);
+                    }
                 }
             }
         }

@@ -88,7 +88,7 @@ pub(crate) struct Sizes<'p> {
 /// Nodes of a part of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ItemSize {
-    /// A guard or condition, with what is computed for it.
+    /// A guard, condition or value, with what is computed for it where that is no body.
     pub(crate) condition: u64,
     pub(crate) body: u64,
 }
@@ -117,17 +117,21 @@ impl<'p> Sizes<'p> {
 
     pub(crate) fn item(&self, item: Item) -> ItemSize {
         let program = self.program;
-        let (condition, body): (Option<&Guard>, &[Stmt]) = match item {
-            Item::Function(index) => (None, &program.functions[index].body),
-            Item::Rule(index) => (
-                Some(&program.rules[index].guard),
-                &program.rules[index].body,
-            ),
-            Item::Start(index) => (None, &program.starts[index].body),
-            Item::Property(index) => (Some(&program.properties[index].condition), &[]),
+        let (condition, body): (u64, &[Stmt]) = match item {
+            Item::Function(index) => (0, &program.functions[index].body),
+            Item::Rule(index) => {
+                let rule = &program.rules[index];
+                (self.guard(&rule.guard), &rule.body)
+            }
+            Item::Start(index) => (0, &program.starts[index].body),
+            Item::Property(index) => (self.guard(&program.properties[index].condition), &[]),
+            Item::Measure(index) => {
+                let measure = &program.measures[index];
+                (self.expr(measure.value), &measure.body)
+            }
         };
         ItemSize {
-            condition: condition.map_or(0, |guard| self.guard(guard)),
+            condition,
             body: self.block(body),
         }
     }

@@ -163,6 +163,7 @@ pub(crate) enum Item {
     Rule(usize),
     Start(usize),
     Property(usize),
+    Measure(usize),
 }
 
 impl<'p> Unit<'p> {
@@ -242,10 +243,12 @@ impl<'p> Unit<'p> {
         let rules = (0..program.rules.len()).map(Item::Rule);
         let starts = (0..program.starts.len()).map(Item::Start);
         let properties = (0..program.properties.len()).map(Item::Property);
+        let measures = (0..program.measures.len()).map(Item::Measure);
         functions
             .chain(rules)
             .chain(starts)
             .chain(properties)
+            .chain(measures)
             .collect()
     }
 
@@ -253,12 +256,14 @@ impl<'p> Unit<'p> {
     pub(crate) fn number(&self, item: Item) -> u32 {
         let program = self.program;
         let n_functions = program.functions.len();
-        let n_rules = program.rules.len();
+        let first_start = n_functions + program.rules.len();
+        let first_property = first_start + program.starts.len();
         let number = match item {
             Item::Function(index) => index,
             Item::Rule(index) => n_functions + index,
-            Item::Start(index) => n_functions + n_rules + index,
-            Item::Property(index) => n_functions + n_rules + program.starts.len() + index,
+            Item::Start(index) => first_start + index,
+            Item::Property(index) => first_property + index,
+            Item::Measure(index) => first_property + program.properties.len() + index,
         };
         number as u32
     }
@@ -271,6 +276,7 @@ impl<'p> Unit<'p> {
             Item::Rule(index) => ("rule", &program.rules[index].name),
             Item::Start(index) => ("startstate", &program.starts[index].name),
             Item::Property(index) => ("property", &program.properties[index].name),
+            Item::Measure(index) => ("measure", &program.measures[index].name),
         };
         format!("{what} \"{name}\"")
     }

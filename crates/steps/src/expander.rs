@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hadal_model::{
     Allowance, Cursor, Expander, Failure, FirstSteps, Flow, PAD_BYTES, Remark, Shape, Source,
-    States, Stop, Stopped, Successors, Weight,
+    States, Stop, Stopped, Successors, Unmeasured, Weight,
 };
 
 use crate::direct::{Direct, Rest, add_to};
@@ -548,6 +548,12 @@ impl Expander for StepsExpander<'_> {
         self.extend(block);
         let block = States::new(&self.extended, self.micro.state_len, block.len());
         self.inner.reach_goals(block, reached, failures)
+    }
+
+    fn measure(&mut self, block: States<'_>, values: &mut Vec<u32>) -> Result<Flow, Unmeasured> {
+        self.extend(block);
+        let block = States::new(&self.extended, self.micro.state_len, block.len());
+        self.inner.measure(block, values)
     }
 
     fn limit_memory(&mut self, more: Arc<Allowance>) {

@@ -8,7 +8,7 @@ use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits, OrderChecker, OrderChecks};
 use hadal_model::{
     Allowance, Cursor, Expander, Failure, Fault, FaultKind, Flow, Model, PropertyKind, Remark,
-    Shape, States, Step, Stop, Stopped, Successors,
+    Shape, States, Step, Stop, Stopped, Successors, Unmeasured,
 };
 
 use crate::goals::GoalAction;
@@ -405,6 +405,12 @@ impl Expander for SymmetricExpander<'_> {
         }
         self.goals.spread_covers(reached, block.len());
         flow
+    }
+
+    /// The states are representatives. That a measure is the same at all states of an orbit is shown
+    /// beforehand ([`Order::of_expression`]).
+    fn measure(&mut self, block: States<'_>, values: &mut Vec<u32>) -> Result<Flow, Unmeasured> {
+        self.inner.measure(block, values)
     }
 
     fn limit_memory(&mut self, more: Arc<Allowance>) {

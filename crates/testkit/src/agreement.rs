@@ -2,7 +2,7 @@
 //!
 //! The states are visited breadth-first. At each of them both must give the same successors in the
 //! same order, by the same rules, with the same counts and the same faults, and agree on
-//! invariants and goals. Native code is compared with the interpreter in this way.
+//! invariants, goals and measures. Native code is compared with the interpreter in this way.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use hadal_model::{
     Expander, Failure, Flow, Model, PAD_BYTES, Source, States, Stop, Stopped, Successors,
-    for_each_batch,
+    Unmeasured, for_each_batch,
 };
 
 /// The bounds of a comparison.
@@ -38,6 +38,10 @@ pub struct Compared {
     pub n_faults: usize,
     /// Invariants that did not hold, or could not be evaluated.
     pub n_failures: usize,
+    /// Values of measures.
+    pub n_measured: usize,
+    /// States without a value of some measure.
+    pub n_unmeasured: usize,
     /// Whether a startstate faulted.
     pub start_faults: bool,
     /// Whether these were all states.
@@ -55,12 +59,15 @@ struct Expansion {
     goal_hits: Vec<u64>,
 }
 
-/// The properties and goals of the states of a block.
+/// The properties, goals and measures of the states of a block.
 #[derive(Debug, PartialEq)]
 struct Judged {
     failures: Vec<Failure>,
     goals: Vec<u64>,
     flows: [Flow; 2],
+    /// Of all states that have them.
+    measures: Vec<u32>,
+    unmeasured: Vec<Unmeasured>,
 }
 
 /// Compares `tested` with `reference`.
@@ -78,11 +85,13 @@ pub fn compare(
         expander: reference.expander(&stop_a),
         out: Successors::new(reference.shape(), 1 << 12),
         goal_words: reference.shape().goal_words(),
+        n_measures: reference.shape().measures.len(),
     };
     let mut by_tested = Side {
         expander: tested.expander(&stop_b),
         out: Successors::new(tested.shape(), bounds.capacity),
         goal_words: tested.shape().goal_words(),
+        n_measures: tested.shape().measures.len(),
     };
     let len = reference.shape().state_len;
     if len != tested.shape().state_len {
@@ -135,6 +144,8 @@ pub fn compare(
                 .filter(|source| !source.faults.is_empty());
             compared.n_faults += faulty.count();
             compared.n_failures += judged.failures.len();
+            compared.n_measured += judged.measures.len();
+            compared.n_unmeasured += judged.unmeasured.len();
             visited.add(&mut expansion, &mut reducer);
         }
     }
@@ -147,6 +158,7 @@ struct Side<'a> {
     expander: Box<dyn Expander + 'a>,
     out: Successors,
     goal_words: usize,
+    n_measures: usize,
 }
 
 impl Side<'_> {
@@ -168,7 +180,7 @@ impl Side<'_> {
         Ok(expansion)
     }
 
-    /// Evaluates properties and goals.
+    /// Evaluates properties, goals and measures.
     fn judge(&mut self, block: States<'_>) -> Judged {
         let mut failures = Vec::new();
         let checked = self.expander.check(block, &mut failures);
@@ -177,11 +189,44 @@ impl Side<'_> {
             0 => Flow::Done,
             _ => self.expander.reach_goals(block, &mut goals, &mut failures),
         };
+        let (measures, unmeasured) = match self.n_measures {
+            0 => Default::default(),
+            _ => self.measure(block),
+        };
         Judged {
             failures,
             goals,
             flows: [checked, reached],
+            measures,
+            unmeasured,
         }
+    }
+
+    /// The measures of the states that have them, and why the others have none.
+    fn measure(&mut self, block: States<'_>) -> (Vec<u32>, Vec<Unmeasured>) {
+        let (mut measures, mut unmeasured) = (Vec::new(), Vec::new());
+        let (mut first, len) = (0, block.state_len());
+        let part = |first: usize, n| States::new(&block.bytes()[first * len..], len, n);
+        while first < block.len() {
+            let mut values = Vec::new();
+            let rest = part(first, block.len() - first);
+            let Err(failure) = self.expander.measure(rest, &mut values) else {
+                measures.append(&mut values);
+                break;
+            };
+            let n = failure.state as usize;
+            values.clear();
+            let again = self.expander.measure(part(first, n), &mut values);
+            assert_eq!(again, Ok(Flow::Done), "these states have values");
+            assert_eq!(values.len(), n * self.n_measures);
+            measures.append(&mut values);
+            unmeasured.push(Unmeasured {
+                state: (first + n) as u32,
+                ..failure
+            });
+            first += n + 1;
+        }
+        (measures, unmeasured)
     }
 }
 

@@ -299,6 +299,7 @@ fn frame_of(program: &Program, item: Item) -> &Frame {
         Item::Rule(number) => &program.rules[number as usize].frame,
         Item::Start(number) => &program.starts[number as usize].frame,
         Item::Property(number) => &program.properties[number as usize].frame,
+        Item::Measure(number) => &program.measures[number as usize].frame,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use hadal_model::{
     Cursor, Expander, Failure, Fault, Flow, Phase, States, Step, Stop, Stopped, Successors,
+    Unmeasured,
 };
 
 use super::Limits;
@@ -335,6 +336,25 @@ impl<'p> Generator<'p> {
             }
             Ok(())
         })
+    }
+
+    /// The number that a measure assigns to the state in memory, or why there is none.
+    fn measure_number(&mut self, number: usize) -> Result<Result<u32, String>, Stopped> {
+        let code = self.code;
+        let measure = &code.program.measures[number];
+        (self.machine).open_frame(&code.measure_frames[number], &measure.frame);
+        let ran = self.machine.run_body(&measure.body);
+        let value = match ran.and_then(|()| self.machine.integer(measure.value)) {
+            Ok(value) => value,
+            Err(Halt::Fault(_)) if measure.is_zero_at_faults => 0,
+            Err(Halt::Fault(fault)) => return Ok(Err(fault.message)),
+            Err(Halt::Stopped) => return Err(Stopped),
+            Err(Halt::Abandoned) => unreachable!("verified: only bodies assume"),
+        };
+        Ok(u32::try_from(value).map_err(|_| match value < 0 {
+            true => format!("it is {value}, but must not be negative"),
+            false => format!("it is {value}, but must not exceed {}", u32::MAX),
+        }))
     }
 
     pub(super) fn ended(&self, halt: Halt, subject: Subject<'p>) -> Ended {
@@ -680,6 +700,30 @@ impl Expander for Generator<'_> {
             }
         }
         Flow::Done
+    }
+
+    fn measure(&mut self, block: States<'_>, values: &mut Vec<u32>) -> Result<Flow, Unmeasured> {
+        self.machine.enter();
+        for (state, bytes) in block.iter().enumerate() {
+            self.machine.load_state(bytes);
+            for measure in 0..self.code.program.measures.len() {
+                match self.measure_number(measure) {
+                    Ok(Ok(value)) => values.push(value),
+                    Ok(Err(message)) => {
+                        return Err(Unmeasured {
+                            state: state as u32,
+                            measure: measure as u32,
+                            message,
+                        });
+                    }
+                    Err(Stopped) => return Ok(Flow::Stopped),
+                }
+            }
+            if self.machine.stop_raised() {
+                return Ok(Flow::Stopped);
+            }
+        }
+        Ok(Flow::Done)
     }
 }
 

@@ -63,6 +63,8 @@ pub enum Item {
     Start(u32),
     /// A property, assumptions included.
     Property(u32),
+    /// A measure. Its loops are not checked while they run: nothing but a proof will do for them.
+    Measure(u32),
 }
 
 impl Item {

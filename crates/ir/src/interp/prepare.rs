@@ -23,6 +23,7 @@ pub(super) struct Prepared {
     pub(super) start_frames: Vec<FrameLayout>,
     pub(super) rule_frames: Vec<FrameLayout>,
     pub(super) property_frames: Vec<FrameLayout>,
+    pub(super) measure_frames: Vec<FrameLayout>,
     /// Rules by priority and, within a priority, in source order.
     pub(super) rule_order: Vec<u32>,
     /// The assumptions among the properties.
@@ -66,8 +67,8 @@ pub(super) enum Parts {
 pub(super) struct FrameLayout {
     pub(super) locals: Vec<Slot>,
     pub(super) bytes: usize,
-    /// Position among all frames of the program, those of functions first, then startstates, rules
-    /// and properties.
+    /// Position among all frames of the program, those of functions first, then startstates, rules,
+    /// properties and measures.
     pub(super) number: usize,
 }
 
@@ -130,6 +131,7 @@ impl Prepared {
             .iter()
             .map(|p| frames(&p.frame))
             .collect();
+        let measure_frames = program.measures.iter().map(|m| frames(&m.frame)).collect();
         let mut rule_order: Vec<u32> = (0..program.rules.len() as u32).collect();
         rule_order.sort_by_key(|&rule| program.rules[rule as usize].priority);
 
@@ -141,6 +143,7 @@ impl Prepared {
             start_frames,
             rule_frames,
             property_frames,
+            measure_frames,
             rule_order,
             assumptions: Vec::new(),
             ends: Vec::new(),
@@ -237,6 +240,10 @@ impl Prepared {
                 at: program.position(point.site),
             });
         }
+        let measures = program.measures.iter().map(|measure| hadal_model::Measure {
+            kind: measure.kind,
+            name: measure.name.clone(),
+        });
         Shape {
             state_bits: self.layout.state_bits,
             register_bits: self.layout.register_bits,
@@ -245,7 +252,7 @@ impl Prepared {
             rules: rules.collect(),
             properties,
             goals,
-            measures: Vec::new(),
+            measures: measures.collect(),
             has_ends: !self.ends.is_empty(),
             expander_bytes: 0,
         }

@@ -68,6 +68,16 @@ impl<'a> Items<'a> {
         }
     }
 
+    /// Whether the next item is this word; if so, it is taken.
+    pub(super) fn keyword_if(&mut self, expected: &str) -> bool {
+        let next = self.rest.clone().next();
+        let is_next = next.is_some_and(|item| word(item).is_ok_and(|found| found == expected));
+        if is_next {
+            self.rest.next();
+        }
+        is_next
+    }
+
     pub(super) fn text(&mut self) -> Result<String> {
         text(self.next()?)
     }

@@ -1,6 +1,6 @@
 //! From text to program.
 
-use hadal_model::FaultKind;
+use hadal_model::{FaultKind, MeasureKind};
 
 use super::items::{CoverId, Items, Result, id, id_word, text, word};
 use super::print::{binary_name, quantifier_name, unary_name};
@@ -8,8 +8,8 @@ use super::sexpr::{self, Kind, Sexpr};
 use crate::expr::{Arg, BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
 use crate::ids::{ExprId, FileId, FunctionId, LocalId, MapId, ScalarsetId, SiteId, TypeId, VarId};
 use crate::program::{
-    Arithmetic, CoverPoint, Frame, Function, Guard, LocalKind, Param, ParamDomain, ParamMode,
-    Program, Property, PropertyKind, Rule, Segment, Site, Start, ValueMap, Var,
+    Arithmetic, CoverPoint, Frame, Function, Guard, LocalKind, Measure, Param, ParamDomain,
+    ParamMode, Program, Property, PropertyKind, Rule, Segment, Site, Start, ValueMap, Var,
 };
 use crate::stmt::{Block, Notation, PutItem, ReturnValue, Stmt, StmtKind};
 use crate::types::{Field, Simple, SimpleKind, Type, UnionPart};
@@ -117,6 +117,7 @@ fn add_item(program: &mut Program, item: &Sexpr) -> Result<()> {
         }),
         "rule" => program.rules.push(rule(&mut items)?),
         "property" => program.properties.push(property(&mut items)?),
+        "measure" => program.measures.push(measure(&mut items)?),
         _ => return Err(item.error("there is no such item of a program")),
     }
     items.end()
@@ -186,6 +187,40 @@ fn property(items: &mut Items<'_>) -> Result<Property> {
         params: items.named("params")?.all(param)?,
         frame: frame(items.named("locals")?)?,
         condition: guard(items)?,
+    })
+}
+
+fn measure(items: &mut Items<'_>) -> Result<Measure> {
+    let kind = items.next()?;
+    let kind = match word(kind)? {
+        "cost" => MeasureKind::Cost,
+        "estimate" => {
+            let item = items.next()?;
+            MeasureKind::Estimate {
+                is_admissible: match word(item)? {
+                    "admissible" => true,
+                    "inadmissible" => false,
+                    _ => return Err(item.error("`admissible` or `inadmissible` is expected here")),
+                },
+            }
+        }
+        _ => return Err(kind.error("there is no such kind of measure")),
+    };
+    let (name, site) = (items.text()?, items.id()?);
+    let is_zero_at_faults = items.keyword_if("zero-at-faults");
+    let frame = frame(items.named("locals")?)?;
+    let body = items.named("body")?.all(stmt)?;
+    let mut value = items.named("value")?;
+    let number = value.id()?;
+    value.end()?;
+    Ok(Measure {
+        kind,
+        name,
+        frame,
+        body,
+        value: number,
+        is_zero_at_faults,
+        site,
     })
 }
 

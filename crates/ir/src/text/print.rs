@@ -2,12 +2,12 @@
 
 use std::fmt::{Display, Write};
 
-use hadal_model::FaultKind;
+use hadal_model::{FaultKind, MeasureKind};
 
 use super::infix::Infix;
 use crate::expr::{Arg, BinaryOp, By, Domain, Expr, Place, Projection, Quantifier, Root, UnaryOp};
 use crate::program::{
-    Frame, Guard, LocalKind, Param, ParamDomain, ParamMode, Program, PropertyKind,
+    Frame, Guard, LocalKind, Measure, Param, ParamDomain, ParamMode, Program, PropertyKind,
 };
 use crate::stmt::{PutItem, ReturnValue, Stmt, StmtKind};
 use crate::types::{SimpleKind, Type, UnionPart};
@@ -161,7 +161,32 @@ impl Printer<'_> {
             self.locals(&property.frame);
             self.guard(&property.condition, "))", &property.frame);
         }
+        for measure in &program.measures {
+            self.measure(measure);
+        }
         self.line(0, format_args!(")"));
+    }
+
+    fn measure(&mut self, measure: &Measure) {
+        let kind = match measure.kind {
+            MeasureKind::Estimate {
+                is_admissible: true,
+            } => "estimate admissible",
+            MeasureKind::Estimate {
+                is_admissible: false,
+            } => "estimate inadmissible",
+            MeasureKind::Cost => "cost",
+        };
+        let at_faults = match measure.is_zero_at_faults {
+            true => " zero-at-faults",
+            false => "",
+        };
+        let (name, site) = (quoted(&measure.name), measure.site);
+        self.line(1, format_args!("(measure {kind} {name} {site}{at_faults}"));
+        self.locals(&measure.frame);
+        self.block(2, "(body", &measure.body, ")", &measure.frame);
+        let comment = Infix::new(self.program, &measure.frame).expr(measure.value);
+        self.line_with(2, format_args!("(value {}))", measure.value), &comment);
     }
 
     fn line(&mut self, depth: usize, text: impl Display) {

@@ -1,4 +1,4 @@
-//! The second stage: each function, startstate, rule and property with its own locals.
+//! The second stage: each function, startstate, rule, property and measure with its own locals.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -8,7 +8,9 @@ use rustc_hash::FxHashMap;
 use super::exprs::{Facts, Sort};
 use super::{VerifyError, VerifyErrorKind};
 use crate::ids::{ExprId, LocalId, TypeId};
-use crate::program::{Frame, Function, Guard, LocalKind, Param, ParamDomain, ParamMode, Program};
+use crate::program::{
+    Frame, Function, Guard, LocalKind, Measure, Param, ParamDomain, ParamMode, Program,
+};
 use crate::stmt::{Stmt, StmtKind};
 use crate::types::{Simple, SimpleKind, Type};
 use crate::walk::{Mention, Reach, for_each_mention};
@@ -46,7 +48,7 @@ pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
             &start.frame,
             None,
             &mut |check| {
-                check.find_binders(&start.body, None);
+                check.find_binders(&[&start.body], None);
                 check.param_items(&start.params);
                 check.body(&start.body);
             },
@@ -54,7 +56,7 @@ pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
     }
     for (number, rule) in program.rules.iter().enumerate() {
         visit(format!("rule r{number}"), &rule.frame, None, &mut |check| {
-            check.find_binders(&rule.body, Some(&rule.guard));
+            check.find_binders(&[&rule.guard.prologue, &rule.body], rule.guard.condition);
             check.param_items(&rule.params);
             check.guard(&rule.guard, "guard");
             check.body(&rule.body);
@@ -63,9 +65,19 @@ pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
     for (number, property) in program.properties.iter().enumerate() {
         let at = format!("property p{number}");
         visit(at, &property.frame, None, &mut |check| {
-            check.find_binders(&[], Some(&property.condition));
+            let Guard {
+                prologue,
+                condition,
+            } = &property.condition;
+            check.find_binders(&[prologue], *condition);
             check.param_items(&property.params);
             check.guard(&property.condition, "condition");
+        });
+    }
+    for (number, measure) in program.measures.iter().enumerate() {
+        let at = format!("measure {number}");
+        visit(at, &measure.frame, None, &mut |check| {
+            check.measure(measure);
         });
     }
 }
@@ -231,7 +243,7 @@ impl<'a> FrameCheck<'a> {
             self.params.insert(LocalId::new(number));
         }
         self.bound = Some(self.params.clone());
-        self.find_binders(&function.body, None);
+        self.find_binders(&[&function.body], None);
         self.enter("body");
         self.block(&function.body);
     }
@@ -311,8 +323,38 @@ impl<'a> FrameCheck<'a> {
         self.block(body);
     }
 
+    fn measure(&mut self, measure: &Measure) {
+        self.find_binders(&[&measure.body], Some(measure.value));
+        self.body(&measure.body);
+        self.computes(&measure.body);
+        self.enter("value");
+        self.defined(measure.value, Sort::Int);
+    }
+
+    /// Checks that statements do nothing but compute locals.
+    fn computes(&mut self, block: &[Stmt]) {
+        for stmt in block {
+            let is_allowed = match &stmt.kind {
+                StmtKind::If { .. }
+                | StmtKind::For { .. }
+                | StmtKind::While { .. }
+                | StmtKind::Bind { .. } => true,
+                StmtKind::Assign { place, .. }
+                | StmtKind::Copy { to: place, .. }
+                | StmtKind::Clear(place)
+                | StmtKind::Undefine(place) => self.is_own(place),
+                _ => false,
+            };
+            if !is_allowed {
+                let message = "a measure may only compute locals";
+                self.error(VerifyErrorKind::Impure, message);
+            }
+            stmt.for_each_block(&mut |inner| self.computes(inner));
+        }
+    }
+
     /// Collects what loops and quantifiers of the item run over, wherever they stand.
-    fn find_binders(&mut self, body: &[Stmt], guard: Option<&Guard>) {
+    fn find_binders(&mut self, blocks: &[&[Stmt]], condition: Option<ExprId>) {
         let program = self.program;
         let mut reach = Reach::new(program);
         let mut binders = std::mem::take(&mut self.binders);
@@ -325,18 +367,20 @@ impl<'a> FrameCheck<'a> {
                 }
             });
         };
-        for_each_mention(body, &mut visit);
-        if let Some(guard) = guard {
-            for_each_mention(&guard.prologue, &mut visit);
-            if let Some(condition) = guard.condition {
-                visit(Mention::Expr(condition));
-            }
+        for block in blocks {
+            for_each_mention(block, &mut visit);
         }
-        crate::walk::for_each_stmt(body, &mut |stmt| {
-            if let StmtKind::For { var, .. } = &stmt.kind {
-                binders.insert(*var);
-            }
-        });
+        condition
+            .map(Mention::Expr)
+            .into_iter()
+            .for_each(&mut visit);
+        for block in blocks {
+            crate::walk::for_each_stmt(block, &mut |stmt| {
+                if let StmtKind::For { var, .. } = &stmt.kind {
+                    binders.insert(*var);
+                }
+            });
+        }
         self.binders = binders;
     }
 }

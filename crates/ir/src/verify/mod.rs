@@ -2,15 +2,16 @@
 //!
 //! Generators rely on all of it and check nothing again: ids that exist, expressions of the right
 //! sort, places whose path fits their type, references that are bound and not written through when
-//! constant, guards and properties that do not write the state.
+//! constant, guards, properties and measures that do not write the state.
 //! Errors are data; an error is a defect of the front-end, never of the model.
 //!
 //! It has three stages, and a stage runs only if the ones before found no error, since it relies
 //! on them:
 //! - `structure`: every id names something that exists and comes earlier where it must, types and
 //!   maps make sense, and nothing is too wide or too deep for walks that recurse.
-//! - `frames`: each rule, startstate, property and function on its own, by sort and by place.
-//! - `purity`: what guards, properties and domains may reach through calls.
+//! - `frames`: each rule, startstate, property, measure and function on its own, by sort and by
+//!   place.
+//! - `purity`: what guards, properties, measures and domains may reach through calls.
 //!
 //! Rules that the tree itself does not imply:
 //! - The sort of an index is that of the array's index type: a truth value for arrays over
@@ -78,10 +79,12 @@ pub enum VerifyErrorKind {
     Return,
     /// A reference that may be used before it is bound, or bound where it must not be.
     Unbound,
-    /// A guard, property or domain that may write the state, or does more than it should.
+    /// A guard, property, measure or domain that may write the state, or does more than it should.
     Impure,
-    /// An `assume` or `cover` statement, or an assertion that goes on, that a guard, property or
-    /// domain may reach.
+    /// A measure that is not the only one of its kind, or whose name nobody can read.
+    Measure,
+    /// An `assume` or `cover` statement, or an assertion that goes on, that a guard, property,
+    /// measure or domain may reach.
     Assume,
 }
 

@@ -1,11 +1,11 @@
-//! The third stage: guards, properties and domains of parameters do not write the state, even
-//! through the functions they call, and reach no `assume` or `cover` statement and no assertion
+//! The third stage: guards, properties, measures and domains of parameters do not write the state,
+//! even through the functions they call, and reach no `assume` or `cover` statement and no assertion
 //! that goes on.
 
 use super::{VerifyError, VerifyErrorKind};
 use crate::effects::Effects;
 use crate::expr::{Arg, Expr, Place, Root};
-use crate::ids::FunctionId;
+use crate::ids::{ExprId, FunctionId};
 use crate::program::{Frame, Guard, LocalKind, Param, ParamDomain, Program};
 use crate::stmt::{Stmt, StmtKind};
 use crate::walk::{Mention, Reach, for_each_mention, for_each_stmt};
@@ -18,21 +18,20 @@ pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
         errors,
     };
     for (number, start) in program.starts.iter().enumerate() {
-        check.item(
-            &format!("start {number}"),
-            &start.frame,
-            &start.params,
-            None,
-        );
+        let at = format!("start {number}");
+        check.item(&at, &start.frame, &start.params, &[], None);
     }
     for (number, rule) in program.rules.iter().enumerate() {
         let at = format!("rule r{number} guard");
-        check.item(&at, &rule.frame, &rule.params, Some(&rule.guard));
+        check.guarded(&at, &rule.frame, &rule.params, &rule.guard);
     }
     for (number, property) in program.properties.iter().enumerate() {
         let at = format!("property p{number}");
-        let condition = Some(&property.condition);
-        check.item(&at, &property.frame, &property.params, condition);
+        check.guarded(&at, &property.frame, &property.params, &property.condition);
+    }
+    for (number, measure) in program.measures.iter().enumerate() {
+        let at = format!("measure {number}");
+        check.item(&at, &measure.frame, &[], &measure.body, Some(measure.value));
     }
 }
 
@@ -45,7 +44,20 @@ struct Purity<'a> {
 }
 
 impl Purity<'_> {
-    fn item(&mut self, at: &str, frame: &Frame, params: &[Param], guard: Option<&Guard>) {
+    fn guarded(&mut self, at: &str, frame: &Frame, params: &[Param], guard: &Guard) {
+        self.item(at, frame, params, &guard.prologue, guard.condition);
+    }
+
+    /// Checks what is evaluated in a frame: the domains of parameters, statements that only compute
+    /// locals, and an expression.
+    fn item(
+        &mut self,
+        at: &str,
+        frame: &Frame,
+        params: &[Param],
+        block: &[Stmt],
+        value: Option<ExprId>,
+    ) {
         let program = self.program;
         let mut reach = Reach::new(program);
         let mut exprs = Vec::new();
@@ -61,15 +73,11 @@ impl Purity<'_> {
                 multiset.for_each_mention(&mut visit);
             }
         }
-        if let Some(guard) = guard {
-            for_each_mention(&guard.prologue, &mut visit);
-            if let Some(condition) = guard.condition {
-                visit(Mention::Expr(condition));
-            }
-            for stmt in &guard.prologue {
-                each_place(stmt, &mut |place| self.place(place, frame, at));
-            }
-        }
+        for_each_mention(block, &mut visit);
+        value.map(Mention::Expr).into_iter().for_each(&mut visit);
+        for_each_stmt(block, &mut |stmt| {
+            each_place(stmt, &mut |place| self.place(place, frame, at));
+        });
         for id in exprs {
             self.expr(program.expr(id), frame, at);
         }
@@ -132,10 +140,17 @@ impl Purity<'_> {
     }
 }
 
-/// Calls `visit` with the places that a statement of a prologue holds itself.
+/// Calls `visit` with the places that a statement holds itself, one that only computes locals.
 fn each_place(stmt: &Stmt, visit: &mut dyn FnMut(&Place)) {
     match &stmt.kind {
-        StmtKind::Assign { place, .. } | StmtKind::Bind { place, .. } => visit(place),
+        StmtKind::Assign { place, .. }
+        | StmtKind::Bind { place, .. }
+        | StmtKind::Clear(place)
+        | StmtKind::Undefine(place) => visit(place),
+        StmtKind::Copy { to, from } => {
+            visit(to);
+            visit(from);
+        }
         _ => {}
     }
 }

@@ -301,6 +301,28 @@ impl Structure<'_> {
             self.params(&property.params, &at);
             self.guard(&property.condition, &format!("{at} condition"));
         }
+        self.measures();
+    }
+
+    fn measures(&mut self) {
+        let program = self.program;
+        for (number, measure) in program.measures.iter().enumerate() {
+            let at = format!("measure {number}");
+            self.site(measure.site, &at);
+            self.frame(&measure.frame, &at);
+            self.block(&measure.body, &format!("{at} body"), 0);
+            self.mention(Mention::Expr(measure.value), &format!("{at} value"));
+            let kind = std::mem::discriminant(&measure.kind);
+            let mut earlier = program.measures[..number].iter();
+            if earlier.any(|other| std::mem::discriminant(&other.kind) == kind) {
+                let message = "there is another measure of this kind";
+                self.error(VerifyErrorKind::Measure, &at, message);
+            }
+            if measure.name.is_empty() || measure.name.contains(char::is_control) {
+                let message = "the name is empty or has a control character";
+                self.error(VerifyErrorKind::Measure, &at, message);
+            }
+        }
     }
 
     fn frame(&mut self, frame: &Frame, at: &str) {

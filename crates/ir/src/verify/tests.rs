@@ -1,5 +1,7 @@
 //! One sound program, and one way after the other to spoil it.
 
+mod measures;
+
 use super::{VerifyErrorKind, verify};
 use crate::text::{self, parse};
 

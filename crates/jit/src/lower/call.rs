@@ -25,8 +25,8 @@ pub(crate) fn function_signature(call_conv: CallConv, n_params: usize) -> Signat
     signature
 }
 
-/// The signature of rules, startstates and properties: context, state, first instance, and where
-/// the first parameter of a rule ends, to a status.
+/// The signature of rules, startstates, properties and measures: context, state, first instance, and
+/// where the first parameter of a rule ends, to a status.
 pub(crate) fn entry_signature(call_conv: CallConv) -> Signature {
     let mut signature = Signature::new(call_conv);
     signature.params = vec![AbiParam::new(I64); 4];

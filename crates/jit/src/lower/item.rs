@@ -1,4 +1,4 @@
-//! Whole native functions: rules, startstates, properties and functions of the program.
+//! Whole native functions: rules, startstates, properties, measures and functions of the program.
 //!
 //! A rule runs through its instances itself, one loop per parameter, and evaluates each part of
 //! its guard at the level that [`guard`](crate::analysis::guard) found for it. A successor is made
@@ -65,6 +65,11 @@ pub(crate) fn lower(
             let condition = property.condition.condition;
             (&property.frame, &property.params, blocks, condition)
         }
+        Item::Measure(index) => {
+            let measure = &program.measures[index];
+            let blocks: Vec<&[Stmt]> = vec![&measure.body];
+            (&measure.frame, &[], blocks, Some(measure.value))
+        }
     };
     let facts = LocalFacts::of(program, frame, params, &blocks, condition);
     let lower = Lower::new(
@@ -80,6 +85,7 @@ pub(crate) fn lower(
         Item::Rule(index) => lower.rule(index, extent, config),
         Item::Start(index) => lower.start_item(index, config),
         Item::Property(index) => lower.property(index, config),
+        Item::Measure(index) => lower.measure(index, config),
     }
 }
 
@@ -240,7 +246,7 @@ impl<'a, 'p> Lower<'a, 'p> {
 
     // What is run through instances
 
-    /// The beginning of rules, startstates and properties.
+    /// The beginning of rules, startstates, properties and measures.
     fn enter(&mut self) -> Value {
         let entry = self.b.current_block().expect("just begun");
         let first = self.b.block_params(entry)[2];
@@ -449,7 +455,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.b.ins().return_(&[status]);
     }
 
-    /// Fills the blocks for what ends a rule, startstate or property early.
+    /// Fills the blocks for what ends a rule, startstate, property or measure early.
     fn exits(&mut self, nest: &Nest<'p>, abandoned: Option<Block>) {
         self.b.switch_to_block(self.propagate);
         let status = self.b.block_params(self.propagate)[0];
@@ -1009,6 +1015,38 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.undefine_locals(0, &params);
         self.rebind_params(nest);
         self.guard_parts(plan, depth, no);
+    }
+
+    // Measures
+
+    fn measure(mut self, index: usize, config: TargetFrontendConfig) -> u64 {
+        let measure = &self.unit.program.measures[index];
+        let first = self.enter();
+        self.check_room();
+        // Nothing but locals is written.
+        self.state_is_source = true;
+        self.open_frame();
+        let nest = self.nest(&[], first, None);
+        if self.block(&measure.body) {
+            let value = self.int(measure.value);
+            let (lo, hi) = value.range();
+            let most = u32::MAX;
+            let fits = value.trusted && 0 <= lo && hi <= i128::from(most);
+            let value = self.int_value(value);
+            if !fits {
+                // What is negative is too large without its sign. The interpreter reports either.
+                let most = self.iconst(i64::from(most));
+                let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThan, value, most);
+                self.fault_if(outside);
+            }
+            self.store_ctx(field::MEASURED, value);
+        }
+        self.jump(nest.done);
+        self.close_levels(&nest);
+        let status = self.iconst(Status::DONE);
+        self.b.ins().return_(&[status]);
+        self.exits(&nest, None);
+        self.finish(config)
     }
 
     fn set_goal(&mut self, nest: &Nest<'p>, first_goal: u32) {

@@ -1,10 +1,10 @@
 //! From the tree to Cranelift's intermediate code, one native function per rule, startstate,
-//! property and function.
+//! property, measure and function.
 //!
 //! - [`value`]: what is in a register and what is known about it.
 //! - [`memory`]: bit fields.
 //! - `place`, `expr`, `arith`, `stmt`, `call`: the tree.
-//! - [`item`]: whole rules, startstates, properties and functions.
+//! - [`item`]: whole rules, startstates, properties, measures and functions.
 //!
 //! Native code does not describe faults. It detects that something is wrong (or that a limit of
 //! its own is reached) and leaves through the fault block; the interpreter then runs the same

@@ -1,10 +1,10 @@
 //! Programs of which some parts are too large for native code: the rest of it, with the
 //! interpreter, gives what the interpreter gives.
 
-use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
+use hadal_ir::{Expr, Frame, Measure, Program, SiteId};
 use hadal_jit::{Budget, Error, Native};
-use hadal_model::Stop;
+use hadal_model::{Flow, MeasureKind, Model, PAD_BYTES, States, Stop};
 use hadal_murphi::Options;
 use hadal_syntax::Source;
 use hadal_testkit::agreement::{self, Bounds};
@@ -39,6 +39,7 @@ fn random_programs_agree_whatever_is_left_out() {
     let plain = Config::default();
     let faulty = Config {
         faults: 0.3,
+        measures: true,
         ..Config::default()
     };
     let (mut n_whole, mut n_left_out) = (0, 0);
@@ -80,6 +81,38 @@ fn what_is_left_out_is_named() {
     assert_eq!(native.left_out(), ["function \"f\"", "rule \"large\""]);
     let all = self::native(&program(MODEL), Limits::default(), Budget::UNLIMITED);
     assert!(all.left_out().is_empty());
+}
+
+#[test]
+fn a_measure_that_is_too_large_is_named_and_interpreted() {
+    let mut program = program(MODEL);
+    let value = program.properties[0].condition.condition;
+    let Some(&Expr::Binary(_, sum, _)) = value.map(|value| program.expr(value)) else {
+        panic!("the invariant is a comparison");
+    };
+    program.measures.push(Measure {
+        kind: MeasureKind::Cost,
+        name: "x + y".to_owned(),
+        frame: Frame::default(),
+        body: Vec::new(),
+        value: sum,
+        is_zero_at_faults: false,
+        site: SiteId::new(0),
+    });
+    let limits = Limits::default();
+    let left_out = native(&program, limits, up_to(4));
+    let names = left_out.left_out();
+    assert!(names.contains(&"measure \"x + y\"".to_owned()), "{names:?}");
+    let whole = native(&program, limits, up_to(12));
+    for model in [&left_out, &whole] {
+        let stop = Stop::new();
+        let mut values = Vec::new();
+        let state = vec![0x66; model.shape().state_len + PAD_BYTES];
+        let block = States::new(&state, model.shape().state_len, 1);
+        let measured = model.expander(&stop).measure(block, &mut values);
+        assert_eq!((measured, &values[..]), (Ok(Flow::Done), &[10][..]));
+    }
+    assert_eq!((left_out.n_interpreted(), whole.n_interpreted()), (1, 0));
 }
 
 #[test]

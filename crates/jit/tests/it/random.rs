@@ -34,6 +34,8 @@ fn run(config: &Config, salt: u64, n_programs: u64) {
                 total.n_successors += compared.n_successors;
                 total.n_faults += compared.n_faults;
                 total.n_failures += compared.n_failures;
+                total.n_measured += compared.n_measured;
+                total.n_unmeasured += compared.n_unmeasured;
             }
             Err(message) => {
                 failures.push(format!("seed {seed} (number {number}): {message}"));
@@ -101,4 +103,25 @@ fn native_code_agrees_with_the_interpreter_where_steps_have_registers() {
         ..Config::default()
     };
     run(&config, 6, 150);
+}
+
+#[test]
+fn native_code_agrees_with_the_interpreter_on_measures() {
+    let config = Config {
+        measures: true,
+        ..Config::default()
+    };
+    run(&config, 7, 300);
+}
+
+#[test]
+fn native_code_agrees_with_the_interpreter_on_measures_where_much_faults() {
+    let config = Config {
+        measures: true,
+        totals: 0.3,
+        faults: 0.3,
+        max_state_bits: 100,
+        ..Config::default()
+    };
+    run(&config, 8, 80);
 }

@@ -213,11 +213,13 @@ impl<'p> Walk<'p> {
         let program = self.program;
         let n_functions = program.functions.len();
         let n_rules = n_functions + program.rules.len();
+        let n_starts = n_rules + program.starts.len();
         match self.current().item {
             Item::Function(id) => id.index(),
             Item::Rule(number) => n_functions + number as usize,
             Item::Start(number) => n_rules + number as usize,
-            Item::Property(number) => n_rules + program.starts.len() + number as usize,
+            Item::Property(number) => n_starts + number as usize,
+            Item::Measure(number) => n_starts + program.properties.len() + number as usize,
         }
     }
 

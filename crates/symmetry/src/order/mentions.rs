@@ -73,6 +73,10 @@ impl Mentions {
             } = &property.condition;
             mentions.item(program, item, &property.params, &[prologue], *condition);
         }
+        for (number, measure) in program.measures.iter().enumerate() {
+            let item = Item::Measure(number as u32);
+            mentions.item(program, item, &[], &[&measure.body], Some(measure.value));
+        }
         mentions.find_by_name();
         mentions
     }
@@ -108,6 +112,19 @@ impl Mentions {
     /// Whether a local runs over the slots of a multiset.
     pub(super) fn is_slot(&self, item: Item, local: LocalId) -> bool {
         self.slots.contains(&(item, local))
+    }
+
+    /// The functions that can be reached from `items`, those among them included.
+    pub(super) fn functions_of(&self, items: &[Item]) -> BTreeSet<FunctionId> {
+        let called = self
+            .calls
+            .iter()
+            .filter(|(caller, _)| items.contains(caller));
+        let own = items.iter().filter_map(|item| match item {
+            Item::Function(id) => Some(*id),
+            _ => None,
+        });
+        self.functions_from(&called.map(|(_, callee)| *callee).chain(own).collect())
     }
 
     /// The functions that can be reached from `functions`, these included.

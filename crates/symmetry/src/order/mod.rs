@@ -32,7 +32,7 @@
 //! - `env`: the facts at a point of an item.
 //! - `mentions`: facts about locals that need no walk.
 //! - `walk`, `stmts`, `updates`, `selectors`, `exprs`, `places`, `calls`, `accesses`, `loops`: an
-//!   abstract interpretation of rules and properties that records, for each loop, what one pass
+//!   abstract interpretation of rules, properties and measures that records, for each loop, what one pass
 //!   reads and writes.
 //! - `passes`: the decision about one loop.
 //! - `names`: places in words.
@@ -109,8 +109,8 @@ impl Order {
         Order::of_items(interpreter, &items)
     }
 
-    /// Whether a property's condition, or the result of a function with any arguments, is the same
-    /// at all states of an orbit. Where not, this is why.
+    /// Whether a property's condition, a measure, or the result of a function with any arguments, is
+    /// the same at all states of an orbit. Where not, this is why.
     ///
     /// A goal, heuristic or cost must be: the search sees one state of each orbit.
     pub fn of_expression(interpreter: &Interpreter, item: Item) -> Result<(), Vec<Rejection>> {
@@ -136,6 +136,8 @@ impl Order {
                 let types = locals.map(|local| property.frame.local(local).kind.ty());
                 (types.collect(), property.site)
             }
+            // It has no parameters.
+            Item::Measure(number) => (Vec::new(), program.measures[number as usize].site),
             Item::Rule(_) | Item::Start(_) => (Vec::new(), SiteId::new(0)),
         };
         let types: Vec<hadal_ir::TypeId> = types;
@@ -173,7 +175,7 @@ impl Order {
             loops.values_mut().for_each(|facts| facts.private.clear());
             // Too much to follow every call: each item is analysed on its own, and the order of
             // every loop is checked at run time.
-            unknown.extend((0..program.functions.len()).map(hadal_ir::FunctionId::new));
+            unknown.extend(mentions.functions_of(items));
             let mut walk = Walk::new(program, definedness, &mentions, limits, false);
             walk.items(items);
             if walk.gave_up() {

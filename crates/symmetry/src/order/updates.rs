@@ -16,14 +16,9 @@ impl<'p> Walk<'p> {
         let program = self.program;
         let is_own = |id: ExprId| reads(program, id, place);
         match program.expr(value) {
-            Expr::Binary(BinaryOp::Add, a, b) if is_own(*a) => {
-                self.accumulate_sum(place, Update::Increase, *b, site)
-            }
-            Expr::Binary(BinaryOp::Add, a, b) if is_own(*b) => {
-                self.accumulate_sum(place, Update::Increase, *a, site)
-            }
-            Expr::Binary(BinaryOp::Sub, a, b) if is_own(*a) => {
-                self.accumulate_sum(place, Update::Decrease, *b, site)
+            Expr::Binary(BinaryOp::Add | BinaryOp::Sub, ..) => {
+                let mut terms = Vec::new();
+                self.added_to(value, place, &mut terms) && self.accumulate_sum(place, &terms, site)
             }
             Expr::Cond(condition, yes, no) => {
                 let Some((compared, update)) = compared_with(program, *condition, place) else {
@@ -45,22 +40,60 @@ impl<'p> Walk<'p> {
         }
     }
 
+    /// Collects what a sum adds to the content of a place or subtracts from it. Whether it is such a
+    /// sum.
+    fn added_to(&mut self, id: ExprId, place: &Place, terms: &mut Vec<(Update, ExprId)>) -> bool {
+        let program = self.program;
+        // Expressions may share operands, so there may be far more ways to one than expressions.
+        if !self.charge() {
+            return false;
+        }
+        if reads(program, id, place) {
+            return true;
+        }
+        match program.expr(id) {
+            Expr::Binary(BinaryOp::Add, a, b) => {
+                for (inner, other) in [(*a, *b), (*b, *a)] {
+                    if self.added_to(inner, place, terms) {
+                        terms.push((Update::Increase, other));
+                        return true;
+                    }
+                }
+                false
+            }
+            Expr::Binary(BinaryOp::Sub, a, b) if self.added_to(*a, place, terms) => {
+                terms.push((Update::Decrease, *b));
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn accumulate_sum(
         &mut self,
         place: &'p Place,
-        update: Update,
-        term: ExprId,
+        terms: &[(Update, ExprId)],
         site: SiteId,
     ) -> bool {
-        let Some(update) = self.direction(update, term) else {
+        let mut directions = Vec::new();
+        for (update, term) in terms {
+            directions.push(self.direction(*update, *term));
+        }
+        // In one direction, so that no sum on the way leaves the range where the last one does not.
+        let [Some(update), others @ ..] = &directions[..] else {
             return false;
         };
-        let value = self.value(term);
-        self.must_be_plain(&value, site);
+        if others.iter().any(|other| *other != Some(*update)) {
+            return false;
+        }
+        for (_, term) in terms {
+            let value = self.value(*term);
+            self.must_be_plain(&value, site);
+        }
         let spots = self.resolve(place, site);
         self.must_be_numbers(&spots, site);
         self.fault(site);
-        self.write(&spots, update, site);
+        self.write(&spots, *update, site);
         true
     }
 

@@ -1,4 +1,4 @@
-//! Abstract interpretation of rules and properties, one item at a time: the frame of the walk, and
+//! Abstract interpretation of rules, properties and measures, one item at a time: the frame of the walk, and
 //! events that concern every enclosing loop.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,6 +128,7 @@ impl<'p> Walk<'p> {
                 Item::Function(id) => self.function(id.index()),
                 Item::Rule(number) => self.rule(number as usize),
                 Item::Property(number) => self.property(number as usize),
+                Item::Measure(number) => self.measure(number as usize),
                 // Startstates need not be symmetric.
                 Item::Start(_) => {}
             }
@@ -172,6 +173,19 @@ impl<'p> Walk<'p> {
         };
         if let Some(condition) = property.condition.condition {
             self.truth(condition, truth);
+        }
+        self.leave_item();
+    }
+
+    /// Walks a measure.
+    fn measure(&mut self, number: usize) {
+        let measure = &self.program.measures[number];
+        self.enter_item(Item::Measure(number as u32), &measure.frame, &[]);
+        self.block(&measure.body);
+        let value = self.value(measure.value);
+        if !value.label.is_plain() {
+            let site = self.program.expr_site(measure.value);
+            self.breaks(site, "the value is an element of a scalarset, or a slot");
         }
         self.leave_item();
     }

@@ -2,6 +2,7 @@
 
 mod exactness;
 mod graphs;
+mod measures;
 mod order;
 mod paths;
 mod speed;

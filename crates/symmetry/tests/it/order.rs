@@ -118,6 +118,20 @@ fn updates_that_commute_are_independent() {
         "rule for p: Proc do if flag[p] then n := n + 1; end; end; end;",
     );
     proves(1, "rule for p: Proc do n := n + age[p]; end; end;");
+    proves(
+        1,
+        "rule for p: Proc do n := 1 + (n + age[p]) + age[p]; end; end;",
+    );
+    proves(1, "rule for p: Proc do n := n - 1 - age[p]; end; end;");
+    doubts(
+        "reads `n`",
+        "rule for p: Proc do n := n + age[p] - 1; end; end;",
+    );
+    doubts("reads `n`", "rule for p: Proc do n := n + n + 1; end; end;");
+    doubts(
+        "reads `n`",
+        "rule for p: Proc do n := 9 - (n + 1); end; end;",
+    );
     proves(1, "rule for p: Proc do n := n - age[p]; end; end;");
     proves(
         1,

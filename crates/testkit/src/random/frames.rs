@@ -42,7 +42,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    fn new(pure: bool) -> Self {
+    pub(super) fn new(pure: bool) -> Self {
         Scope {
             frame: Frame::default(),
             values: Vec::new(),
@@ -184,7 +184,7 @@ impl Maker {
             .expect("types are made first")
     }
 
-    fn add_locals(&mut self, scope: &mut Scope) {
+    pub(super) fn add_locals(&mut self, scope: &mut Scope) {
         for number in 0..self.upto(2) {
             let ty = self.any_type();
             let local = scope.frame.add(format!("y{number}"), LocalKind::Value(ty));

@@ -11,6 +11,7 @@
 
 mod exprs;
 mod frames;
+mod measures;
 mod places;
 mod stmts;
 mod types;
@@ -52,6 +53,8 @@ pub struct Config {
     /// Whether there are registers, which make steps of several firings, and what else such
     /// programs have: costs, conditions of ends, assertions that go on, other classes of errors.
     pub steps: bool,
+    /// Whether there are measures. They may distinguish elements even where `symmetric` is set.
+    pub measures: bool,
 }
 
 impl Default for Config {
@@ -71,6 +74,7 @@ impl Default for Config {
             element_goals: 0.0,
             totals: 0.0,
             steps: false,
+            measures: false,
         }
     }
 }
@@ -175,6 +179,9 @@ impl Maker {
         }
         for _ in 0..self.upto(self.config.max_properties) {
             self.make_property();
+        }
+        if self.config.measures {
+            self.make_measures();
         }
     }
 

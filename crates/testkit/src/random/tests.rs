@@ -11,6 +11,7 @@ fn seeds() -> impl Iterator<Item = (u64, Config)> {
             faults: if seed % 5 == 0 { 0.5 } else { 0.02 },
             totals: if seed % 4 == 0 { 0.5 } else { 0.0 },
             steps: seed % 7 == 0,
+            measures: seed % 2 == 0,
             ..Config::default()
         };
         (seed, config)
@@ -135,19 +136,22 @@ fn every_construct_comes_up() {
             "end",
             "goes-on",
             "process-limit",
+            "admissible",
+            "inadmissible",
+            "zero-at-faults",
         ] {
             if printed.contains(&format!(" {word}")) {
                 words.insert(word.to_owned());
             }
         }
     }
-    let expected = "add and arithmetic array assert assign assume at bind bit-and bit-not bit-or \
+    let expected = "add admissible and arithmetic array assert assign assume at bind bit-and bit-not bit-or \
         bit-xor boolean by call clear cond condition const copy cost count cover defined div else \
-        end enum eq error exists false for forall function ge goes-on gt if in-range int invariant is-undefined le \
-        liveness locals lt map mul multiset multiset-add multiset-remove ne neg not or place \
+        end enum eq error exists false for forall function ge goes-on gt if in-range inadmissible int invariant is-undefined le \
+        liveness locals lt map measure mul multiset multiset-add multiset-remove ne neg not or place \
         present priority process-limit property put range read record ref registers rem remap result return rule same-bits \
         scalarset shl shr slots span start step sub text total toward true type undefine undefined union \
-        value var while wraps";
+        value var while wraps zero-at-faults";
     let missing: Vec<&str> = (expected.split_whitespace())
         .filter(|word| !words.contains(*word))
         .collect();

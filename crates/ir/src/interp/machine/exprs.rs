@@ -15,6 +15,11 @@ impl<'p> Machine<'p> {
         Ok(self.eval(expr)? != 0)
     }
 
+    /// Evaluates an integer that is never undefined.
+    pub(in crate::interp) fn integer(&mut self, expr: ExprId) -> Result<i64, Halt> {
+        self.eval(expr)
+    }
+
     /// Evaluates an expression. [`UNDEFINED`] comes only from those that may be undefined.
     pub(super) fn eval(&mut self, id: ExprId) -> Result<i64, Halt> {
         let code = self.code;

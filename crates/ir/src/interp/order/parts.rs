@@ -1,11 +1,12 @@
 //! The parts of an item of any kind.
 
 use super::Item;
+use crate::ids::ExprId;
 use crate::program::{Frame, Guard, Param, ParamDomain, Program};
 use crate::stmt::Stmt;
 use crate::walk::{Mention, for_each_mention};
 
-/// The parts of a function, rule, startstate or property.
+/// The parts of a function, rule, startstate, property or measure.
 #[derive(Clone, Copy)]
 pub(super) struct Parts<'a> {
     pub(super) frame: &'a Frame,
@@ -13,6 +14,8 @@ pub(super) struct Parts<'a> {
     /// The guard of a rule, the condition of a property.
     pub(super) guard: Option<&'a Guard>,
     pub(super) body: &'a [Stmt],
+    /// The value of a measure, evaluated behind the body.
+    pub(super) value: Option<ExprId>,
 }
 
 impl<'a> Parts<'a> {
@@ -25,6 +28,7 @@ impl<'a> Parts<'a> {
                     params: &[],
                     guard: None,
                     body: &function.body,
+                    value: None,
                 }
             }
             Item::Rule(number) => {
@@ -34,6 +38,7 @@ impl<'a> Parts<'a> {
                     params: &rule.params,
                     guard: Some(&rule.guard),
                     body: &rule.body,
+                    value: None,
                 }
             }
             Item::Start(number) => {
@@ -43,6 +48,7 @@ impl<'a> Parts<'a> {
                     params: &start.params,
                     guard: None,
                     body: &start.body,
+                    value: None,
                 }
             }
             Item::Property(number) => {
@@ -52,6 +58,17 @@ impl<'a> Parts<'a> {
                     params: &property.params,
                     guard: Some(&property.condition),
                     body: &[],
+                    value: None,
+                }
+            }
+            Item::Measure(number) => {
+                let measure = &program.measures[number as usize];
+                Parts {
+                    frame: &measure.frame,
+                    params: &[],
+                    guard: None,
+                    body: &measure.body,
+                    value: Some(measure.value),
                 }
             }
         }
@@ -75,5 +92,6 @@ impl<'a> Parts<'a> {
     /// Calls `visit` with what the body mentions; expressions are not entered.
     pub(super) fn for_each_body_mention(&self, visit: &mut dyn FnMut(Mention)) {
         for_each_mention(self.body, visit);
+        self.value.map(Mention::Expr).into_iter().for_each(visit);
     }
 }

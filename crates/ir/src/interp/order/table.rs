@@ -128,11 +128,13 @@ fn items(code: &Prepared) -> impl Iterator<Item = Item> + use<> {
         code.rule_frames.len() as u32,
     );
     let n_properties = code.property_frames.len() as u32;
+    let n_measures = code.measure_frames.len() as u32;
     let functions = (0..n_functions).map(|n| Item::Function(crate::ids::FunctionId::new(n)));
     functions
         .chain((0..n_starts).map(Item::Start))
         .chain((0..n_rules).map(Item::Rule))
         .chain((0..n_properties).map(Item::Property))
+        .chain((0..n_measures).map(Item::Measure))
 }
 
 fn layout(code: &Prepared, item: Item) -> &FrameLayout {
@@ -141,5 +143,6 @@ fn layout(code: &Prepared, item: Item) -> &FrameLayout {
         Item::Rule(number) => &code.rule_frames[number as usize],
         Item::Start(number) => &code.start_frames[number as usize],
         Item::Property(number) => &code.property_frames[number as usize],
+        Item::Measure(number) => &code.measure_frames[number as usize],
     }
 }

@@ -24,7 +24,10 @@ pub(crate) fn compare(
         capacity,
     };
     let compared = agreement::compare(&interpreter, &native, None, &bounds)?;
-    let any_fault = compared.n_faults + compared.n_failures > 0 || compared.start_faults;
+    let n_faults = compared.n_faults + compared.n_failures + compared.n_unmeasured;
+    // Faults of such measures show nowhere else.
+    let hides_faults = (program.measures.iter()).any(|measure| measure.is_zero_at_faults);
+    let any_fault = n_faults > 0 || compared.start_faults || hides_faults;
     match native.n_interpreted() {
         0 => Ok(compared),
         _ if any_fault => Ok(compared),
