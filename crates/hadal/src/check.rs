@@ -346,8 +346,7 @@ impl<'a> Check<'a> {
         }
         let graph = self.graph.take();
         let label_bytes = graph.as_ref().map_or(0, |_| LABEL_BYTES);
-        let strategy_name = strategy.get().name();
-        let question = Question::new(asked, self.search.clone(), strategy_name, graph);
+        let question = Question::new(asked, self.search.clone(), strategy.get(), graph);
         let budget = self.resources.budget();
         // Not the peak: an earlier check of this process may have needed more.
         Resources::check_budget(budget, memory::resident_bytes())?;

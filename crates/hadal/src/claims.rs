@@ -197,7 +197,8 @@ fn search<'a>(
         .disk_use(if uses_disk { Disk::Scratch } else { Disk::None })
         .stop(prepared.stop)
         .since(prepared.since);
-    let strategy = prepared.strategy.given();
+    // A product has no estimates.
+    let strategy = prepared.strategy.given().filter(|it| !it.needs_estimates());
     let check = match strategy {
         Some(strategy) => check.strategy(strategy),
         None => check,

@@ -179,6 +179,7 @@ mod checked;
 mod claims;
 #[doc(hidden)]
 pub mod describe;
+mod directed;
 mod error;
 mod folder;
 mod goal_model;
@@ -216,6 +217,7 @@ pub use hadal_search::{Deadlock, Observer, Outcome, Sink, Strategy, Verdict};
 pub use check::Check;
 pub use checked::{Checked, Counterexample};
 pub use claims::{LoadedClaim, ProductCounts};
+pub use directed::Directed;
 pub use error::{Error, FolderReason, Rejection};
 pub use folder::{Disk, NoScratch};
 pub use graph::{GraphOptions, GraphOutput, GraphWriter, LabelDetail, WrittenGraph};

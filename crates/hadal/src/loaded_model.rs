@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use hadal_heuristics::Chosen;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::{Param, ParamDomain, Program, Rule, SimpleKind, UnionPart};
 use hadal_jit::{Budget, Native};
@@ -16,6 +17,7 @@ use hadal_symmetry::order::Order;
 use hadal_syntax::Diagnostic;
 
 use crate::claims::LoadedClaim;
+use crate::directed;
 use crate::goal_model::GoalModel;
 use crate::graph_model::SharedGraph;
 use crate::language::graph::{self, NotOpened, Opened};
@@ -42,6 +44,8 @@ pub struct LoadedModel {
     /// asked for, because they are too large for it or for the memory that is left, e.g.
     /// `rule "grant"`.
     pub interpreted: Vec<String>,
+    /// The estimate that directs the search, if one does.
+    pub estimate: Option<Chosen>,
     /// Final values of the model's global constants.
     pub constants: Vec<(String, String)>,
     /// What the model asks about whole runs.
@@ -164,6 +168,7 @@ impl LoadedModel {
             symmetry: None,
             order: None,
             interpreted: Vec::new(),
+            estimate: None,
             constants: Vec::new(),
             claims: Vec::new(),
             not_asked: Vec::new(),
@@ -183,6 +188,10 @@ impl LoadedModel {
             return Self::of_graph(source, loading);
         }
         let started = Instant::now();
+        if let Some(directed) = &source.directed {
+            let expressions = directed.expressions()?;
+            source = source.estimate_expressions(expressions);
+        }
         let translated =
             source
                 .language
@@ -205,8 +214,24 @@ impl LoadedModel {
             let (warnings, breaks) = (translation.warnings, translation.symmetry_breaks);
             return Err(reject_for(&source, warnings, breaks));
         }
-        let program = translation.program;
+        let mut program = translation.program;
         verify(&program)?;
+        let limits = limits(translation.loop_limit, source.call_limit);
+        if reduces {
+            let rejections = directed::asymmetries(&program, &translation.estimates, limits);
+            if !rejections.is_empty() {
+                let errors = order::diagnostics(&source.sources, &program, &rejections);
+                return Err(reject_for(&source, translation.warnings, errors));
+            }
+        }
+        let estimate = match &source.directed {
+            Some(directed) => {
+                let chosen = directed.add_to(&mut program, &translation.estimates, &source)?;
+                verify(&program)?;
+                Some(chosen)
+            }
+            None => None,
+        };
         let products = translation
             .claims
             .iter()
@@ -218,7 +243,6 @@ impl LoadedModel {
         let load_seconds = started.elapsed().as_secs_f64();
 
         let started = Instant::now();
-        let limits = limits(translation.loop_limit, source.call_limit);
         // The analysis of order knows single firings only.
         let reduces = reduces
             && program.n_registers == 0
@@ -285,6 +309,7 @@ impl LoadedModel {
             symmetry: None,
             order: None,
             interpreted,
+            estimate,
             constants: translation.constants,
             load_seconds,
             compile_seconds: 0.0,

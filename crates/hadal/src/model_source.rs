@@ -10,7 +10,7 @@ use hadal_syntax::{Source, Sources};
 
 use crate::language::{self, Language, LanguageOptions};
 use crate::names::Named;
-use crate::{Error, LoadLimits, LoadedModel};
+use crate::{Directed, Error, LoadLimits, LoadedModel};
 
 /// The texts of a model in a registered [language](crate::language), and how to load them.
 ///
@@ -36,6 +36,8 @@ pub struct ModelSource {
     pub engine: Engine,
     /// Depth of recursion before it is a violation.
     pub call_limit: u32,
+    /// What directs the search, where something does.
+    pub directed: Option<Directed>,
     /// Where a graph is, which has no text.
     pub(crate) graph: Option<GraphFile>,
 }
@@ -167,6 +169,7 @@ impl ModelSource {
             symmetry: Symmetry::default(),
             engine: Engine::default(),
             call_limit: Self::CALL_LIMIT,
+            directed: None,
             graph: None,
         }
     }
@@ -228,6 +231,13 @@ impl ModelSource {
     /// What a counterexample of least cost is estimated by, in the order in which it was set.
     pub fn estimate_texts(&self) -> impl Iterator<Item = &str> {
         self.options.all(language::ESTIMATE.name)
+    }
+
+    /// Gives states an estimate of what is left to a violation, for strategies that are directed by
+    /// one.
+    pub fn directed_by(mut self, directed: Directed) -> Self {
+        self.directed = Some(directed);
+        self
     }
 
     /// What counts as a deadlock unless the user says otherwise: nothing, where a goal is looked for.

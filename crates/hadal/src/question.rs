@@ -10,7 +10,7 @@ use std::path::Path;
 
 use hadal_lts::Hlts;
 use hadal_model::{Model, Shape};
-use hadal_search::{Deadlock, StoreKind};
+use hadal_search::{Deadlock, StoreKind, Strategy};
 use hadal_store::Error as StoreError;
 use hadal_syntax::{Source, Sources};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::folder::{MANIFEST, store_error};
 use crate::graph::AskedOutput;
 use crate::language::{Language, LanguageOptions, language_among};
 use crate::model_source::GraphFile;
-use crate::{Engine, Error, ModelSource, Symmetry, names};
+use crate::{Directed, Engine, Error, ModelSource, Symmetry, names};
 
 /// What changes the result of a search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,8 +51,9 @@ impl Default for SearchOptions {
 }
 
 /// Version of the label. Version 1 had no version field and one text, version 2 no digest of a model
-/// without texts, version 3 no graphs as models, version 4 none that are written.
-const LABEL_VERSION: u32 = 5;
+/// without texts, version 3 no graphs as models, version 4 none that are written, version 5 no
+/// estimates and no parameters of strategies.
+const LABEL_VERSION: u32 = 6;
 
 /// The version of this program. Another one may lay out states differently.
 const HADAL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -66,6 +67,8 @@ pub(crate) struct Question {
     pub(crate) search: SearchOptions,
     /// The name of the strategy.
     pub(crate) strategy: String,
+    /// Its parameters.
+    pub(crate) parameters: Vec<(String, String)>,
     /// The graph that is to be written.
     pub(crate) output: Option<AskedOutput>,
 }
@@ -100,6 +103,7 @@ pub(crate) struct AskedText {
     #[serde(with = "names")]
     engine: Engine,
     call_limit: u32,
+    directed: Option<Directed>,
     /// The files, the one the user named first.
     files: Vec<AskedFile>,
 }
@@ -151,15 +155,19 @@ impl Question {
     pub(crate) fn new(
         model: AskedModel,
         search: SearchOptions,
-        strategy: &str,
+        strategy: &dyn Strategy,
         output: Option<AskedOutput>,
     ) -> Self {
+        let parameters = strategy.parameters().into_iter();
         Question {
             version: LABEL_VERSION,
             hadal: HADAL_VERSION.to_owned(),
             model,
             search,
-            strategy: strategy.to_owned(),
+            strategy: strategy.name().to_owned(),
+            parameters: parameters
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             output,
         }
     }
@@ -208,6 +216,7 @@ impl From<&ModelSource> for AskedModel {
             symmetry: source.symmetry,
             engine: source.engine,
             call_limit: source.call_limit,
+            directed: source.directed.clone(),
             files: files.collect(),
         })
     }
@@ -307,6 +316,7 @@ impl AskedText {
             symmetry: self.symmetry,
             engine: self.engine,
             call_limit: self.call_limit,
+            directed: self.directed.clone(),
             ..ModelSource::new(sources, language_among(more, &self.language)?)
         })
     }
@@ -314,6 +324,8 @@ impl AskedText {
 
 #[cfg(test)]
 mod tests {
+    use hadal_search::Auto;
+
     use super::*;
 
     fn source() -> ModelSource {
@@ -346,9 +358,9 @@ mod tests {
             change(&mut search);
             asked.push((source, search));
         }
-        let first = Question::new((&source()).into(), SearchOptions::default(), "auto", None);
+        let first = Question::new((&source()).into(), SearchOptions::default(), &Auto, None);
         for (number, (source, search)) in asked.into_iter().enumerate() {
-            let question = Question::new((&source).into(), search, "auto", None);
+            let question = Question::new((&source).into(), search, &Auto, None);
             let label = question.to_label().expect("it becomes text");
             let back = Question::from_label(&label, Path::new("run")).expect("it is a label");
             assert_eq!(back, question);

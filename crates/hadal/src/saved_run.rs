@@ -80,6 +80,11 @@ impl SavedRun {
         Ok(self.question()?.search)
     }
 
+    /// The parameters of the strategy that it was started with, by name.
+    pub fn strategy_parameters(&self) -> Result<Vec<(String, String)>, Error> {
+        Ok(self.question()?.parameters)
+    }
+
     /// The name of the strategy that it was started with.
     pub fn strategy(&self) -> Result<String, Error> {
         Ok(self.question()?.strategy)

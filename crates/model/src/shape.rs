@@ -87,7 +87,8 @@ pub struct Measure {
 pub enum MeasureKind {
     /// An estimate of what a run from the state to a violation costs.
     Estimate {
-        /// Whether it is proved that it is never more than that, whatever the violation.
+        /// Whether it is proved that it is never more than what a run to a state costs in which an
+        /// invariant is false.
         is_admissible: bool,
     },
     /// What each step to the state costs, in place of the [cost](crate::Successors::cost) it has of

@@ -168,13 +168,18 @@ pub(crate) fn conclude(
     let directed = explored.directed_order().map(|order| {
         let estimate = Estimate::of(run.shape).filter(|_| order.needs_estimates());
         let is_admissible = estimate.is_some_and(|estimate| estimate.is_admissible);
+        let first = violations.first();
+        let is_invariant = first.is_none_or(|first| first.kind == ViolationKind::Invariant);
         DirectedFigures {
             expanded: totals.visited,
             generated: totals.generated,
             reopened: totals.reopened,
             inconsistent: totals.inconsistent,
             cost: violations.first().and_then(|first| first.cost),
-            is_least: is_exact && order.is_first_least(is_admissible),
+            // An estimate is one of what is left to a state where an invariant is false.
+            is_least: is_exact
+                && order.is_first_least(is_admissible)
+                && (!order.needs_estimates() || is_invariant),
             heuristic: estimate.map(|estimate| estimate.name.to_owned()),
         }
     });

@@ -89,7 +89,8 @@ pub struct DirectedFigures {
     /// Cost of the first violation's run, up to the state that is violated or at which the last step
     /// fails; `None` where there is none.
     pub cost: Option<u64>,
-    /// Whether it is proved that no run to a violation costs less. A store of hashes may miss one.
+    /// Whether it is proved that no run to a violation costs less; where the order depends on an
+    /// estimate, no run to a state where an invariant is false. A store of hashes may miss one.
     pub is_least: bool,
     /// The name of the estimate, where the order depends on it.
     pub heuristic: Option<String>,

@@ -51,6 +51,16 @@ pub trait Strategy: Sync {
         true
     }
 
+    /// Whether the order of its search depends on the model's estimates, so that it must have them.
+    fn needs_estimates(&self) -> bool {
+        false
+    }
+
+    /// Whether what it finds depends on what steps cost.
+    fn needs_costs(&self) -> bool {
+        false
+    }
+
     /// Whether it uses more than one thread.
     fn is_parallel(&self) -> bool {
         false

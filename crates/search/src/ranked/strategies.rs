@@ -42,6 +42,14 @@ impl<T: InRanks> Strategy for T {
         self.order().is_depth()
     }
 
+    fn needs_estimates(&self) -> bool {
+        self.order().needs_estimates()
+    }
+
+    fn needs_costs(&self) -> bool {
+        self.order().needs_costs()
+    }
+
     fn is_parallel(&self) -> bool {
         true
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use hadal::Disk;
 use hadal_literature::Configurable;
+use hadal_search::Deadlock;
 
 use crate::allocator::adapt_allocator;
 use crate::exit::Exit;
@@ -25,7 +26,16 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
     let limits = args.run.load_limits(since);
     let budget = args.run.resources().budget();
     let source = limits.watch(|| args.model.read(budget, args.disk.disk.is_some()))??;
-    let source = args.model.configure(source, &args.symmetry, &args.states);
+    let mut source = args.model.configure(source, &args.symmetry, &args.states);
+    if source.cost_text().is_some() && !strategy.needs_costs() {
+        bail!(
+            "--cost is for --strategy dijkstra, a-star or best-first; it means nothing to `{}`",
+            strategy.name()
+        );
+    }
+    let search = args.search_options(&source);
+    let deadlocks = search.deadlock != Deadlock::Off;
+    source.directed = args.directed.directed(strategy, deadlocks)?;
     if args.no_search {
         return run::without_search(&source, &args.run, &limits);
     }
@@ -36,7 +46,7 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
     };
     run::run(Job {
         source: &source,
-        search: args.search_options(&source),
+        search,
         strategy,
         args: &args.run,
         start: Start::Anew(disk),

@@ -11,9 +11,10 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hadal::language::{self, languages};
 use hadal::{
-    Disk, Engine, LabelDetail, LoadLimits, ModelSource, Named, Resources, SearchOptions, Style,
-    Symmetry, TextLimit, TraceDetail,
+    Directed, Disk, Engine, LabelDetail, LoadLimits, ModelSource, Named, Resources, SearchOptions,
+    Style, Symmetry, TextLimit, TraceDetail,
 };
+use hadal_literature::Configurable;
 use hadal_report::units;
 use hadal_search::{Deadlock, StoreKind};
 
@@ -120,9 +121,9 @@ pub(crate) struct StateArgs {
 /// Where states go when memory is full.
 #[derive(Debug, Args)]
 pub(crate) struct DiskArgs {
-    /// Where states go when memory is full; a run with `--strategy auto` or `dijkstra` can then be
-    /// resumed, even after a crash [default: a fresh folder under TMPDIR, else /var/tmp, deleted at the
-    /// end]
+    /// Where states go when memory is full; a run with `--strategy auto`, `a-star`,
+    /// `best-first` or `dijkstra` can then be resumed, even after a crash [default: a fresh folder
+    /// under TMPDIR, else /var/tmp, deleted at the end]
     #[arg(long, value_name = "DIR", help_heading = "Resources")]
     pub(crate) disk: Option<PathBuf>,
 
@@ -186,6 +187,9 @@ pub(crate) struct CheckArgs {
     pub(crate) strategy: StrategyArgs,
 
     #[command(flatten)]
+    pub(crate) directed: DirectedArgs,
+
+    #[command(flatten)]
     pub(crate) run: RunArgs,
 }
 
@@ -210,7 +214,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size, help_heading = "Resources")]
     pub(crate) disk_limit: Option<u64>,
 
-    /// Worker threads, for `--strategy auto` and `dijkstra` [default: all cores]
+    /// Worker threads, for `--strategy auto`, `a-star`, `best-first` and `dijkstra` [default: all
+    /// cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024),
           help_heading = "Resources")]
     pub(crate) threads: Option<u32>,
@@ -244,6 +249,37 @@ pub(crate) struct RunArgs {
     /// Print more: firings of every rule, states of every layer
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
+}
+
+/// What directs the search.
+#[derive(Debug, Args)]
+pub(crate) struct DirectedArgs {
+    /// What leads the search of `a-star` and `best-first` to a violation: the largest of some
+    /// estimates, `active`, `formula`, `control`, `blocked`, `hamming`, `expr:EXPR` or `sum(...)` of
+    /// several (docs/guide/directed.md) [default: auto]
+    #[arg(long, value_name = "auto|NAME[,NAME...]", help_heading = "Strategy")]
+    pub(crate) heuristic: Option<String>,
+}
+
+impl DirectedArgs {
+    /// What directs a search by `strategy` that looks for deadlocks, or not.
+    pub(crate) fn directed(
+        &self,
+        strategy: &dyn Configurable,
+        deadlocks: bool,
+    ) -> anyhow::Result<Option<Directed>> {
+        if !strategy.needs_estimates() {
+            if self.heuristic.is_some() {
+                bail!(
+                    "--heuristic is for --strategy a-star or best-first; it means nothing to `{}`",
+                    strategy.name()
+                );
+            }
+            return Ok(None);
+        }
+        let heuristic = self.heuristic.as_deref().unwrap_or("auto");
+        Ok(Some(Directed::new(heuristic, deadlocks)?))
+    }
 }
 
 impl CheckArgs {

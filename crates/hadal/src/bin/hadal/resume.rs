@@ -28,7 +28,10 @@ pub(crate) fn run(args: &ResumeArgs, since: Instant) -> anyhow::Result<Exit> {
         return generate::resume(saved, args, since);
     }
     let search = saved.search_options()?;
-    let strategy = strategy::from_name(&saved.strategy()?)?;
+    let mut strategy = strategy::from_name(&saved.strategy()?)?;
+    for (name, value) in saved.strategy_parameters()? {
+        strategy.set(&name, &value)?;
+    }
     let source = match (saved.source_at(args.model.as_deref(), &[]), &args.model) {
         (Err(Error::Read { path, error }), None) => {
             let path = path.display();
