@@ -201,6 +201,7 @@ mod saved_run;
 mod scratch_folder;
 mod style;
 pub mod system_limits;
+mod target;
 pub mod trace;
 mod trace_detail;
 
@@ -229,4 +230,5 @@ pub use resources::{Accounting, Resources};
 pub use saved_run::SavedRun;
 pub use scratch_folder::ScratchFolder;
 pub use style::Style;
+pub use target::{Target, TargetError, TargetLeaf, TargetProblem, TargetText};
 pub use trace_detail::TraceDetail;
