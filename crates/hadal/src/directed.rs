@@ -1,13 +1,14 @@
 //! What directs the search of a model: an estimate, which is derived from the program when the model
 //! is loaded.
 
-use hadal_heuristics::{Chosen, Parsed, Question, add_estimate};
+use hadal_heuristics::{Chosen, Derived, Parsed, Question, TargetLeaf, add_estimate};
 use hadal_ir::interp::{Interpreter, Item, Limits};
 use hadal_ir::{Measure, Program};
 use hadal_model::MeasureKind;
 use hadal_symmetry::order::{Order, Rejection};
 use serde::{Deserialize, Serialize};
 
+use crate::language::Naming;
 use crate::{Error, ModelSource};
 
 /// What a search is directed by, and toward what.
@@ -34,6 +35,12 @@ impl Directed {
         Parsed::new(&self.heuristic).map_err(|error| Error::Invalid(error.to_string()))
     }
 
+    /// Whether the estimate depends on a state that is given.
+    pub fn needs_target(&self) -> bool {
+        self.parsed()
+            .is_ok_and(|parsed| parsed.mentions(Derived::Hamming))
+    }
+
     /// The expressions in the heuristic.
     pub(crate) fn expressions(&self) -> Result<Vec<String>, Error> {
         Ok(self.parsed()?.expressions)
@@ -45,11 +52,18 @@ impl Directed {
         program: &mut Program,
         expressions: &[Measure],
         source: &ModelSource,
+        naming: Option<&dyn Naming>,
     ) -> Result<Chosen, Error> {
+        let target = source.target_text()?;
+        let target = target.map(|text| text.resolve(program, naming));
+        let target: Option<Vec<TargetLeaf>> = target.transpose()?.map(|target| {
+            let leaves = target.leaves.into_iter();
+            leaves.map(|it| (it.leaf, it.value)).collect()
+        });
         let question = Question {
             parsed: &self.parsed()?,
             expressions,
-            target: None,
+            target: target.as_deref(),
             deadlocks: self.deadlocks,
             has_processes: source.language.has_processes(),
             own_costs: source.cost_text().is_none(),

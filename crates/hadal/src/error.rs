@@ -51,6 +51,9 @@ pub enum Error {
     /// The model is not one that can be searched.
     #[error(transparent)]
     Rejected(Box<Rejection>),
+    /// A state to look for cannot be read, or is none of the model.
+    #[error(transparent)]
+    Target(#[from] crate::TargetError),
     /// An option makes no sense, by itself or with the others.
     #[error("{0}")]
     Invalid(String),

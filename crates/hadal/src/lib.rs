@@ -202,6 +202,7 @@ mod saved_run;
 mod scratch_folder;
 mod style;
 pub mod system_limits;
+mod target;
 pub mod trace;
 mod trace_detail;
 
@@ -231,4 +232,5 @@ pub use resources::{Accounting, Resources};
 pub use saved_run::SavedRun;
 pub use scratch_folder::ScratchFolder;
 pub use style::Style;
+pub use target::{Target, TargetError, TargetLeaf, TargetProblem, TargetText};
 pub use trace_detail::TraceDetail;

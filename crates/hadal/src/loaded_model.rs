@@ -226,7 +226,8 @@ impl LoadedModel {
         }
         let estimate = match &source.directed {
             Some(directed) => {
-                let chosen = directed.add_to(&mut program, &translation.estimates, &source)?;
+                let (estimates, naming) = (&translation.estimates, translation.naming.as_deref());
+                let chosen = directed.add_to(&mut program, estimates, &source, naming)?;
                 verify(&program)?;
                 Some(chosen)
             }

@@ -10,6 +10,7 @@ use hadal_syntax::{Source, Sources};
 
 use crate::language::{self, Language, LanguageOptions};
 use crate::names::Named;
+use crate::target::TargetText;
 use crate::{Directed, Error, LoadLimits, LoadedModel};
 
 /// The texts of a model in a registered [language](crate::language), and how to load them.
@@ -238,6 +239,22 @@ impl ModelSource {
     pub fn directed_by(mut self, directed: Directed) -> Self {
         self.directed = Some(directed);
         self
+    }
+
+    /// Sets a state to look for. One from a run record must be of a model in the same language.
+    pub fn target(mut self, target: &TargetText) -> Result<Self, Error> {
+        target.check_language(self.language.name())?;
+        let text = serde_json::to_string(target);
+        let text = text.map_err(|error| Error::Internal(error.to_string()))?;
+        self.options.replace(language::TARGET.name, text);
+        Ok(self)
+    }
+
+    /// The state to look for, if it was set.
+    pub fn target_text(&self) -> Result<Option<TargetText>, Error> {
+        let text = self.options.get(language::TARGET.name);
+        let target = text.map(serde_json::from_str).transpose();
+        target.map_err(|error| Error::Invalid(format!("target: {error}")))
     }
 
     /// What counts as a deadlock unless the user says otherwise: nothing, where a goal is looked for.

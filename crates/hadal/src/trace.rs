@@ -235,7 +235,7 @@ pub fn render_state(out: &mut String, indent: &str, state: &[(String, String)], 
 }
 
 /// A leaf's name with its indices left open: `x[*].y`.
-fn shape(name: &str) -> String {
+pub(crate) fn shape(name: &str) -> String {
     let mut shape = String::with_capacity(name.len());
     let mut depth = 0;
     for c in name.chars() {

@@ -27,6 +27,8 @@ pub(crate) struct Builder<'p> {
     pub(crate) bound: FxHashSet<LocalId>,
     /// Whether some number is the difference of quantities, which one step may change by any.
     pub(crate) counts_quantities: bool,
+    /// Roughly how many values numbers may have: 1 for a condition that is true or not.
+    pub(crate) n_terms: usize,
 }
 
 /// How numbers are put together.
@@ -52,6 +54,7 @@ impl<'p> Builder<'p> {
             far,
             bound: FxHashSet::default(),
             counts_quantities: false,
+            n_terms: 0,
         }
     }
 

@@ -7,11 +7,12 @@
 
 use hadal_ir::expr::{BinaryOp as Op, Expr, Place, Quantifier, Root, UnaryOp};
 use hadal_ir::ids::ExprId;
-use hadal_ir::stmt::{Block, StmtKind};
+use hadal_ir::stmt::Block;
 use hadal_ir::walk::{Mention, Reach};
 
 use crate::builder::{Builder, Combine};
 use crate::control::ControlGraphs;
+use crate::counts::Instances;
 
 /// What counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,37 +68,11 @@ impl Builder<'_> {
                 domain,
                 body,
             } => {
-                let is_conjunction = (quantifier == Quantifier::Forall) == wanted;
-                let combine = match is_conjunction {
-                    true => measuring.conjunction,
-                    false => Combine::Minimum,
-                };
-                let total = self.new_number();
-                let neutral = self.neutral(combine);
-                self.assign_int(block, total, neutral);
-                let mut inner = Block::new();
-                self.bound.insert(var);
-                match self.distance(&mut inner, measuring, body, wanted) {
-                    Distance::Zero if is_conjunction => return Distance::Zero,
-                    Distance::Zero => {
-                        let zero = self.int(0);
-                        self.assign(&mut inner, total, zero);
-                    }
-                    Distance::Never if is_conjunction => {
-                        let far = self.int(self.far);
-                        self.assign(&mut inner, total, far);
-                    }
-                    Distance::Never => {}
-                    Distance::Number(number) => {
-                        self.accumulate(&mut inner, combine, total, number);
-                    }
+                let instances = Instances { var, domain, body };
+                match (quantifier == Quantifier::Forall) == wanted {
+                    true => self.all(block, measuring, &instances, wanted),
+                    false => self.some(block, measuring, &instances, wanted),
                 }
-                block.push(self.stmt(StmtKind::For {
-                    var,
-                    domain,
-                    body: inner,
-                }));
-                Distance::Number(self.read(total))
             }
             Expr::Binary(op, left, right) => {
                 self.comparison(block, measuring, id, (op, left, right), wanted)
@@ -181,9 +156,16 @@ impl Builder<'_> {
         if self.mentions_register(id) {
             return Distance::Zero;
         }
+        if self.is_fixed(id) {
+            return self.fixed(block, id, wanted);
+        }
+        if let Some(distance) = self.counted(block, measuring, (op, left, right)) {
+            return distance;
+        }
         if matches!(op, Op::Eq | Op::Same)
             && let Some(moves) = self.moves(measuring.control, left, right)
         {
+            self.n_terms += 2;
             return self.protected(block, id, moves);
         }
         if measuring.only_control {
@@ -219,6 +201,7 @@ impl Builder<'_> {
             _ => return self.atom(block, measuring, id, wanted),
         };
         self.counts_quantities = true;
+        self.n_terms += 2;
         let value = self.limited(value);
         self.protected(block, id, value)
     }
@@ -231,9 +214,13 @@ impl Builder<'_> {
         id: ExprId,
         wanted: bool,
     ) -> Distance {
+        if self.is_fixed(id) {
+            return self.fixed(block, id, wanted);
+        }
         if measuring.only_control || self.mentions_register(id) {
             return Distance::Zero;
         }
+        self.n_terms += 1;
         let (zero, one) = (self.int(0), self.int(1));
         let value = match wanted {
             true => self.cond(id, zero, one),
@@ -274,6 +261,29 @@ impl Builder<'_> {
             Expr::Read(place) => Some(place.clone()),
             _ => None,
         }
+    }
+
+    /// 0 where the condition, which no step changes, is as wanted, else as far as can be.
+    fn fixed(&mut self, block: &mut Block, id: ExprId, wanted: bool) -> Distance {
+        let (zero, far) = (self.int(0), self.int(self.far));
+        let value = match wanted {
+            true => self.cond(id, zero, far),
+            false => self.cond(id, far, zero),
+        };
+        Distance::Number(self.hold(block, value))
+    }
+
+    /// Whether an expression depends on nothing but variables of loops and quantifiers.
+    fn is_fixed(&self, id: ExprId) -> bool {
+        let mut is_fixed = true;
+        Reach::new(self.program).visit(Mention::Expr(id), &mut |mention| {
+            is_fixed &= match mention {
+                Mention::Var(_) | Mention::Function(_) => false,
+                Mention::Local(local) => self.bound.contains(&local),
+                _ => true,
+            };
+        });
+        is_fixed
     }
 
     /// Whether an expression reads a register, which is 0 in all states that have a number.

@@ -12,6 +12,7 @@ use hadal_ir::{Program, Property};
 use hadal_model::FaultKind;
 
 use crate::builder::{Builder, Combine};
+use crate::control::ControlGraphs;
 use crate::copy::Copier;
 use crate::distance::{Distance, Measuring};
 
@@ -33,6 +34,8 @@ pub(crate) struct Assertion {
     way: Vec<(ExprId, bool)>,
     /// What fails where it is false; `None` fails always.
     condition: Option<ExprId>,
+    /// What it says.
+    message: String,
 }
 
 impl Aims {
@@ -51,6 +54,72 @@ impl Aims {
         }
     }
 
+    /// Those of a name, or the names that there are.
+    pub(crate) fn named(&self, program: &Program, name: &str) -> Result<Self, Vec<String>> {
+        let of_invariant = |number: &usize| &program.properties[*number].name;
+        let invariants = self.invariants.iter().copied();
+        let named = Aims {
+            invariants: invariants.filter(|it| of_invariant(it) == name).collect(),
+            assertions: {
+                let assertions = self.assertions.iter().filter(|it| it.message == name);
+                assertions.cloned().collect()
+            },
+        };
+        if !named.is_empty() {
+            return Ok(named);
+        }
+        let invariants = self.invariants.iter().map(of_invariant);
+        let assertions = self.assertions.iter().map(|it| &it.message);
+        let mut known: Vec<String> = invariants
+            .chain(assertions)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        known.sort_unstable();
+        known.dedup();
+        Err(known)
+    }
+
+    /// Those whose distance has more than two values, if there are any: one that is always one step
+    /// away would hide how far the others are.
+    pub(crate) fn telling(self, program: &Program, control: &ControlGraphs) -> Self {
+        let measuring = Measuring {
+            conjunction: Combine::Sum,
+            control,
+            only_control: false,
+        };
+        let tells = |alone: Aims| {
+            let mut program = program.clone();
+            let mut builder = Builder::new(&mut program);
+            builder.formula(&mut Block::new(), measuring, &alone);
+            builder.n_terms > 1
+        };
+        let invariants = self.invariants.iter().copied();
+        let assertions = self.assertions.iter();
+        let telling = Aims {
+            invariants: invariants
+                .filter(|&number| {
+                    tells(Aims {
+                        invariants: vec![number],
+                        assertions: Vec::new(),
+                    })
+                })
+                .collect(),
+            assertions: assertions
+                .filter(|&assertion| {
+                    tells(Aims {
+                        invariants: Vec::new(),
+                        assertions: vec![assertion.clone()],
+                    })
+                })
+                .cloned()
+                .collect(),
+        };
+        match telling.is_empty() {
+            true => self,
+            false => telling,
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.invariants.is_empty() && self.assertions.is_empty()
     }
@@ -65,19 +134,22 @@ fn add_assertions(
     assertions: &mut Vec<Assertion>,
 ) {
     for stmt in block {
-        let mut add = |condition| {
+        let mut add = |condition, message: &String| {
             assertions.push(Assertion {
                 rule,
                 way: way.clone(),
                 condition,
+                message: message.clone(),
             });
         };
         match &stmt.kind {
-            StmtKind::Assert { condition, .. } => add(Some(*condition)),
+            StmtKind::Assert {
+                condition, message, ..
+            } => add(Some(*condition), message),
             StmtKind::Error {
                 kind: FaultKind::Error,
-                ..
-            } => add(None),
+                message,
+            } => add(None, message),
             StmtKind::If { arms, otherwise } => {
                 let n_before = way.len();
                 for (condition, block) in arms {

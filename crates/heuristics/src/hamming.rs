@@ -2,32 +2,16 @@
 
 use hadal_ir::Program;
 use hadal_ir::expr::{BinaryOp as Op, Domain, Expr, Place, Projection, Root};
-use hadal_ir::ids::{ExprId, TypeId, VarId};
+use hadal_ir::ids::{ExprId, TypeId};
+use hadal_ir::leaves::Leaf;
 use hadal_ir::stmt::{Block, Stmt, StmtKind};
 use hadal_ir::types::{SimpleKind, Type};
 
 use crate::builder::{Builder, Combine};
 use crate::distance::Distance;
 
-/// A variable of simple type, or a part of one, and the value it has in the target.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TargetLeaf {
-    /// The variable.
-    pub var: VarId,
-    /// The way to the part.
-    pub path: Vec<LeafStep>,
-    /// The value; `None` is undefined.
-    pub value: Option<i64>,
-}
-
-/// A step to a part of a variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeafStep {
-    /// The n-th field of a record.
-    Field(u32),
-    /// The element of an array at this index value.
-    Index(i64),
-}
+/// A leaf of states, and the value it has in the target; `None` is undefined.
+pub type TargetLeaf = (Leaf, Option<i64>);
 
 /// Terms of one expression, so that trees stay flat.
 const MOST_TERMS: usize = 64;
@@ -64,18 +48,11 @@ impl Builder<'_> {
     }
 
     /// Whether a leaf has another value.
-    fn differs(&mut self, leaf: &TargetLeaf) -> Option<ExprId> {
-        let path = leaf.path.iter().map(|step| match *step {
-            LeafStep::Field(field) => Projection::Field(field),
-            LeafStep::Index(index) => Projection::Index(self.int(index)),
-        });
-        let place = Place {
-            root: Root::Var(leaf.var),
-            path: path.collect(),
-        };
-        let simple = self.program.types.simple(self.type_of(&place)?)?;
+    fn differs(&mut self, (leaf, value): &TargetLeaf) -> Option<ExprId> {
+        let place = self.program.place_of(leaf, self.site);
+        let simple = self.program.types.simple(leaf.ty)?;
         let (is_total, is_truth) = (simple.is_total, simple.kind == SimpleKind::Boolean);
-        let value = match leaf.value {
+        let value = match *value {
             None if is_total => return None,
             None => {
                 let is_undefined = self.expr(Expr::IsUndefined(place));

@@ -4,7 +4,7 @@
 //!
 //! - [`request`]: what the user asks for, from its text.
 //! - [`active`], [`formula`], [`blocked`], [`hamming`]: the estimates.
-//! - [`distance`]: conditions as numbers; [`safe`]: when they can be evaluated.
+//! - [`distance`], [`counts`]: conditions as numbers; [`safe`]: when they can be evaluated.
 //! - [`control`]: the values that rules move variables through.
 //! - [`agents`], [`rules`]: who acts, and loops over instances.
 //! - [`builder`], [`copy`]: expressions and statements of the measure.
@@ -18,6 +18,7 @@ mod blocked;
 mod builder;
 mod control;
 mod copy;
+mod counts;
 mod distance;
 mod formula;
 mod hamming;
@@ -36,7 +37,7 @@ use copy::Copier;
 use distance::{Distance, Measuring};
 use formula::Aims;
 
-pub use hamming::{LeafStep, TargetLeaf};
+pub use hamming::TargetLeaf;
 pub use request::{Derived, Parsed, Request, RequestError, Term};
 
 /// What an estimate is derived for.
@@ -75,6 +76,19 @@ pub enum EstimateError {
         .0.name()
     )]
     NoAim(Derived),
+    /// It is to lead to the violation of a property that there is not.
+    #[error(
+        "the heuristic `{}:{name}` needs an invariant or assertion of that name; there are {}",
+        derived.name(), known.join(", ")
+    )]
+    NoSuchAim {
+        /// The estimate.
+        derived: Derived,
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
     /// It needs a search for deadlocks.
     #[error(
         "the heuristic `{}` leads to deadlocks, which this search does not look for", .0.name()
@@ -100,6 +114,10 @@ pub fn add_estimate(
     };
     let agents = Agents::of(program, question.has_processes);
     let control = ControlGraphs::of(program, &agents::processes(&agents));
+    let aims = match &question.parsed.request {
+        Request::Auto => aims.telling(program, &control),
+        Request::Maximum(_) => aims,
+    };
     let mut derivation = Derivation {
         question,
         aims,
@@ -151,7 +169,7 @@ pub fn add_estimate(
 
 /// What suits a search, and why.
 fn choose(aims: &Aims, question: &Question<'_>) -> (Vec<Term>, &'static str) {
-    let sum = |derived| vec![Term::Sum(vec![Term::Derived(derived)])];
+    let sum = |derived| vec![Term::Sum(vec![Term::Derived(derived, None)])];
     match (aims.is_empty(), question.deadlocks) {
         (false, true) => (
             sum(Derived::Formula),
@@ -160,7 +178,7 @@ fn choose(aims: &Aims, question: &Question<'_>) -> (Vec<Term>, &'static str) {
         ),
         (false, false) => (sum(Derived::Formula), "it leads to what is looked for"),
         (true, true) => (
-            vec![Term::Derived(Derived::Active)],
+            vec![Term::Derived(Derived::Active, None)],
             "there is nothing to be violated but deadlocks",
         ),
         (true, false) => (Vec::new(), "there is nothing to look for"),
@@ -200,7 +218,7 @@ impl Derivation<'_, '_> {
         term: &Term,
         in_sum: bool,
     ) -> Result<Distance, EstimateError> {
-        let derived = match term {
+        let (derived, name) = match term {
             Term::Sum(terms) => {
                 self.is_admissible = false;
                 return self.together(block, terms, Combine::Sum, true);
@@ -209,7 +227,7 @@ impl Derivation<'_, '_> {
                 self.is_admissible = false;
                 return Ok(self.expression(block, *number));
             }
-            Term::Derived(derived) => *derived,
+            Term::Derived(derived, name) => (*derived, name),
         };
         let question = self.question;
         let measuring = Measuring {
@@ -235,9 +253,18 @@ impl Derivation<'_, '_> {
                 self.is_admissible = false;
                 Ok(self.builder.blocked(block, &self.control, &self.agents))
             }
-            Derived::Formula | Derived::Control => {
-                Ok(self.builder.formula(block, measuring, &self.aims))
-            }
+            Derived::Formula | Derived::Control => match name {
+                None => Ok(self.builder.formula(block, measuring, &self.aims)),
+                Some(name) => {
+                    let named = self.aims.named(self.builder.program, name);
+                    let aims = named.map_err(|known| EstimateError::NoSuchAim {
+                        derived,
+                        name: name.clone(),
+                        known,
+                    })?;
+                    Ok(self.builder.formula(block, measuring, &aims))
+                }
+            },
             Derived::Hamming => {
                 self.is_admissible = false;
                 let target = question.target.ok_or(EstimateError::NoTarget)?;

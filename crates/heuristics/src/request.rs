@@ -14,8 +14,8 @@ pub enum Request {
 /// A part of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// One that is derived from the program.
-    Derived(Derived),
+    /// One that is derived from the program; where a name is given, from the property of that name.
+    Derived(Derived, Option<String>),
     /// An expression of the model's language, by its number among [`Request::expressions`].
     Expression(usize),
     /// The sum of some. What is derived in it adds up what it would take the maximum of.
@@ -114,13 +114,13 @@ fn terms(text: &str, expressions: &mut Vec<String>) -> Result<Vec<Term>, Request
     let mut terms = Vec::new();
     for part in split(text)? {
         let part = part.trim();
-        let derived = Derived::ALL.iter().find(|it| it.name() == part);
+        let derived = derived(part);
         let inner = part
             .strip_prefix("sum")
             .map(str::trim_start)
             .and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));
-        terms.push(if let Some(&derived) = derived {
-            Term::Derived(derived)
+        terms.push(if let Some((derived, name)) = derived {
+            Term::Derived(derived, name)
         } else if let Some(expression) = part.strip_prefix(EXPRESSION) {
             if expression.trim().is_empty() {
                 return Err(RequestError::Missing(text.to_owned()));
@@ -138,6 +138,20 @@ fn terms(text: &str, expressions: &mut Vec<String>) -> Result<Vec<Term>, Request
         });
     }
     Ok(terms)
+}
+
+/// An estimate by its name, and that of a property behind a colon.
+fn derived(part: &str) -> Option<(Derived, Option<String>)> {
+    let (name, property) = match part.split_once(':') {
+        Some((name, property)) => (name.trim_end(), Some(property.trim().to_owned())),
+        None => (part, None),
+    };
+    let derived = *Derived::ALL.iter().find(|it| it.name() == name)?;
+    let is_aimed = matches!(derived, Derived::Formula | Derived::Control);
+    let is_valid = property
+        .as_ref()
+        .is_none_or(|it| is_aimed && !it.is_empty());
+    is_valid.then_some((derived, property))
 }
 
 /// The parts of `text` between commas that stand in no parentheses, brackets or braces.
@@ -165,6 +179,21 @@ fn split(text: &str) -> Result<Vec<&str>, RequestError> {
 }
 
 impl Parsed {
+    /// Whether it is made of this estimate, among others.
+    pub fn mentions(&self, derived: Derived) -> bool {
+        fn is_in(terms: &[Term], derived: Derived) -> bool {
+            terms.iter().any(|term| match term {
+                Term::Derived(other, _) => *other == derived,
+                Term::Expression(_) => false,
+                Term::Sum(terms) => is_in(terms, derived),
+            })
+        }
+        match &self.request {
+            Request::Auto => false,
+            Request::Maximum(terms) => is_in(terms, derived),
+        }
+    }
+
     /// As one would write it.
     pub fn text(&self) -> String {
         match &self.request {
@@ -175,7 +204,8 @@ impl Parsed {
 
     fn list(&self, terms: &[Term]) -> String {
         let term = |term: &Term| match term {
-            Term::Derived(derived) => derived.name().to_owned(),
+            Term::Derived(derived, None) => derived.name().to_owned(),
+            Term::Derived(derived, Some(name)) => format!("{}:{name}", derived.name()),
             Term::Expression(number) => format!("{EXPRESSION}{}", self.expressions[*number]),
             Term::Sum(terms) => format!("sum({})", self.list(terms)),
         };
@@ -205,6 +235,7 @@ mod tests {
             "expr:max(x, y[2,3]) + 1,active",
             "hamming,expr:{a, b}",
             "sum(expr:x,sum(blocked,active))",
+            "formula:at most one writes,sum(control:no (two) at once)",
         ] {
             let parsed = Parsed::new(text).expect(text);
             assert_eq!(parsed.text(), text);

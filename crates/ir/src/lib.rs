@@ -6,6 +6,7 @@
 //! interpreted, compiled to native code, or moved to other devices.
 //!
 //! - [`types`] and [`layout`]: what a state is made of and which bits hold what.
+//! - [`leaves`]: the parts of a state and their values by name.
 //! - [`expr`], [`stmt`], [`program`]: the tree.
 //! - [`verify`]: what every program must satisfy before anything runs it.
 //! - [`text`]: a text form that prints and parses.
@@ -24,6 +25,7 @@ pub mod goals;
 pub mod ids;
 pub mod interp;
 pub mod layout;
+pub mod leaves;
 pub mod program;
 mod seek;
 pub mod stmt;

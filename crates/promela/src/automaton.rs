@@ -107,6 +107,9 @@ pub struct Edge {
     /// Whether the step stays inside an `atomic`: the process then keeps control as long as an
     /// edge of the target is executable.
     pub keeps_control: bool,
+    /// Whether this is a jump behind a statement of an `atomic`, which is an edge only because it
+    /// leaves that: it costs nothing.
+    pub is_free: bool,
     /// The `unless` whose escape this is. If an edge of an escape is executable, then only edges
     /// of that same escape are, and no edge listed after them. Outer escapes come before inner
     /// ones.

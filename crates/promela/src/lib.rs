@@ -31,7 +31,7 @@ pub mod token;
 
 pub use check::{Compiled, MAX_INSTANCES, check, compile};
 pub use claims::{Asked, asked};
-pub use naming::{Naming, Notes};
+pub use naming::{FixedNames, Naming, NoLeaves, Notes};
 pub use parser::{Parsed, parse};
 pub use preprocess::{Options, Preprocessed, Reader, preprocess};
 pub use text::{Text, TokenSpan};

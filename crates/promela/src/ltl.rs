@@ -324,6 +324,7 @@ impl<'f> Tableau<'f> {
                     action: Action::Cond(condition),
                     target,
                     keeps_control: false,
+                    is_free: false,
                     escape: None,
                     text,
                     span,

@@ -5,10 +5,14 @@
 //! of the process, what belongs to processes that do not exist is left out, and a channel is one
 //! line with its messages.
 
+mod reverse;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::program::{Initial, Program, Scalar};
+
+pub use reverse::{FixedNames, NoLeaves};
 
 /// How a lowered program names what a Promela user knows.
 #[derive(Debug, Clone, Default)]

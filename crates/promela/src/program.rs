@@ -359,8 +359,8 @@ pub enum Action {
     Send(Send),
     /// `q?x`
     Receive(Receive),
-    /// Creates a process. Without a target it is executable iff there is room for one more;
-    /// with a target it stores the pid, or 0.
+    /// Creates a process, and stores its pid in the target, if there is one. It is an error if there
+    /// is no room for one more.
     Run(Run, Option<Place>),
     /// `assert(e)`, and the text of `e`.
     Assert(Expr, Arc<str>),

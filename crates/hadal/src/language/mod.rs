@@ -116,6 +116,17 @@ pub const ESTIMATE: LanguageOption = LanguageOption {
            repeated",
 };
 
+/// The option of a state to look for, as [`TargetText`](crate::TargetText) is kept. No flag of its own
+/// sets it.
+pub const TARGET: LanguageOption = LanguageOption {
+    name: "target",
+    short: None,
+    value: OptionValue::Text("JSON"),
+    is_repeatable: false,
+    is_hidden: true,
+    help: "A state to look for",
+};
+
 /// The texts of the expressions from outside that options have.
 fn outside_texts(options: &LanguageOptions) -> Outside<&str> {
     Outside {
@@ -244,10 +255,36 @@ pub trait Naming: fmt::Debug + Send + Sync {
         state: &[(String, String)],
     ) -> String;
 
+    /// The reverse of [`state`](Self::state), for a program with these leaves; `None` where there is
+    /// none.
+    fn reverse(&self, _leaves: &[&str]) -> Option<Box<dyn ReverseNaming>> {
+        None
+    }
+
     /// Of a state in which nothing can happen any more: what should not wait there, and for what.
     fn blocked(&self, _state: &[(String, String)]) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// What names of a language stand for in every state.
+pub trait ReverseNaming {
+    /// All names that stand for something.
+    fn names(&self) -> Vec<String>;
+
+    /// The leaves of the program with their values that a value of this name stands for.
+    fn leaves(&self, name: &str, value: &str) -> Result<Vec<(String, String)>, NoLeaves>;
+}
+
+/// Why a name stands for no leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoLeaves {
+    /// Nothing has this name.
+    Unknown,
+    /// What it stands for is not the same in all states, for this reason.
+    Varies(String),
+    /// It has no such value, for this reason.
+    NoValue(String),
 }
 
 /// Why there is no program.

@@ -5,7 +5,7 @@ use hadal_murphi::{Dialect, Options};
 use hadal_syntax::Sources;
 
 use super::{
-    COST, ESTIMATE, GOAL, Language, LanguageOption, LanguageOptions, OptionValue, Problems,
+    COST, ESTIMATE, GOAL, Language, LanguageOption, LanguageOptions, OptionValue, Problems, TARGET,
     Translation, outside_files,
 };
 
@@ -59,7 +59,7 @@ impl Language for Murphi {
     }
 
     fn options(&self) -> &'static [LanguageOption] {
-        &[DIALECT, CONST, LOOP_LIMIT, GOAL, COST, ESTIMATE]
+        &[DIALECT, CONST, LOOP_LIMIT, GOAL, COST, ESTIMATE, TARGET]
     }
 
     fn translate(

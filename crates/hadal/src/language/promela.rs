@@ -10,8 +10,8 @@ use hadal_syntax::{Diagnostic, Severity, Source, Sources};
 use std::sync::Arc;
 
 use super::{
-    COST, Claim, ESTIMATE, GOAL, Language, LanguageOption, LanguageOptions, Naming, OptionValue,
-    Problems, Product, Statement, Translation, outside_texts,
+    COST, Claim, ESTIMATE, GOAL, Language, LanguageOption, LanguageOptions, Naming, NoLeaves,
+    OptionValue, Problems, Product, ReverseNaming, Statement, TARGET, Translation, outside_texts,
 };
 
 /// Rounds of a loop inside a `d_step`; one that has more is taken for endless.
@@ -268,8 +268,32 @@ impl Naming for PromelaNaming {
         self.names.firing(rule, slot(parameters), state)
     }
 
+    fn reverse(&self, leaves: &[&str]) -> Option<Box<dyn ReverseNaming>> {
+        let leaves = leaves.iter().copied();
+        Some(Box::new(PromelaReverse(self.names.fixed_names(leaves))))
+    }
+
     fn blocked(&self, state: &[(String, String)]) -> Vec<String> {
         self.names.blocked(state)
+    }
+}
+
+/// Names of processes whose pids are the same in every run, and channels with their messages.
+#[derive(Debug)]
+struct PromelaReverse(hadal_promela::FixedNames);
+
+impl ReverseNaming for PromelaReverse {
+    fn names(&self) -> Vec<String> {
+        self.0.names().map(str::to_owned).collect()
+    }
+
+    fn leaves(&self, name: &str, value: &str) -> Result<Vec<(String, String)>, NoLeaves> {
+        use hadal_promela::NoLeaves as Why;
+        self.0.leaves(name, value).map_err(|why| match &why {
+            Why::Unknown => NoLeaves::Unknown,
+            Why::Varies(_) | Why::Created => NoLeaves::Varies(why.to_string()),
+            Why::NoMessages | Why::NoRoom { .. } => NoLeaves::NoValue(why.to_string()),
+        })
     }
 }
 
@@ -298,7 +322,7 @@ impl Language for Promela {
 
     fn options(&self) -> &'static [LanguageOption] {
         &[
-            DEFINE, INCLUDE, CLAIM, LOSSY, INSTANCES, GOAL, COST, ESTIMATE,
+            DEFINE, INCLUDE, CLAIM, LOSSY, INSTANCES, GOAL, COST, ESTIMATE, TARGET,
         ]
     }
 

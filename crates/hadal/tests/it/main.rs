@@ -31,3 +31,4 @@ mod replay;
 mod schema;
 mod steps;
 mod strategies;
+mod targets;

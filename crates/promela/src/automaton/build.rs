@@ -322,7 +322,7 @@ impl Builder {
             }
             let edges = seeds
                 .into_iter()
-                .map(|seed| self.edge(seed, &mut numbering))
+                .map(|seed| self.edge(id, seed, &mut numbering))
                 .collect();
             let elem = &self.elems[id];
             let has = |prefix: &str| elem.labels.iter().any(|it| it.starts_with(prefix));
@@ -453,10 +453,13 @@ impl Builder {
         }
     }
 
-    fn edge(&mut self, seed: Seed, numbering: &mut Numbering) -> Edge {
+    /// The edge of a statement at the point of the element `point`.
+    fn edge(&mut self, point: ElemId, seed: Seed, numbering: &mut Numbering) -> Edge {
         let Seed { elem: id, escape } = seed;
         let raw = self.jump_target(id).unwrap_or(self.elems[id].next);
         let target = self.chase(id, raw);
+        // A jump that begins an option is at the point of its selection.
+        let is_passed = id == point && self.jump_target(id).is_some();
         let (from, to) = (&self.elems[id], &self.elems[target]);
         if from.dstep != to.dstep {
             self.crossings.push(from.span);
@@ -480,6 +483,7 @@ impl Builder {
             action,
             target: numbering.point(target),
             keeps_control: from.in_atomic && (to.in_atomic || to.ends_atomic),
+            is_free: is_passed && from.in_atomic,
             escape,
             text,
             span: from.span,

@@ -13,7 +13,6 @@ use super::origins::Origins;
 use super::queues::Channel;
 use super::steps::receives_of;
 use super::{HANDSHAKE, Lowering};
-use crate::MAX_INSTANCES;
 use crate::automaton::{Edge, PointId};
 use crate::program::{Action, Receive, Scalar, Send};
 
@@ -129,11 +128,6 @@ impl Lowering<'_> {
                 let bad = self.is_bad_to_receive(&channel);
                 self.builder.or(vec![ready, bad])
             }
-            Action::Run(_, None) => {
-                let n = self.builder.read(Place::var(self.layout.n_processes));
-                let most = self.builder.int(MAX_INSTANCES as i64);
-                self.builder.binary(Op::Lt, n, most)
-            }
             Action::DStep { entry, .. } => {
                 let program = self.program;
                 let automaton = &program.proctypes[scope.proctype].automaton;
@@ -148,7 +142,7 @@ impl Lowering<'_> {
             }
             Action::Goto
             | Action::Assign(..)
-            | Action::Run(_, Some(_))
+            | Action::Run(..)
             | Action::Assert(..)
             | Action::Print(..)
             | Action::SetPriority(..)

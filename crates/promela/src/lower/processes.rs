@@ -141,26 +141,17 @@ impl Lowering<'_> {
         self.create(scope, new, &mut create);
         let more = self.builder.plus(pid, 1);
         create.push(self.builder.assign(n_processes, more));
-        let Some(target) = target else {
-            block.extend(create);
-            return;
-        };
-        if let Some(place) = self.place(scope, target) {
+        if let Some(target) = target
+            && let Some(place) = self.place(scope, target)
+        {
             let value = self.truncated(self.scalar_of(scope, target.var), pid);
             create.push(self.builder.assign(place, value));
         }
-        // Without room for one more, nothing is created and the value is 0.
-        let mut none = Block::new();
-        if let Some(place) = self.place(scope, target) {
-            let zero = self.builder.int(0);
-            none.push(self.builder.assign(place, zero));
-        }
         let most = self.builder.int(MAX_INSTANCES as i64);
-        let has_room = self.builder.binary(Op::Lt, pid, most);
-        block.push(self.builder.stmt(StmtKind::If {
-            arms: vec![(has_room, create)],
-            otherwise: none,
-        }));
+        let is_full = self.builder.binary(Op::Ge, pid, most);
+        let what = format!("more than {MAX_INSTANCES} processes");
+        self.fault_where(is_full, FaultKind::ProcessLimit, &what, block);
+        block.extend(create);
     }
 
     /// A value in a local of its own, unless it is a literal.

@@ -97,7 +97,8 @@ impl Lowering<'_> {
             action => self.effect(&mut scope, action, &mut block),
         }
         self.complete(&mut scope, edge, &fused, &mut block);
-        let (text, cost) = (fused_text(edge, &fused), 1 + fused.len() as u32);
+        let cost = cost_of([edge]) + cost_of(fused.iter().copied());
+        let text = fused_text(edge, &fused);
         self.add_rule(scope, &text, edge.span, condition, block, cost, timeout);
         self.cover(source.proctype, edge, &fused);
     }
@@ -190,7 +191,8 @@ impl Lowering<'_> {
         self.set_control(&scope, last.keeps_control, true, &mut block);
         self.complete(&mut scope, edge, &fused, &mut block);
         // A rendezvous costs 1, and that is the send half's.
-        let (text, cost) = (fused_text(edge, &fused), fused.len() as u32);
+        let cost = cost_of(fused.iter().copied());
+        let text = fused_text(edge, &fused);
         self.add_rule(scope, &text, edge.span, condition, block, cost, false);
         self.cover(source.proctype, edge, &fused);
     }
@@ -417,6 +419,12 @@ pub(super) fn points_with_control(points: &[crate::automaton::Point]) -> Vec<boo
         may_keep[edge.target.index()] |= edge.keeps_control;
     }
     may_keep
+}
+
+/// What some edges cost: 1 each, but for free ones.
+fn cost_of<'e>(edges: impl IntoIterator<Item = &'e Edge>) -> u32 {
+    let edges = edges.into_iter();
+    edges.map(|edge| u32::from(!edge.is_free)).sum()
 }
 
 /// The edges that always follow an edge at once, and are done with it.

@@ -657,11 +657,7 @@ impl<'p> Explorer<'p> {
             Action::Receive(receive) => return self.receive(context, next, receive),
             Action::Run(run, target) => {
                 if state.procs.len() >= MAX_INSTANCES {
-                    self.errors.insert(Error::TooManyProcesses);
-                    if let Some(place) = target {
-                        self.store(context, next, place, 0)?;
-                    }
-                    return Ok(target.is_some());
+                    return Err(Error::TooManyProcesses);
                 }
                 let new = state.procs.len() as i32;
                 self.run(context, next, run)?;

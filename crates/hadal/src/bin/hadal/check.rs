@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use hadal::Disk;
+use hadal::{Disk, TargetText};
 use hadal_literature::Configurable;
 use hadal_search::Deadlock;
 
@@ -36,6 +36,9 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
     let search = args.search_options(&source);
     let deadlocks = search.deadlock != Deadlock::Off;
     source.directed = args.directed.directed(strategy, deadlocks)?;
+    if let Some(file) = &args.directed.target {
+        source = source.target(&TargetText::read(file)?)?;
+    }
     if args.no_search {
         return run::without_search(&source, &args.run, &limits);
     }

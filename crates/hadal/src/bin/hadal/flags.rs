@@ -259,6 +259,11 @@ pub(crate) struct DirectedArgs {
     /// several (docs/guide/directed.md) [default: auto]
     #[arg(long, value_name = "auto|NAME[,NAME...]", help_heading = "Strategy")]
     pub(crate) heuristic: Option<String>,
+
+    /// The state that the heuristic `hamming` leads to: lines NAME = VALUE as a trace prints them, or
+    /// a run record, whose first violation's last state it is, or that of violation N with `FILE#N`
+    #[arg(long, value_name = "FILE", help_heading = "Strategy")]
+    pub(crate) target: Option<String>,
 }
 
 impl DirectedArgs {
@@ -269,16 +274,21 @@ impl DirectedArgs {
         deadlocks: bool,
     ) -> anyhow::Result<Option<Directed>> {
         if !strategy.needs_estimates() {
-            if self.heuristic.is_some() {
+            let given = [("heuristic", &self.heuristic), ("target", &self.target)];
+            if let Some((flag, _)) = given.iter().find(|(_, value)| value.is_some()) {
                 bail!(
-                    "--heuristic is for --strategy a-star or best-first; it means nothing to `{}`",
+                    "--{flag} is for --strategy a-star or best-first; it means nothing to `{}`",
                     strategy.name()
                 );
             }
             return Ok(None);
         }
         let heuristic = self.heuristic.as_deref().unwrap_or("auto");
-        Ok(Some(Directed::new(heuristic, deadlocks)?))
+        let directed = Directed::new(heuristic, deadlocks)?;
+        if self.target.is_some() && !directed.needs_target() {
+            bail!("--target is for the heuristic `hamming`; name it with --heuristic");
+        }
+        Ok(Some(directed))
     }
 }
 
