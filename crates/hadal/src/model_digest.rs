@@ -3,7 +3,8 @@
 //!
 //! Two Rust models of one shape may differ in a parameter that nothing but their states shows. The
 //! digest is over a sample: the startstates, the first states in breadth-first order, and walks
-//! that lead away from them, each with its successors and the properties that fail in it. Models
+//! that lead away from them, each with its successors, its measures and the properties that fail in
+//! it. Models
 //! that agree on the sample and differ elsewhere need an [identity](crate::Check::identity).
 
 use std::collections::HashSet;
@@ -69,6 +70,11 @@ impl<'r> Sample<'r> {
     }
 
     fn digest(mut self) -> Result<u64, Stopped> {
+        for measure in &self.run.shape.measures {
+            self.bytes
+                .extend_from_slice(format!("{measure:?}").as_bytes());
+            self.digest = hash_state(&self.bytes);
+        }
         let most = (STATES_BYTES / self.run.shape.state_len.max(1)).clamp(1, N_STATES);
         let mut seen = HashSet::new();
         let mut queue: Vec<Vec<u8>> = Vec::new();
@@ -158,6 +164,14 @@ impl<'r> Sample<'r> {
             }
             for goal in &self.verdicts.goals {
                 add(&goal.to_le_bytes());
+            }
+            if !shape.measures.is_empty() {
+                let mut values = Vec::new();
+                match self.expander.measure(block, &mut values) {
+                    Ok(Flow::Stopped) => return Err(Stopped),
+                    Ok(_) => values.iter().for_each(|value| add(&value.to_le_bytes())),
+                    Err(unmeasured) => add(unmeasured.message.as_bytes()),
+                }
             }
         }
         Ok(kept)

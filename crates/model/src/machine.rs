@@ -8,14 +8,14 @@
 use std::fmt::Debug;
 
 use crate::{
-    Cursor, Expander, Failure, Flow, Model, Property, PropertyKind, Rule, Shape, States, Step,
-    Stop, Stopped, Successors,
+    Cursor, Expander, Failure, Flow, Measure, MeasureKind, Model, Property, PropertyKind, Rule,
+    Shape, States, Step, Stop, Stopped, Successors, Unmeasured,
 };
 
 /// A transition system as a Rust type: states as values, steps as a function.
 ///
-/// `fire` and `holds` depend on nothing but their arguments, and return their states in one order:
-/// it numbers the states of a search.
+/// `fire`, `holds`, `estimate` and `cost` depend on nothing but their arguments, and `fire` returns
+/// its states in one order: it numbers the states of a search.
 ///
 /// A state from which no step leads to another state is a deadlock, unless the search is asked for
 /// another meaning: a machine that terminates needs that, or a rule that returns its last state. A
@@ -42,6 +42,24 @@ pub trait Machine: Sync {
     fn holds(&self, invariant: usize, state: &Self::State) -> bool {
         let _ = (invariant, state);
         true
+    }
+
+    /// Which of [`estimate`](Self::estimate) and [`cost`](Self::cost) the machine has, each at most
+    /// once, for searches that are directed or weighed.
+    const MEASURES: &'static [MeasureKind] = &[];
+
+    /// An estimate of what a run from `state` to a violation costs. Where
+    /// [`MEASURES`](Self::MEASURES) calls it admissible, it is never more than that, whatever the
+    /// invariant.
+    fn estimate(&self, state: &Self::State) -> u32 {
+        let _ = state;
+        0
+    }
+
+    /// What each step to `state` costs.
+    fn cost(&self, state: &Self::State) -> u32 {
+        let _ = state;
+        1
     }
 
     /// The parts of a state by name, for counterexamples; a step shows those that it changes.
@@ -106,11 +124,19 @@ impl<M: Machine> MachineModel<M> {
             name: (*name).to_owned(),
             at: String::new(),
         };
+        let measure = |kind: &MeasureKind| Measure {
+            kind: *kind,
+            name: match kind {
+                MeasureKind::Estimate { .. } => "estimate".to_owned(),
+                MeasureKind::Cost => "cost".to_owned(),
+            },
+        };
         let shape = Shape {
             state_bits: 8 * M::State::LEN,
             state_len: M::State::LEN,
             rules: M::RULES.iter().map(rule).collect(),
             properties: M::INVARIANTS.iter().map(invariant).collect(),
+            measures: M::MEASURES.iter().map(measure).collect(),
             ..Shape::default()
         };
         MachineModel { machine, shape }
@@ -246,6 +272,20 @@ impl<M: Machine> Expander for MachineExpander<'_, M> {
             }));
         }
         Flow::Done
+    }
+
+    fn measure(&mut self, block: States<'_>, values: &mut Vec<u32>) -> Result<Flow, Unmeasured> {
+        for state in block.iter() {
+            if self.stop.is_raised() {
+                return Ok(Flow::Stopped);
+            }
+            let state = M::State::read(state);
+            values.extend(M::MEASURES.iter().map(|kind| match kind {
+                MeasureKind::Estimate { .. } => self.machine.estimate(&state),
+                MeasureKind::Cost => self.machine.cost(&state),
+            }));
+        }
+        Ok(Flow::Done)
     }
 }
 

@@ -193,6 +193,8 @@ struct Seen {
     n_direct_equal: usize,
     /// Blocks with such sources and others.
     n_mixed: usize,
+    /// Values of measures.
+    n_measured: usize,
 }
 
 /// Compares the steps of one source with those that are expected.
@@ -224,6 +226,32 @@ fn compare(expected: &Expected, found: &[(u32, u32, Found)], source: &Source, is
         assert_eq!(source.enabled, expected.source.enabled);
         assert_eq!(source.may_end, expected.source.may_end);
     }
+}
+
+/// Compares the measures of states at rest with those of the states that they stand for; returns
+/// the number of values.
+fn compare_measures(
+    tested: &mut dyn Expander,
+    oracle: &mut dyn Expander,
+    block: States<'_>,
+    model: &Interpreter,
+) -> usize {
+    let len = model.shape().state_len;
+    let mut extended = Vec::new();
+    for state in block.iter() {
+        extended.extend_from_slice(state);
+        extended.resize(extended.len() + len - state.len(), 0);
+    }
+    extended.extend([0x5a; PAD_BYTES]);
+    let (mut found, mut expected) = (Vec::new(), Vec::new());
+    let result = tested.measure(block, &mut found);
+    let other = oracle.measure(States::new(&extended, len, block.len()), &mut expected);
+    assert_eq!(result, other);
+    match result {
+        Ok(_) => assert_eq!(found, expected),
+        Err(_) => return 0,
+    }
+    found.len()
 }
 
 fn check(program: &Program, native: bool, capacity: usize, block_len: usize, seen: &mut Seen) {
@@ -278,6 +306,8 @@ fn check(program: &Program, native: bool, capacity: usize, block_len: usize, see
         assert_eq!(out.sources(), all.sources());
         assert_eq!(out.fired_by_rule(), all.fired_by_rule());
         assert_eq!(out.goal_hits(), all.goal_hits());
+        seen.n_measured +=
+            compare_measures(&mut *expander, &mut *oracle.expander, block, &interpreter);
         let mut kinds = HashSet::new();
         for (number, source) in sources.iter().enumerate() {
             let Some(expected) = oracle.steps(Some(source)) else {
@@ -323,6 +353,7 @@ fn run(native: bool, seeds: std::ops::Range<u64>) -> Seen {
             totals: 0.2,
             faults: if seed % 4 == 0 { 0.2 } else { 0.02 },
             steps: true,
+            measures: true,
             ..Config::default()
         };
         let program = program_from_seed(seed, &config);
@@ -461,6 +492,7 @@ fn steps_over_the_interpreter_are_those_of_all_paths() {
     assert!(seen.n_faults > 20 && seen.n_inner > 100, "{seen:?}");
     assert!(seen.n_direct > 50 && seen.n_direct_equal > 100, "{seen:?}");
     assert!(seen.n_mixed > 5, "{seen:?}");
+    assert!(seen.n_measured > 100, "{seen:?}");
 }
 
 #[test]

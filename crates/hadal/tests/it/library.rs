@@ -7,7 +7,7 @@ use crate::common::{RESULTS, hadal, root};
 use hadal::language::{
     Language, LanguageOption, LanguageOptions, Murphi, OptionValue, Problems, Translation,
 };
-use hadal::model::{Machine, MachineModel, Model, Stop};
+use hadal::model::{Machine, MachineModel, MeasureKind, Model, Stop};
 use hadal::search::{Auto, EdgesWanted, NewEdges, NewStates, Sink};
 use hadal::syntax::{Source, Sources};
 use hadal::{
@@ -214,6 +214,44 @@ fn a_rust_model_with_another_parameter_is_not_resumed() {
     }
     let again = resume(&below(300_000, 300_000), "a");
     assert_eq!(again.expect("the same"), (Verdict::Verified, 300_000));
+}
+
+/// Numbers below 100,000, with an estimate that nothing else depends on.
+struct Aimed(u32);
+
+impl Machine for Aimed {
+    type State = u32;
+    const RULES: &'static [&'static str] = &["add 1", "double"];
+    const MEASURES: &'static [MeasureKind] = &[MeasureKind::Estimate {
+        is_admissible: false,
+    }];
+
+    fn starts(&self) -> impl IntoIterator<Item = u32> {
+        [0]
+    }
+
+    fn fire(&self, rule: usize, x: &u32) -> impl IntoIterator<Item = u32> {
+        [[x + 1, 2 * x][rule] % 100_000]
+    }
+
+    fn estimate(&self, x: &u32) -> u32 {
+        self.0.abs_diff(*x)
+    }
+}
+
+#[test]
+fn a_rust_model_with_another_estimate_is_not_resumed() {
+    let (_parent, path) = folder();
+    let model = |aim| MachineModel::new(Aimed(aim));
+    undelivered(Check::of(&model(7)).disk(&path));
+    let resume = |model: &dyn Model| {
+        let run = SavedRun::open(&path).expect("there is a run");
+        let outcome = Check::of(model).resume(run).expect("unfinished").run()?;
+        Ok::<_, Error>(outcome.outcome.states)
+    };
+    let error = resume(&model(8)).expect_err("another model");
+    assert!(matches!(error, Error::OtherModel(_)), "{error}");
+    assert_eq!(resume(&model(7)).expect("the same"), 100_000);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use super::{Machine, MachineModel, StateBytes};
-use crate::{Flow, Model, PAD_BYTES, States, Stop, Successors, for_each_batch};
+use crate::{Flow, MeasureKind, Model, PAD_BYTES, States, Stop, Successors, for_each_batch};
 
 /// Two counters below 5; rule 0 adds 1 to either that has room, rule 1 swaps them.
 struct Pair;
@@ -114,6 +114,50 @@ fn a_state_is_described_as_the_machine_says() {
     assert_eq!(described(&named, &[7]), pair("low", "3"));
     let debug = MachineModel::new(Pair);
     assert_eq!(described(&debug, &BLOCK[..3]), pair("state", "(3, [1])"));
+}
+
+#[test]
+fn a_machine_measures_its_states() {
+    struct Measured;
+    impl Machine for Measured {
+        type State = u16;
+        const RULES: &'static [&'static str] = &[];
+        const MEASURES: &'static [MeasureKind] = &[
+            MeasureKind::Cost,
+            MeasureKind::Estimate {
+                is_admissible: true,
+            },
+        ];
+
+        fn starts(&self) -> impl IntoIterator<Item = u16> {
+            [0]
+        }
+
+        fn fire(&self, _: usize, _: &u16) -> impl IntoIterator<Item = u16> {
+            []
+        }
+
+        fn estimate(&self, state: &u16) -> u32 {
+            1000 - u32::from(*state)
+        }
+
+        fn cost(&self, state: &u16) -> u32 {
+            u32::from(*state % 7)
+        }
+    }
+    let (model, stop) = (MachineModel::new(Measured), Stop::new());
+    let names: Vec<&str> = (model.shape().measures.iter().map(|it| it.name.as_str())).collect();
+    assert_eq!(names, ["cost", "estimate"]);
+    let mut bytes = [0; 4 + PAD_BYTES];
+    (bytes[1], bytes[2], bytes[3]) = (10, 1, 0);
+    let mut values = vec![99];
+    let block = States::new(&bytes, 2, 2);
+    let measured = model.expander(&stop).measure(block, &mut values);
+    assert_eq!(measured, Ok(Flow::Done));
+    assert_eq!(values, [99, 3, 990, 4, 744]);
+    // Without any, there is nothing to append.
+    let plain = MachineModel::new(Pair);
+    assert!(plain.shape().measures.is_empty());
 }
 
 #[test]
