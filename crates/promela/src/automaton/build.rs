@@ -483,7 +483,7 @@ impl Builder {
             action,
             target: numbering.point(target),
             keeps_control: from.in_atomic && (to.in_atomic || to.ends_atomic),
-            is_free: is_passed && from.in_atomic,
+            is_free: is_passed && (from.in_atomic || from.ends_atomic),
             escape,
             text,
             span: from.span,
