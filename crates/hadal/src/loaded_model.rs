@@ -205,7 +205,12 @@ impl LoadedModel {
         if has_goal {
             let last = translation.program.properties.len().checked_sub(1);
             let no_goal = || Error::Internal("the translated model has no goal".to_owned());
+            // What estimates call is called by conditions, as what goals call is.
+            let measures = &mut translation.program.measures;
+            let n_measures = measures.len();
+            measures.extend(translation.estimates.iter().cloned());
             translation.program.seek(last.ok_or_else(no_goal)?);
+            translation.program.measures.truncate(n_measures);
             translation.claims.clear();
             translation.not_asked.clear();
         }

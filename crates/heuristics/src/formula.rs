@@ -7,6 +7,7 @@ use hadal_ir::expr::Expr;
 use hadal_ir::ids::ExprId;
 use hadal_ir::program::PropertyKind;
 use hadal_ir::stmt::{Block, Stmt, StmtKind};
+use hadal_ir::verify::GuardTest;
 use hadal_ir::walk::for_each_stmt;
 use hadal_ir::{Program, Property};
 use hadal_model::FaultKind;
@@ -32,7 +33,7 @@ pub(crate) struct Assertion {
     rule: usize,
     /// Conditions of the arms that lead to it, and whether they are true there.
     way: Vec<(ExprId, bool)>,
-    /// What fails where it is false; `None` fails always.
+    /// What fails where it is false; `None` fails always, as far as an estimate can tell.
     condition: Option<ExprId>,
     /// What it says.
     message: String,
@@ -44,9 +45,19 @@ impl Aims {
         let is_invariant = |property: &Property| property.kind == PropertyKind::Invariant;
         let properties = program.properties.iter().enumerate();
         let invariants = properties.filter(|(_, it)| is_invariant(it));
-        let mut assertions = Vec::new();
+        let mut assertions: Vec<Assertion> = Vec::new();
+        let guards = GuardTest::new(program);
         for (number, rule) in program.rules.iter().enumerate() {
+            let n_before = assertions.len();
             add_assertions(number, &rule.body, &mut Vec::new(), &mut assertions);
+            // What a body may call, an estimate may not: it changes nothing.
+            let is_readable = |id: &ExprId| guards.passes(&rule.frame, *id);
+            for assertion in &mut assertions[n_before..] {
+                assertion
+                    .way
+                    .retain(|(condition, _)| is_readable(condition));
+                assertion.condition = assertion.condition.filter(is_readable);
+            }
         }
         Aims {
             invariants: invariants.map(|(number, _)| number).collect(),

@@ -262,6 +262,8 @@ impl Derivation<'_, '_> {
                         name: name.clone(),
                         known,
                     })?;
+                    // Another invariant may be violated by a cheaper run.
+                    self.is_admissible &= aims.invariants == self.aims.invariants;
                     Ok(self.builder.formula(block, measuring, &aims))
                 }
             },

@@ -182,7 +182,11 @@ pub struct ByCost;
 
 impl RankOrder for ByCost {
     fn name(&self) -> &'static str {
-        "cost"
+        "dijkstra"
+    }
+
+    fn identity(&self) -> String {
+        "cost".to_owned()
     }
 
     fn rank_successors(&self, steps: &Steps<'_>, ranks: &mut Vec<Rank>) -> Result<(), TooCostly> {
@@ -201,6 +205,7 @@ impl RankOrder for ByCost {
     fn cost_of(&self, rank: Rank) -> Option<u64> {
         Some(rank.0)
     }
+
     fn is_first_least(&self, _: bool) -> bool {
         true
     }

@@ -35,6 +35,8 @@ mod tests;
 
 use crate::program::Program;
 
+pub use purity::GuardTest;
+
 /// The deepest expression, counted in operands inside one another.
 pub const MAX_EXPR_DEPTH: u32 = 1000;
 /// The most statements inside one another.

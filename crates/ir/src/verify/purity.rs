@@ -11,10 +11,9 @@ use crate::stmt::{Stmt, StmtKind};
 use crate::walk::{Mention, Reach, for_each_mention, for_each_stmt};
 
 pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
+    let calls = GuardTest::new(program);
     let mut check = Purity {
-        program,
-        effects: Effects::of(program),
-        assumes: functions_with_assumptions(program),
+        calls: &calls,
         errors,
     };
     for (number, start) in program.starts.iter().enumerate() {
@@ -35,11 +34,39 @@ pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
     }
 }
 
-struct Purity<'a> {
+/// Tells whether an expression of a body could stand in a guard: neither it nor what it calls writes
+/// the state or does what only bodies do.
+pub struct GuardTest<'a> {
     program: &'a Program,
     effects: Effects,
     /// Functions that may run an `assume` or `cover` statement or an assertion that goes on.
     assumes: Vec<bool>,
+}
+
+impl<'a> GuardTest<'a> {
+    /// For expressions of a program whose ids and places have been verified.
+    pub fn new(program: &'a Program) -> Self {
+        GuardTest {
+            program,
+            effects: Effects::of(program),
+            assumes: functions_with_assumptions(program),
+        }
+    }
+
+    /// Whether `id`, which stands in `frame`, could.
+    pub fn passes(&self, frame: &Frame, id: ExprId) -> bool {
+        let mut errors = Vec::new();
+        let mut check = Purity {
+            calls: self,
+            errors: &mut errors,
+        };
+        check.item("", frame, &[], &[], Some(id));
+        errors.is_empty()
+    }
+}
+
+struct Purity<'a> {
+    calls: &'a GuardTest<'a>,
     errors: &'a mut Vec<VerifyError>,
 }
 
@@ -58,7 +85,7 @@ impl Purity<'_> {
         block: &[Stmt],
         value: Option<ExprId>,
     ) {
-        let program = self.program;
+        let program = self.calls.program;
         let mut reach = Reach::new(program);
         let mut exprs = Vec::new();
         let mut visit = |mention: Mention| {
@@ -103,7 +130,7 @@ impl Purity<'_> {
     }
 
     fn call(&mut self, function: FunctionId, args: &[Arg], frame: &Frame, at: &str) {
-        let effects = &self.effects.functions[function.index()];
+        let effects = &self.calls.effects.functions[function.index()];
         let through_args = args.iter().zip(&effects.params).any(|(arg, param)| {
             !param.writes.is_empty()
                 && match arg {
@@ -120,7 +147,7 @@ impl Purity<'_> {
             let message = format!("{function} may write the state and is called from here");
             self.error(VerifyErrorKind::Impure, at, message);
         }
-        if self.assumes[function.index()] {
+        if self.calls.assumes[function.index()] {
             let message = format!("{function} may do what only bodies do and is called from here");
             self.error(VerifyErrorKind::Assume, at, message);
         }
