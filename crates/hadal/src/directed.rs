@@ -1,33 +1,36 @@
 //! What directs the search of a model: an estimate, which is derived from the program when the model
 //! is loaded.
 
-use hadal_heuristics::{Chosen, Derived, Parsed, Question, TargetLeaf, add_estimate};
+use hadal_heuristics::{
+    Chosen, Deadlocks, Derived, Parsed, Question, Request, TargetLeaf, Term, add_estimate,
+};
 use hadal_ir::interp::{Interpreter, Item, Limits};
 use hadal_ir::{Measure, Program};
 use hadal_model::MeasureKind;
+use hadal_search::Deadlock;
 use hadal_symmetry::order::{Order, Rejection};
 use serde::{Deserialize, Serialize};
 
 use crate::language::Naming;
-use crate::{Error, ModelSource};
+use crate::{Error, ModelSource, names};
 
 /// What a search is directed by, and toward what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directed {
     /// As the user names it.
     heuristic: String,
-    /// Whether the search looks for deadlocks.
-    deadlocks: bool,
+    /// What deadlocks the search looks for.
+    #[serde(with = "names")]
+    deadlock: Deadlock,
 }
 
 impl Directed {
-    /// By a heuristic such as `auto` or `active,expr:EXPR`; `deadlocks` says whether the search looks
-    /// for them.
-    pub fn new(heuristic: &str, deadlocks: bool) -> Result<Self, Error> {
+    /// By a heuristic such as `auto` or `active,expr:EXPR`, in a search for such deadlocks.
+    pub fn new(heuristic: &str, deadlock: Deadlock) -> Result<Self, Error> {
         let parsed = Parsed::new(heuristic).map_err(|error| Error::Invalid(error.to_string()))?;
         Ok(Directed {
             heuristic: parsed.text(),
-            deadlocks,
+            deadlock,
         })
     }
 
@@ -44,6 +47,30 @@ impl Directed {
     /// The expressions in the heuristic.
     pub(crate) fn expressions(&self) -> Result<Vec<String>, Error> {
         Ok(self.parsed()?.expressions)
+    }
+
+    /// The estimate of a graph, of which nothing is known but whether its goal holds: what it is called
+    /// and why, and whether it is by the goal.
+    pub(crate) fn of_graph(&self, has_goal: bool) -> Result<(Chosen, bool), Error> {
+        let parsed = self.parsed()?;
+        let formula = Term::Derived(Derived::Formula, None);
+        let named = |name: &str, why: Option<&str>| Chosen {
+            name: name.to_owned(),
+            why: why.map(str::to_owned),
+        };
+        match &parsed.request {
+            Request::Auto => {
+                let why = "of a graph nothing is known that would lead anywhere";
+                Ok((named("none", Some(why)), false))
+            }
+            Request::Maximum(terms) if *terms == [formula] && has_goal => {
+                Ok((named(Derived::Formula.name(), None), true))
+            }
+            Request::Maximum(_) => Err(Error::Invalid(format!(
+                "a graph has no heuristic `{}`: it is `auto`, or `formula` with a --goal",
+                parsed.text()
+            ))),
+        }
     }
 
     /// Adds the estimate to the program of `source`.
@@ -64,7 +91,11 @@ impl Directed {
             parsed: &self.parsed()?,
             expressions,
             target: target.as_deref(),
-            deadlocks: self.deadlocks,
+            deadlocks: match self.deadlock {
+                Deadlock::Off => Deadlocks::None,
+                Deadlock::Stuck | Deadlock::EndStates => Deadlocks::Disabled,
+                Deadlock::Stuttering => Deadlocks::Stuttering,
+            },
             has_processes: source.language.has_processes(),
             own_costs: source.cost_text().is_none(),
         };

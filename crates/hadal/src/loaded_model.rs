@@ -160,6 +160,14 @@ impl LoadedModel {
             NotOpened::Problems(problems) => reject(&source, problems),
             NotOpened::Error(error) => error,
         })?;
+        let directed = source.directed.as_ref();
+        let has_goal = source.goal_text().is_some();
+        let estimate = directed.map(|directed| directed.of_graph(has_goal));
+        let estimate = estimate.transpose()?;
+        let model = match &estimate {
+            Some((chosen, by_goal)) => model.estimating(&chosen.name, *by_goal),
+            None => model,
+        };
         let model = Arc::new(model);
         Ok(LoadedModel {
             source,
@@ -168,7 +176,7 @@ impl LoadedModel {
             symmetry: None,
             order: None,
             interpreted: Vec::new(),
-            estimate: None,
+            estimate: estimate.map(|(chosen, _)| chosen),
             constants: Vec::new(),
             claims: Vec::new(),
             not_asked: Vec::new(),

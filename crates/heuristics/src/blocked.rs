@@ -4,9 +4,9 @@
 //! there is the distance to the point, and behind it the distances to where each rule that starts
 //! there is disabled. Agents without control points are blocked where none of their rules is enabled.
 
-use hadal_ir::expr::Expr;
+use hadal_ir::expr::{BinaryOp as Op, Expr};
 use hadal_ir::ids::{ExprId, LocalId};
-use hadal_ir::stmt::Block;
+use hadal_ir::stmt::{Block, StmtKind};
 
 use crate::agents::{Agents, Point, conjuncts, control_point};
 use crate::builder::{Builder, Combine};
@@ -70,18 +70,39 @@ impl Builder<'_> {
             .collect();
         values.sort_unstable();
         values.dedup();
-        let mut distances = Vec::new();
+        // Most points are farther than the nearest one, and need not be looked at more closely. The
+        // nearest one is often where the agent is, so that comes in a first pass.
+        let (least, pass) = (self.new_number(), self.new_number());
+        self.assign_int(block, least, self.far);
+        let mut body = Block::new();
         for value in values {
             let here: Vec<&(usize, Option<Point>)> = rules
                 .iter()
                 .filter(|(_, point)| point.as_ref().is_some_and(|it| it.value == value))
                 .collect();
-            let way = self.way_to(block, measuring, here[0], agent);
+            let way = match self.way_to(&mut body, measuring, here[0], agent) {
+                Distance::Zero => self.int(0),
+                Distance::Never => continue,
+                Distance::Number(number) => number,
+            };
             let here: Vec<usize> = here.iter().map(|(rule, _)| *rule).collect();
-            let disabled = self.all_disabled(block, measuring, &here, agent, Some(value));
-            distances.push(self.combined(block, Combine::Sum, &[way, disabled]));
+            let mut then = Block::new();
+            let disabled = self.all_disabled(&mut then, measuring, &here, agent, Some(value));
+            let all = [Distance::Number(way), disabled];
+            let distance = self.combined(&mut then, Combine::Sum, &all);
+            self.take_least(&mut then, least, distance);
+            let (zero, pass, best) = (self.int(0), self.read(pass), self.read(least));
+            let is_first = self.binary(Op::Eq, pass, zero);
+            let is_here = self.binary(Op::Eq, way, zero);
+            let is_elsewhere = self.not(is_here);
+            let is_nearer = self.binary(Op::Lt, way, best);
+            let is_in_second = self.and(vec![is_elsewhere, is_nearer]);
+            let is_wanted = self.cond(is_first, is_here, is_in_second);
+            self.if_then(&mut body, is_wanted, then);
         }
-        self.combined(block, Combine::Minimum, &distances)
+        let (var, domain) = (pass, self.span(0, 1, 1));
+        block.push(self.stmt(StmtKind::For { var, domain, body }));
+        Distance::Number(self.read(least))
     }
 
     /// The distance to the control point of a rule.

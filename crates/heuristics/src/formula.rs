@@ -9,7 +9,7 @@ use hadal_ir::program::PropertyKind;
 use hadal_ir::stmt::{Block, Stmt, StmtKind};
 use hadal_ir::verify::GuardTest;
 use hadal_ir::walk::for_each_stmt;
-use hadal_ir::{Program, Property};
+use hadal_ir::{LocalId, Program, Property};
 use hadal_model::FaultKind;
 
 use crate::builder::{Builder, Combine};
@@ -236,7 +236,8 @@ impl Builder<'_> {
         Distance::Number(self.read(least))
     }
 
-    fn take_least(&mut self, block: &mut Block, least: hadal_ir::LocalId, distance: Distance) {
+    /// Lowers `least` to a distance, if that is less.
+    pub(crate) fn take_least(&mut self, block: &mut Block, least: LocalId, distance: Distance) {
         let number = match distance {
             Distance::Zero => self.int(0),
             Distance::Never => return,
@@ -247,7 +248,7 @@ impl Builder<'_> {
 }
 
 /// The locals that the body of a rule writes.
-fn written_locals(program: &Program, rule: usize) -> Vec<hadal_ir::LocalId> {
+fn written_locals(program: &Program, rule: usize) -> Vec<LocalId> {
     use hadal_ir::expr::{Arg, Root};
     let mut locals = Vec::new();
     for_each_stmt(&program.rules[rule].body, &mut |stmt| {
@@ -276,7 +277,7 @@ fn written_locals(program: &Program, rule: usize) -> Vec<hadal_ir::LocalId> {
 }
 
 /// Whether an expression mentions one of some locals that it does not bind itself.
-fn mentions(program: &Program, id: ExprId, locals: &[hadal_ir::LocalId]) -> bool {
+fn mentions(program: &Program, id: ExprId, locals: &[LocalId]) -> bool {
     use hadal_ir::walk::{Mention, Reach};
     let mut found = false;
     let mut own = Vec::new();

@@ -1,9 +1,9 @@
 //! `hamming`: how many variables have other values than in a given state.
 
-use hadal_ir::Program;
 use hadal_ir::expr::{BinaryOp as Op, Domain, Expr, Place, Projection, Root};
 use hadal_ir::ids::{ExprId, TypeId};
 use hadal_ir::leaves::Leaf;
+use hadal_ir::program::{Frame, LocalKind, Program};
 use hadal_ir::stmt::{Block, Stmt, StmtKind};
 use hadal_ir::types::{SimpleKind, Type};
 
@@ -71,7 +71,8 @@ impl Builder<'_> {
 fn most_changed(program: &Program) -> u64 {
     let (mut by_cost, mut free) = (1, 0);
     for rule in &program.rules {
-        let changed = changed(program, &rule.body).unwrap_or(u64::MAX / 2);
+        let body = Body::new(program, &rule.frame);
+        let changed = body.changed(&rule.body).unwrap_or(u64::MAX / 2);
         match rule.cost {
             0 => free = free.max(changed),
             cost => by_cost = by_cost.max(changed.div_ceil(u64::from(cost))),
@@ -80,23 +81,52 @@ fn most_changed(program: &Program) -> u64 {
     by_cost + free
 }
 
-/// How many leaves a block can change at most, if that is known.
-fn changed(program: &Program, block: &[Stmt]) -> Option<u64> {
-    let mut sum = 0u64;
-    for stmt in block {
-        let own = match &stmt.kind {
-            StmtKind::Assign { place, .. } => u64::from(is_kept(place)),
+/// Calls inside calls that are followed.
+const MOST_CALLS: usize = 8;
+
+/// A body of a rule or function, in which leaves of the state are changed.
+#[derive(Clone, Copy)]
+struct Body<'p> {
+    program: &'p Program,
+    frame: &'p Frame,
+    /// Calls that lead to it.
+    n_calls: usize,
+}
+
+impl<'p> Body<'p> {
+    fn new(program: &'p Program, frame: &'p Frame) -> Self {
+        Body {
+            program,
+            frame,
+            n_calls: 0,
+        }
+    }
+
+    /// How many leaves a block can change at most, if that is known. What functions in expressions
+    /// change does not count.
+    fn changed(self, block: &[Stmt]) -> Option<u64> {
+        let mut sum = 0u64;
+        for stmt in block {
+            sum = sum.saturating_add(self.changed_by(stmt)?);
+        }
+        Some(sum)
+    }
+
+    fn changed_by(self, stmt: &Stmt) -> Option<u64> {
+        let program = self.program;
+        Some(match &stmt.kind {
+            StmtKind::Assign { place, .. } => u64::from(self.is_kept(place)),
             StmtKind::Copy { to: place, .. }
             | StmtKind::Clear(place)
             | StmtKind::Undefine(place)
-                if is_kept(place) =>
+                if self.is_kept(place) =>
             {
                 leaves_of(program, place)?
             }
             StmtKind::If { arms, otherwise } => {
-                let mut most = changed(program, otherwise)?;
+                let mut most = self.changed(otherwise)?;
                 for (_, arm) in arms {
-                    most = most.max(changed(program, arm)?);
+                    most = most.max(self.changed(arm)?);
                 }
                 most
             }
@@ -111,22 +141,33 @@ fn changed(program: &Program, block: &[Stmt]) -> Option<u64> {
                         bound(to)?.abs_diff(bound(from)?).saturating_add(1)
                     }
                 };
-                n.saturating_mul(changed(program, body)?)
+                n.saturating_mul(self.changed(body)?)
+            }
+            StmtKind::Call { function, .. } if self.n_calls < MOST_CALLS => {
+                let function = program.function(*function);
+                let inner = Body {
+                    frame: &function.frame,
+                    n_calls: self.n_calls + 1,
+                    ..self
+                };
+                inner.changed(&function.body)?
             }
             StmtKind::While { .. }
             | StmtKind::Call { .. }
             | StmtKind::MultisetAdd { .. }
             | StmtKind::MultisetRemove { .. } => return None,
             _ => 0,
-        };
-        sum = sum.saturating_add(own);
+        })
     }
-    Some(sum)
-}
 
-/// Whether a place may belong to the state. A reference may.
-fn is_kept(place: &Place) -> bool {
-    !matches!(place.root, Root::Result { .. })
+    /// Whether a place may belong to the state. A reference may.
+    fn is_kept(self, place: &Place) -> bool {
+        match place.root {
+            Root::Var(_) => true,
+            Root::Local(local) => !matches!(self.frame.local(local).kind, LocalKind::Value(_)),
+            Root::Result { .. } => false,
+        }
+    }
 }
 
 fn leaves_of(program: &Program, place: &Place) -> Option<u64> {

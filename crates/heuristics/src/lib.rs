@@ -6,7 +6,7 @@
 //! - [`active`], [`formula`], [`blocked`], [`hamming`]: the estimates.
 //! - [`distance`], [`counts`]: conditions as numbers; [`safe`]: when they can be evaluated.
 //! - [`control`]: the values that rules move variables through.
-//! - [`agents`], [`rules`]: who acts, and loops over instances.
+//! - [`agents`], [`rules`]: who acts, and loops over instances; [`stuttering`]: when a rule does nothing.
 //! - [`builder`], [`copy`]: expressions and statements of the measure.
 //!
 //! A search uses an estimate whatever it is: only which run is found first depends on it. Whether it
@@ -25,6 +25,7 @@ mod hamming;
 mod request;
 mod rules;
 mod safe;
+mod stuttering;
 
 use hadal_ir::stmt::Block;
 use hadal_ir::{Measure, Program};
@@ -40,6 +41,17 @@ use formula::Aims;
 pub use hamming::TargetLeaf;
 pub use request::{Derived, Parsed, Request, RequestError, Term};
 
+/// What counts as a deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadlocks {
+    /// Nothing does.
+    None,
+    /// That no rule is enabled.
+    Disabled,
+    /// That no rule leads to another state.
+    Stuttering,
+}
+
 /// What an estimate is derived for.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
@@ -49,8 +61,8 @@ pub struct Question<'a> {
     pub expressions: &'a [Measure],
     /// The state that `hamming` aims at.
     pub target: Option<&'a [TargetLeaf]>,
-    /// Whether the search looks for deadlocks.
-    pub deadlocks: bool,
+    /// What deadlocks the search looks for.
+    pub deadlocks: Deadlocks,
     /// Whether the first equation of each rule is about the control point of a process.
     pub has_processes: bool,
     /// Whether steps cost what rules say, and not what an expression does.
@@ -104,6 +116,22 @@ pub fn add_estimate(
     program: &mut Program,
     question: &Question<'_>,
 ) -> Result<Chosen, EstimateError> {
+    let stutters = question.deadlocks == Deadlocks::Stuttering;
+    let guards = stutters.then(|| stuttering::narrow(program));
+    let derived = derive(program, question);
+    if let Some(guards) = guards {
+        guards.restore(program);
+    }
+    let (measure, chosen) = derived?;
+    program.measures.push(measure);
+    Ok(chosen)
+}
+
+/// The estimate, whose expressions are added to the program.
+fn derive(
+    program: &mut Program,
+    question: &Question<'_>,
+) -> Result<(Measure, Chosen), EstimateError> {
     let aims = Aims::of(program);
     let (terms, why) = match &question.parsed.request {
         Request::Maximum(terms) => (terms.clone(), None),
@@ -155,7 +183,7 @@ pub fn add_estimate(
     // A state whose guard or property faults is a violation itself. Expressions of the user are
     // expected to have a value.
     let is_zero_at_faults = question.expressions.is_empty();
-    program.measures.push(Measure {
+    let measure = Measure {
         kind: MeasureKind::Estimate { is_admissible },
         name: name.clone(),
         frame,
@@ -163,14 +191,14 @@ pub fn add_estimate(
         value,
         is_zero_at_faults,
         site,
-    });
-    Ok(Chosen { name, why })
+    };
+    Ok((measure, Chosen { name, why }))
 }
 
 /// What suits a search, and why.
 fn choose(aims: &Aims, question: &Question<'_>) -> (Vec<Term>, &'static str) {
     let sum = |derived| vec![Term::Sum(vec![Term::Derived(derived, None)])];
-    match (aims.is_empty(), question.deadlocks) {
+    match (aims.is_empty(), question.deadlocks != Deadlocks::None) {
         (false, true) => (
             sum(Derived::Formula),
             "it leads to violated invariants and assertions; `active` or `blocked` leads to \
@@ -239,7 +267,7 @@ impl Derivation<'_, '_> {
             only_control: derived == Derived::Control,
         };
         match derived {
-            Derived::Active | Derived::Blocked if !question.deadlocks => {
+            Derived::Active | Derived::Blocked if question.deadlocks == Deadlocks::None => {
                 Err(EstimateError::NoDeadlocks(derived))
             }
             Derived::Formula | Derived::Control if self.aims.is_empty() => {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
-use hadal_heuristics::{Chosen, EstimateError, Parsed, Question, add_estimate};
+use hadal_heuristics::{Chosen, Deadlocks, EstimateError, Parsed, Question, add_estimate};
 use hadal_ir::Program;
 use hadal_ir::interp::{Interpreter, Limits};
 use hadal_ir::verify::verify;
@@ -42,7 +42,10 @@ fn add(program: &mut Program, request: &str, deadlocks: bool) -> Result<Chosen, 
             parsed: &parsed,
             expressions: &[],
             target: None,
-            deadlocks,
+            deadlocks: match deadlocks {
+                true => Deadlocks::Stuttering,
+                false => Deadlocks::None,
+            },
             has_processes: false,
             own_costs: true,
         },
@@ -398,6 +401,32 @@ fn counts_are_like_quantifiers() {
             assert!(values[0].len() > 2, "{request} of {invariant}");
         }
     }
+}
+
+#[test]
+fn who_spins_is_not_active() {
+    // Each waits for the other's turn in a rule that is always enabled.
+    let text = "type Proc: 0..2; var turn: 0..3; startstate turn := 3; end;\n\
+                ruleset p: Proc do\n\
+                  rule \"spin\" true ==> if turn = p then turn := (p + 1) % 3; end; end;\n\
+                end;\n\
+                rule \"start\" turn = 3 ==> turn := 0; end;\n";
+    let mut program = translated(text);
+    let before = program.rules.clone();
+    add(&mut program, "active", true).expect("it looks for deadlocks");
+    assert_eq!(program.rules, before, "guards are as they were");
+    let explored = explore(&program).expect("it is small");
+    assert_eq!(explored.estimates, [1, 1, 1, 1]);
+}
+
+#[test]
+fn an_assertion_may_call_what_writes_the_state() {
+    let text = "var x: 0..3; startstate x := 0; end;\n\
+                function next(): 0..3; begin x := (x + 1) % 4; return x; end;\n\
+                rule \"step\" x < 3 ==> assert \"small\" next() < 3; end;\n";
+    let mut program = translated(text);
+    add(&mut program, "formula", false).expect("there is an assertion");
+    assert!(explore(&program).is_some());
 }
 
 #[test]

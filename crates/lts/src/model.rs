@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use hadal_model::{
-    Component, Cursor, Expander, Failure, Flow, Model, Property, PropertyKind, Rule, Shape, States,
-    Step, Stop, Successors,
+    Component, Cursor, Expander, Failure, Flow, Measure, MeasureKind, Model, Property,
+    PropertyKind, Rule, Shape, States, Step, Stop, Successors, Unmeasured,
 };
 
 use crate::goal::{Goal, LabelsThere};
@@ -26,6 +26,8 @@ pub struct GraphModel {
     cache: BlockCache,
     shape: Shape,
     goal: Option<Goal>,
+    /// Whether the estimate, if there is one, is 1 where the goal does not hold; else it is 0.
+    estimates_goal: bool,
     failure: OnceLock<Error>,
 }
 
@@ -54,6 +56,7 @@ impl GraphModel {
             cache: BlockCache::new(cache_bytes),
             shape,
             goal: None,
+            estimates_goal: false,
             failure: OnceLock::new(),
         }
     }
@@ -77,6 +80,19 @@ impl GraphModel {
             at: at.into(),
         }];
         self.goal = Some(goal);
+        self
+    }
+
+    /// The same with an estimate for directed searches, which is never too high. Of a graph nothing
+    /// is known but whether the goal holds, `by_goal`, or not even that.
+    pub fn estimating(mut self, name: impl Into<String>, by_goal: bool) -> Self {
+        self.shape.measures = vec![Measure {
+            kind: MeasureKind::Estimate {
+                is_admissible: true,
+            },
+            name: name.into(),
+        }];
+        self.estimates_goal = by_goal;
         self
     }
 
@@ -176,6 +192,19 @@ struct GraphExpander<'a> {
 }
 
 impl GraphExpander<'_> {
+    /// Whether the goal, if there is one, holds in a state; else how the expansion ends.
+    fn is_goal(&mut self, state: &[u8]) -> Result<bool, Flow> {
+        if self.stop.is_raised() {
+            return Err(Flow::Stopped);
+        }
+        let Some(goal) = &self.model.goal else {
+            return Ok(false);
+        };
+        let state = self.model.decode(state);
+        let holds = goal.holds(state, &mut self.walker, &mut self.labels);
+        holds.map_err(|error| self.model.fail(error, self.stop))
+    }
+
     /// The place of an edge of `source`, by its number.
     fn place(&mut self, source: u64, number: u64) -> Result<Place, Error> {
         if let Some((at_source, at_number, place)) = self.next.take()
@@ -262,15 +291,11 @@ impl Expander for GraphExpander<'_> {
     }
 
     fn check(&mut self, block: States<'_>, failures: &mut Vec<Failure>) -> Flow {
-        let Some(goal) = &self.model.goal else {
+        if self.model.goal.is_none() {
             return Flow::Done;
-        };
+        }
         for position in 0..block.len() as u32 {
-            if self.stop.is_raised() {
-                return Flow::Stopped;
-            }
-            let state = self.model.decode(block.get(position as usize));
-            match goal.holds(state, &mut self.walker, &mut self.labels) {
+            match self.is_goal(block.get(position as usize)) {
                 Ok(false) => {}
                 Ok(true) => failures.push(Failure {
                     state: position,
@@ -278,9 +303,23 @@ impl Expander for GraphExpander<'_> {
                     parameters: Vec::new(),
                     fault: None,
                 }),
-                Err(error) => return self.model.fail(error, self.stop),
+                Err(flow) => return flow,
             }
         }
         Flow::Done
+    }
+
+    fn measure(&mut self, block: States<'_>, values: &mut Vec<u32>) -> Result<Flow, Unmeasured> {
+        if !self.model.estimates_goal {
+            values.resize(values.len() + block.len(), 0);
+            return Ok(Flow::Done);
+        }
+        for state in block.iter() {
+            match self.is_goal(state) {
+                Ok(is_goal) => values.push(u32::from(!is_goal)),
+                Err(flow) => return Ok(flow),
+            }
+        }
+        Ok(Flow::Done)
     }
 }

@@ -11,6 +11,7 @@ mod common;
 mod corpus;
 mod costs;
 mod differential;
+mod directed;
 mod disk;
 mod doc_paths;
 mod generate;

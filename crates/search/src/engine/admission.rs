@@ -157,11 +157,15 @@ impl Engine<'_, '_> {
         self.reopened.clear();
         let mut next = rank.unwrap_or_default();
         while self.states.len() == n_before
-            && let Some(rank) = self
-                .open
-                .pop_first(self.context.keys, self.popped_bytes())?
+            && let Some(rank) =
+                self.open
+                    .pop_first(self.context.keys, self.popped_bytes(), self.context.stop)?
         {
             next = rank;
+            // Then candidates may be missing.
+            if self.is_stopped() {
+                return Ok(Err(Interrupt::Stop));
+            }
             let halt = self.admit_rank(rank, duplicates, each)?;
             self.note_closed(rank);
             if let Some(halt) = halt {
@@ -222,7 +226,10 @@ impl Engine<'_, '_> {
             let gauge = self.context.gauge;
             gauge.begin_work(Work::Resolving, 0, 2 * n_candidates);
             let mut found = Found::new(n_candidates, to_reopen);
-            while self.insert_pieces(&mut end, &mut found)? {}
+            while !self.is_stopped() && self.insert_pieces(&mut end, &mut found)? {}
+            if self.is_stopped() {
+                return Ok(Some(Interrupt::Stop));
+            }
             let n_before = self.states.len();
             let halt = self.promote(rank, end, &found, each)?;
             if halt.is_some() {

@@ -6,6 +6,7 @@
 
 use std::mem;
 
+use hadal_model::Stop;
 use hadal_store::candidate_log::CandidateLog;
 use hadal_store::candidates::{write_batch, write_parents};
 use hadal_store::disk::Folder;
@@ -89,16 +90,21 @@ impl OpenRanks {
     }
 
     /// Removes the lowest open rank and returns it. Its candidates are in `popped`, which keeps
-    /// about `memory_bytes` in memory if there is a disk.
+    /// about `memory_bytes` in memory if there is a disk; not all are, once `stop` is raised.
     pub(crate) fn pop_first(
         &mut self,
         keys: &KeySpace,
         memory_bytes: u64,
+        stop: &Stop,
     ) -> Result<Option<Rank>, Error> {
         let disk = (self.folder.as_ref()).map(|folder| (folder, Retention::Bytes(memory_bytes)));
         let mut log = CandidateLog::new(disk, keys)?;
-        let popped = (self.queue)
-            .pop_first(|version, piece| log.append_piece(piece, keys.codec.shape(version)))?;
+        let popped = self
+            .queue
+            .pop_first(|version, piece| match stop.is_raised() {
+                false => log.append_piece(piece, keys.codec.shape(version)),
+                true => Ok(()),
+            })?;
         log.end_piece()?;
         self.popped = log;
         Ok(popped.map(Rank))

@@ -6,7 +6,6 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use hadal::{Disk, TargetText};
 use hadal_literature::Configurable;
-use hadal_search::Deadlock;
 
 use crate::allocator::adapt_allocator;
 use crate::exit::Exit;
@@ -34,8 +33,7 @@ pub(crate) fn run(args: &CheckArgs, since: Instant) -> anyhow::Result<Exit> {
         );
     }
     let search = args.search_options(&source);
-    let deadlocks = search.deadlock != Deadlock::Off;
-    source.directed = args.directed.directed(strategy, deadlocks)?;
+    source.directed = args.directed.directed(strategy, search.deadlock)?;
     if let Some(file) = &args.directed.target {
         source = source.target(&TargetText::read(file)?)?;
     }

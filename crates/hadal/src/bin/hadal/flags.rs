@@ -267,11 +267,11 @@ pub(crate) struct DirectedArgs {
 }
 
 impl DirectedArgs {
-    /// What directs a search by `strategy` that looks for deadlocks, or not.
+    /// What directs a search by `strategy` for such deadlocks.
     pub(crate) fn directed(
         &self,
         strategy: &dyn Configurable,
-        deadlocks: bool,
+        deadlock: Deadlock,
     ) -> anyhow::Result<Option<Directed>> {
         if !strategy.needs_estimates() {
             let given = [("heuristic", &self.heuristic), ("target", &self.target)];
@@ -284,7 +284,7 @@ impl DirectedArgs {
             return Ok(None);
         }
         let heuristic = self.heuristic.as_deref().unwrap_or("auto");
-        let directed = Directed::new(heuristic, deadlocks)?;
+        let directed = Directed::new(heuristic, deadlock)?;
         if self.target.is_some() && !directed.needs_target() {
             bail!("--target is for the heuristic `hamming`; name it with --heuristic");
         }

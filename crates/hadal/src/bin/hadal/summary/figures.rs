@@ -91,6 +91,10 @@ impl Summary<'_> {
         for (label, text) in self.strategy.summary(outcome) {
             let _ = writeln!(out, "  {label:<11}  {text}");
         }
+        let chosen = self.loaded.estimate.as_ref();
+        if let Some(why) = chosen.and_then(|chosen| chosen.why.as_ref()) {
+            let _ = writeln!(out, "  {:<11}  {why}", "chosen");
+        }
         // A resumed run does not know how many of them are from before.
         let speed = match self.checked.is_resumed() {
             true => "since it was resumed, ".to_owned(),
