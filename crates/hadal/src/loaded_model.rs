@@ -89,13 +89,27 @@ impl LoadedModel {
     /// The model in which a rule of this name fires: the product with a claim, for a rule of that
     /// claim.
     pub fn model_of(&self, rule: &str) -> &dyn Model {
-        let is_its_rule = |claim: &&LoadedClaim| {
-            let rest = rule.strip_prefix(claim.name.as_str());
-            rest.is_some_and(|rest| rest.starts_with(" line "))
-        };
-        let claim = self.claims.iter().find(is_its_rule);
+        let claim = self.claims.iter().find(|claim| claim.has_rule(rule));
         let product = claim.and_then(|claim| claim.product.as_deref());
         product.unwrap_or(&*self.model)
+    }
+
+    /// The same with nothing but the model that [`model_of`](Self::model_of) names, changed by `map`.
+    pub(crate) fn map_model_of(
+        self,
+        rule: &str,
+        map: impl FnOnce(Box<dyn Model>) -> Box<dyn Model>,
+    ) -> Self {
+        let mut claims = self.claims;
+        let product = claims
+            .iter_mut()
+            .find(|claim| claim.has_rule(rule))
+            .and_then(|claim| claim.product.take());
+        LoadedModel {
+            model: map(product.unwrap_or(self.model)),
+            claims: Vec::new(),
+            ..self
+        }
     }
 
     /// The statements of its texts that no rule has executed, where rules have fired this often;
