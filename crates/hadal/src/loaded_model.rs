@@ -57,6 +57,8 @@ pub struct LoadedModel {
     /// By rule, the positions of parameters that stand for elements which a reduction renames; empty
     /// where nothing is reduced.
     pub(crate) symmetric_parameters: Vec<Vec<usize>>,
+    /// Whether a step may consist of several firings.
+    pub(crate) has_compound_steps: bool,
     /// What its texts have that is executed, where that is not a rule for each.
     statements: Option<Vec<Statement>>,
     /// The source with more room for processes, where their number is a guess.
@@ -188,6 +190,7 @@ impl LoadedModel {
             not_asked: Vec::new(),
             naming: None,
             symmetric_parameters: Vec::new(),
+            has_compound_steps: false,
             statements: None,
             wider: None,
             graph: Some(LoadedGraph { model, cache_bytes }),
@@ -263,6 +266,7 @@ impl LoadedModel {
             && program.n_registers == 0
             && program.types.scalarsets.iter().any(|set| set.size > 1);
         let kept = reduces.then(|| program.clone());
+        let has_compound_steps = program.n_registers > 0;
         loading.check()?;
         let interpreter = Interpreter::new(program, limits);
         loading.check()?;
@@ -316,6 +320,7 @@ impl LoadedModel {
             not_asked: translation.not_asked,
             naming: translation.naming,
             symmetric_parameters: kept.as_ref().map(symmetric_parameters).unwrap_or_default(),
+            has_compound_steps,
             statements: translation.statements,
             wider,
             graph: None,

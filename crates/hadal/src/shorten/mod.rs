@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use hadal_model::{Model, PAD_BYTES, States, Stop, Successors, for_each_batch};
 use hadal_search::strategy::Findings;
 use hadal_search::{
-    AStar, Deadlock, Dijkstra, Observer, Outcome, Reason, Strategy, Trace, cost_of,
+    AStar, Auto, Deadlock, Dijkstra, Observer, Outcome, Reason, Strategy, Trace, cost_of,
 };
 use serde_json::Value;
 
@@ -59,7 +59,8 @@ pub struct Shortened {
     pub shorter: Option<ShorterRun>,
     /// Whether it is proved that no run to the violation costs less than the cheapest one known.
     pub is_least: bool,
-    /// What ended the last search, where nothing is proved.
+    /// Why nothing is proved, where that is so; `None` also where steps were left out that the model
+    /// might have with other limits.
     pub reason: Option<Reason>,
 }
 
@@ -199,19 +200,27 @@ impl<'a> Shortening<'a> {
         if !sought.is_at_end(&loaded) {
             return Err(not_violated());
         }
-        let mut progress = Improvement {
+        let mut improvement = Improvement {
             shortened: Shortened {
                 known,
                 shorter: None,
-                is_least: known == RunLength { cost: 0, steps: 0 },
+                is_least: known == NOTHING,
                 reason: None,
             },
+            is_settled: known == NOTHING,
+            states,
             sought,
             deadline,
-            time_limit: self.time_limit,
         };
-        self.search(&loaded, &states, &mut progress)?;
-        Ok(progress.shortened)
+        self.search(&loaded, &mut improvement)?;
+        let mut shortened = improvement.shortened;
+        if !shortened.is_least && shortened.reason.is_none() && !loaded.is_cut() {
+            shortened.reason = Some(match self.stop.is_raised() {
+                true => Reason::Interrupted,
+                false => Reason::Time,
+            });
+        }
+        Ok(shortened)
     }
 
     /// Refuses what is no run to a state that is wrong by itself.
@@ -240,7 +249,8 @@ impl<'a> Shortening<'a> {
     }
 
     fn length(&self, model: &dyn Model, trace: &Trace) -> Result<RunLength, NotShortened> {
-        let cost = cost_of(model, trace, self.stop);
+        // A run that is shown all the same is not stopped with the search.
+        let cost = cost_of(model, trace, &Stop::new());
         Ok(RunLength {
             cost: cost.map_err(|error| Error::Internal(error.to_string()))?,
             steps: u64::from(trace.depth()),
@@ -248,32 +258,21 @@ impl<'a> Shortening<'a> {
     }
 
     /// One search after the other, until a run is known to be a cheapest one or the time is up.
-    fn search(
-        &mut self,
-        loaded: &SoughtModel,
-        states: &[Vec<u8>],
-        improvement: &mut Improvement,
-    ) -> Result<(), Error> {
+    fn search(&mut self, loaded: &SoughtModel, improvement: &mut Improvement) -> Result<(), Error> {
         // Where the model is small, this is all.
-        let limit = improvement.slice(0.1).min(LONGEST_ATTEMPT);
-        let name = "in the order of costs";
-        self.attempt(loaded, &Dijkstra, name, limit, improvement)?;
-        if self.is_done(improvement) {
-            return Ok(());
-        }
-        let around = Neighbourhood::new(states.to_vec());
-        let limit = improvement.slice(0.35);
-        self.attempt(loaded, &around, "around the run", limit, improvement)?;
-        improvement.shortened.is_least |= around.is_exhausted() && !loaded.is_cut();
+        let first = improvement.slice(0.1).min(LONGEST_ATTEMPT);
+        self.visit_all(loaded, first, improvement)?;
+        self.search_around(loaded, 0.35, improvement)?;
+        let before = improvement.shortened.best();
         let heuristics = self.heuristics(&improvement.sought);
         for (number, heuristic) in heuristics.iter().enumerate() {
             if self.is_done(improvement) {
                 return Ok(());
             }
-            // One part is for the last search.
+            // One part is for what follows.
             let n_parts = heuristics.len() - number + 1;
-            let limit = improvement.slice(1.0 / n_parts as f64);
             let started = Instant::now();
+            let limit = improvement.slice(1.0 / n_parts as f64);
             let Some(directed) = self.directed(heuristic, loaded, improvement)? else {
                 continue;
             };
@@ -281,20 +280,57 @@ impl<'a> Shortening<'a> {
             let name = format!("led by {heuristic}");
             self.attempt(&directed, &AStar::default(), &name, limit, improvement)?;
         }
-        // No longer than the first time, it would find nothing more.
-        let limit = improvement.slice(1.0);
-        if !self.is_done(improvement) && limit > LONGEST_ATTEMPT.min(improvement.time_limit / 10) {
-            self.attempt(loaded, &Dijkstra, name, limit, improvement)?;
+        if improvement.shortened.best() < before {
+            self.search_around(loaded, 0.5, improvement)?;
+        }
+        let last = improvement.slice(1.0);
+        // In the time that it had before it would find nothing more.
+        match last > first {
+            true => self.visit_all(loaded, last, improvement),
+            false => Ok(()),
+        }
+    }
+
+    /// Searches in the order of costs.
+    fn visit_all(
+        &mut self,
+        loaded: &SoughtModel,
+        limit: Duration,
+        improvement: &mut Improvement,
+    ) -> Result<(), Error> {
+        // Where every step costs 1, the order of depth is the same and takes less time.
+        let (strategy, name): (&dyn Strategy, _) = match loaded.has_costs() {
+            true => (&Dijkstra, "in the order of costs"),
+            false => (&Auto, "in the order of depth"),
+        };
+        self.attempt(loaded, strategy, name, limit, improvement)?;
+        Ok(())
+    }
+
+    /// Searches around the best run for a part of the time that is left.
+    fn search_around(
+        &mut self,
+        loaded: &SoughtModel,
+        part: f64,
+        improvement: &mut Improvement,
+    ) -> Result<(), Error> {
+        let around = Neighbourhood::new(improvement.states.clone());
+        let limit = improvement.slice(part);
+        let found = self.attempt(loaded, &around, "around the run", limit, improvement)?;
+        if around.is_exhausted() && found.is_some() {
+            improvement.is_settled = true;
+            improvement.shortened.is_least = !loaded.is_cut();
         }
         Ok(())
     }
 
     fn is_done(&self, improvement: &Improvement) -> bool {
         let is_over = improvement.slice(1.0).is_zero() || self.stop.is_raised();
-        improvement.shortened.is_least || is_over
+        improvement.is_settled || is_over
     }
 
-    /// Searches for as long as `limit`, and takes what that finds.
+    /// Searches for as long as `limit`, and takes what that finds. Returns how long the run is that it
+    /// has found.
     fn attempt(
         &mut self,
         loaded: &SoughtModel,
@@ -302,12 +338,12 @@ impl<'a> Shortening<'a> {
         name: &str,
         limit: Duration,
         improvement: &mut Improvement,
-    ) -> Result<(), Error> {
-        if improvement.shortened.is_least || limit.is_zero() {
-            return Ok(());
+    ) -> Result<Option<RunLength>, Error> {
+        if self.is_done(improvement) || limit.is_zero() {
+            return Ok(None);
         }
         self.observer.begin(name);
-        let checked = Check::new(&loaded.loaded)
+        let result = Check::new(&loaded.loaded)
             .search(SearchOptions {
                 deadlock: improvement.sought.deadlock,
                 ..SearchOptions::default()
@@ -320,7 +356,13 @@ impl<'a> Shortening<'a> {
             .disk_use(Disk::Scratch)
             .stop(self.stop)
             .prepare()?
-            .run_with(&mut *self.observer)?;
+            .run_with(&mut *self.observer);
+        let checked = match result {
+            Ok(checked) => checked,
+            // A state off the known run has no number; other searches may not come to it.
+            Err(Error::Search { error, .. }) if is_about_measures(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let outcome = &checked.outcome;
         let violations = checked.violations();
         let found = violations.iter().find(|found| {
@@ -329,22 +371,22 @@ impl<'a> Shortening<'a> {
             (improvement.sought.aim).is(kind, &violation.name, &violation.at)
         });
         let length = found.and_then(|found| {
-            let trace = found.violation.trace.as_ref()?;
-            Some(RunLength {
-                cost: found.violation.cost?,
-                steps: u64::from(trace.depth()),
-            })
+            let steps = u64::from(found.violation.trace.as_ref()?.depth());
+            // Without costs there is no other account of it.
+            let cost = found
+                .violation
+                .cost
+                .or((!loaded.has_costs()).then_some(steps))?;
+            Some(RunLength { cost, steps })
         });
         let shortened = &mut improvement.shortened;
         if let (Some(found), Some(length)) = (found, length)
             && length < shortened.best()
         {
-            let last = found
-                .violation
-                .trace
-                .as_ref()
-                .and_then(|it| it.steps.last());
+            let steps = found.violation.trace.iter().flat_map(|it| &it.steps);
+            let last = steps.clone().last();
             let end = last.and_then(|step| step.stored.as_deref());
+            improvement.states = steps.filter_map(|step| step.state.clone()).collect();
             shortened.shorter = Some(ShorterRun {
                 length,
                 record: violation_value(found)?,
@@ -353,9 +395,11 @@ impl<'a> Shortening<'a> {
             self.observer.improved(length);
         }
         // A search that was stopped may have found a violation that is not the first one.
-        shortened.is_least = length.is_some() && is_least(outcome) && !loaded.is_cut();
+        let is_first = length.is_some() && is_least(outcome, strategy);
+        improvement.is_settled = is_first;
+        shortened.is_least = is_first && !loaded.is_cut();
         shortened.reason = outcome.reason;
-        Ok(())
+        Ok(length)
     }
 
     /// What may lead to the violation.
@@ -429,21 +473,34 @@ impl fmt::Debug for Shortening<'_> {
     }
 }
 
+/// No run is shorter.
+const NOTHING: RunLength = RunLength { cost: 0, steps: 0 };
+
 /// A search that is repeated at the end takes no longer than this at the beginning.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(10);
 
+/// Whether a search failed because a state has no cost or estimate, or one that is too large.
+fn is_about_measures(error: &hadal_search::Error) -> bool {
+    use hadal_search::Error::{NoEstimate, TooCostly, Unmeasured};
+    matches!(error, NoEstimate { .. } | TooCostly | Unmeasured { .. })
+}
+
 /// Whether the first violation of a search is one of least cost.
-fn is_least(outcome: &Outcome) -> bool {
+fn is_least(outcome: &Outcome, strategy: &dyn Strategy) -> bool {
     let directed = outcome.directed.as_ref();
-    outcome.reason.is_none() && directed.is_some_and(|figures| figures.is_least)
+    let is_first_least = directed.is_some_and(|figures| figures.is_least);
+    outcome.reason.is_none() && (strategy.is_by_depth() || is_first_least)
 }
 
 /// What was found so far, and until when more is looked for.
 struct Improvement {
     shortened: Shortened,
+    /// Whether no search would find more, even where that proves nothing.
+    is_settled: bool,
+    /// Those of the best run, as the model makes them.
+    states: Vec<Vec<u8>>,
     sought: Target,
     deadline: Option<Instant>,
-    time_limit: Duration,
 }
 
 impl Improvement {

@@ -466,3 +466,58 @@ impl<'r> Area<'r> {
         (self.states.capacity() + edges) as u64 + nodes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hadal_model::{Model, Stop};
+    use hadal_search::{Dijkstra, Options, Silent, Violation, ViolationKind, check};
+    use hadal_testkit::graph::random_graph;
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+
+    #[test]
+    fn a_closed_neighbourhood_has_a_cheapest_run() {
+        let mut n_compared = 0;
+        for seed in 0..300 {
+            let graph = random_graph(&mut Pcg64Mcg::seed_from_u64(seed));
+            let search = |strategy: &dyn Strategy| {
+                let options = Options {
+                    threads: 1,
+                    ..Options::default()
+                };
+                check(&graph, strategy, &options, None, &Stop::new(), &mut Silent)
+            };
+            let Ok(cheapest) = search(&Dijkstra) else {
+                continue;
+            };
+            // Goals that nothing reaches are no business of this search.
+            let is_of_state = |it: &&Violation| {
+                !matches!(it.kind, ViolationKind::Cover | ViolationKind::Liveness)
+            };
+            let first = cheapest.violations.first().filter(is_of_state);
+            let Some((least, trace)) = first.and_then(|it| Some((it.cost?, it.trace.as_ref()?)))
+            else {
+                continue;
+            };
+            let states = trace.steps.iter().filter_map(|step| step.state.clone());
+            let start: Vec<Vec<u8>> = states.take(1).collect();
+            if start.is_empty() {
+                continue;
+            }
+            let around = Neighbourhood::new(start);
+            let found = search(&around).expect("the search has an outcome");
+            assert!(around.is_exhausted(), "seed {seed}");
+            let violation = found.violations.first().expect("there is one");
+            assert_eq!(violation.cost, Some(least), "seed {seed}");
+            let trace = violation.trace.as_ref().expect("it has a run");
+            assert_eq!(
+                trace.steps[0].state.as_ref().map(Vec::len),
+                Some(graph.shape().state_len)
+            );
+            n_compared += 1;
+        }
+        assert!(n_compared > 100, "only {n_compared}");
+    }
+}

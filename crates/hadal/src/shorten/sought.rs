@@ -86,6 +86,15 @@ impl SoughtModel {
         self.is_cut.load(Ordering::Relaxed)
     }
 
+    /// Whether a step may cost something else than 1.
+    pub(crate) fn has_costs(&self) -> bool {
+        let shape = self.loaded.model.shape();
+        let mut measures = shape.measures.iter();
+        self.loaded.has_compound_steps
+            || shape.rules.iter().any(|rule| rule.cost != 1)
+            || measures.any(|it| it.kind == MeasureKind::Cost)
+    }
+
     /// Whether states have an estimate.
     pub(crate) fn has_estimate(&self) -> bool {
         let mut measures = self.loaded.model.shape().measures.iter();

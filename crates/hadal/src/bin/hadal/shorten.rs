@@ -135,10 +135,10 @@ fn verdict(shortened: &Shortened, limit: Duration) -> String {
             };
             let rest = match is_least {
                 true => format!("No run to this violation {is_shorter}."),
-                false => format!("It may not be {shortest}: that was not decided {ended}."),
+                false => format!("Whether it is {shortest} was not decided {ended}."),
             };
             format!(
-                "Shortened from {} to {}, which end in {end}. {rest}",
+                "Shortened from {} to {}: the run ends in {end}. {rest}",
                 length(*known),
                 length(best)
             )
