@@ -38,6 +38,12 @@ impl LoadedClaim {
         self.product.is_some()
     }
 
+    /// Whether a rule of this name is one of the claim.
+    pub(crate) fn has_rule(&self, rule: &str) -> bool {
+        let rest = rule.strip_prefix(self.name.as_str());
+        rest.is_some_and(|rest| rest.starts_with(" line "))
+    }
+
     /// The product, if there is one.
     pub(crate) fn product(&self) -> Option<&dyn Model> {
         self.product.as_deref()

@@ -57,6 +57,8 @@ pub struct LoadedModel {
     /// By rule, the positions of parameters that stand for elements which a reduction renames; empty
     /// where nothing is reduced.
     pub(crate) symmetric_parameters: Vec<Vec<usize>>,
+    /// Whether a step may consist of several firings.
+    pub(crate) has_compound_steps: bool,
     /// What its texts have that is executed, where that is not a rule for each.
     statements: Option<Vec<Statement>>,
     /// The source with more room for processes, where their number is a guess.
@@ -89,13 +91,27 @@ impl LoadedModel {
     /// The model in which a rule of this name fires: the product with a claim, for a rule of that
     /// claim.
     pub fn model_of(&self, rule: &str) -> &dyn Model {
-        let is_its_rule = |claim: &&LoadedClaim| {
-            let rest = rule.strip_prefix(claim.name.as_str());
-            rest.is_some_and(|rest| rest.starts_with(" line "))
-        };
-        let claim = self.claims.iter().find(is_its_rule);
+        let claim = self.claims.iter().find(|claim| claim.has_rule(rule));
         let product = claim.and_then(|claim| claim.product.as_deref());
         product.unwrap_or(&*self.model)
+    }
+
+    /// The same with nothing but the model that [`model_of`](Self::model_of) names, changed by `map`.
+    pub(crate) fn map_model_of(
+        self,
+        rule: &str,
+        map: impl FnOnce(Box<dyn Model>) -> Box<dyn Model>,
+    ) -> Self {
+        let mut claims = self.claims;
+        let product = claims
+            .iter_mut()
+            .find(|claim| claim.has_rule(rule))
+            .and_then(|claim| claim.product.take());
+        LoadedModel {
+            model: map(product.unwrap_or(self.model)),
+            claims: Vec::new(),
+            ..self
+        }
     }
 
     /// The statements of its texts that no rule has executed, where rules have fired this often;
@@ -182,6 +198,7 @@ impl LoadedModel {
             not_asked: Vec::new(),
             naming: None,
             symmetric_parameters: Vec::new(),
+            has_compound_steps: false,
             statements: None,
             wider: None,
             graph: Some(LoadedGraph { model, cache_bytes }),
@@ -262,6 +279,7 @@ impl LoadedModel {
             && program.n_registers == 0
             && program.types.scalarsets.iter().any(|set| set.size > 1);
         let kept = reduces.then(|| program.clone());
+        let has_compound_steps = program.n_registers > 0;
         loading.check()?;
         let interpreter = Interpreter::new(program, limits);
         loading.check()?;
@@ -315,6 +333,7 @@ impl LoadedModel {
             not_asked: translation.not_asked,
             naming: translation.naming,
             symmetric_parameters: kept.as_ref().map(symmetric_parameters).unwrap_or_default(),
+            has_compound_steps,
             statements: translation.statements,
             wider,
             graph: None,

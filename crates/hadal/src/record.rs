@@ -21,7 +21,7 @@ use crate::names::Named;
 use crate::order::OrderReport;
 use crate::question::SearchOptions;
 use crate::trace::{Change, NamedStep, NamedTrace};
-use crate::{ModelSource, Rejection, Symmetry};
+use crate::{Error, ModelSource, Rejection, Symmetry};
 
 /// The record of a run. Serialises to the published JSON. That of a Rust type has the language
 /// `rust` and an empty dialect.
@@ -531,6 +531,12 @@ fn write_violations<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(violations.iter().map(WrittenViolation))
+}
+
+/// A violation with its counterexample, as data.
+pub(crate) fn violation_value(found: &Counterexample<'_>) -> Result<Value, Error> {
+    serde_json::to_value(WrittenViolation(found))
+        .map_err(|error| Error::Internal(error.to_string()))
 }
 
 struct WrittenViolation<'c>(&'c Counterexample<'c>);

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::language::{Naming, NoLeaves, ReverseNaming};
 use crate::trace::shape;
-use crate::{Error, TextLimit};
+use crate::{Error, ModelSource, TextLimit};
 
 /// A target as it was read.
 ///
@@ -305,6 +305,28 @@ impl TargetText {
                 is_of_claim: violation.get("kind").and_then(Value::as_str) == Some("claim"),
             }),
         })
+    }
+
+    /// A state of the model from `source`, whose leaves have these values. It `is_of_claim` where it
+    /// is one of a product with a claim.
+    pub(crate) fn of_state(
+        source: &ModelSource,
+        leaves: Vec<(String, String)>,
+        is_of_claim: bool,
+    ) -> Self {
+        let lines = leaves.into_iter().map(|(name, value)| Line {
+            number: None,
+            says: Says::Value { name, value },
+        });
+        TargetText {
+            file: source.name().to_owned(),
+            lines: lines.collect(),
+            record: Some(RecordOrigin {
+                model: source.name().to_owned(),
+                language: source.language.name().to_owned(),
+                is_of_claim,
+            }),
+        }
     }
 
     /// Refuses a record of a model in another language.

@@ -77,5 +77,5 @@ pub use sink::{
     Edge, EdgesWanted, GraphEdge, GraphFacts, GraphPart, NewEdges, NewStates, Sink, Target,
 };
 pub use strategy::{Strategy, check, resume};
-pub use trace::{Trace, TraceError, TraceStep, replay};
+pub use trace::{Trace, TraceError, TraceStep, cost_of, replay};
 pub use watch::ProcessLimit;

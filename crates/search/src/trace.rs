@@ -18,7 +18,7 @@ use hadal_model::{Model, Step, Stop, Stopped};
 
 use crate::Options;
 
-pub(crate) use cost::cost_of;
+pub use cost::cost_of;
 pub(crate) use walk::follow;
 
 /// A run of the model that shows a violation.

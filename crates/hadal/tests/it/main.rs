@@ -30,6 +30,7 @@ mod promela_doc;
 mod promela_words;
 mod replay;
 mod schema;
+mod shorten;
 mod steps;
 mod strategies;
 mod targets;

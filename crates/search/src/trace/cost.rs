@@ -11,7 +11,7 @@ use crate::rank::MeasureColumns;
 const BUFFER_LEN: usize = 1024;
 
 /// The costs of all steps of `trace` behind its startstate, as the search adds them up.
-pub(crate) fn cost_of(model: &dyn Model, trace: &Trace, stop: &Stop) -> Result<u64, TraceError> {
+pub fn cost_of(model: &dyn Model, trace: &Trace, stop: &Stop) -> Result<u64, TraceError> {
     let mut expander = model.reference_expander(stop);
     let mut sum = 0u64;
     let stored = trace.steps.iter().filter_map(|step| step.stored.as_deref());

@@ -39,6 +39,7 @@ Examples:
   hadal check peterson.m --const N=5        the same for five processes
   hadal check bus.m --json run.json         keep the run record, with the counterexample
   hadal replay run.json                     show that counterexample again
+  hadal replay run.json --shorten           look for a shorter one
   hadal check big.m --memory 300M --disk d  larger than memory, and safe from crashes
   hadal resume d                            resume it after a crash
   hadal generate bus.m -o bus.aut           write its state graph
@@ -56,7 +57,7 @@ pub(crate) enum Command {
     /// Resume an interrupted check or generation, from the folder that was given with `--disk`
     Resume(Box<ResumeArgs>),
     /// Show the counterexample of a run record again, step by step, from its model
-    Replay(ReplayArgs),
+    Replay(Box<ReplayArgs>),
     /// Measure strategies, and compare them as the papers do
     Lab(Box<crate::lab::LabArgs>),
     /// Examine, convert, minimise and compare labelled transition systems
@@ -460,6 +461,74 @@ pub(crate) struct ReplayArgs {
     /// Colours; NO_COLOR is honoured
     #[arg(long, value_enum, default_value_t = ColorName::Auto)]
     pub(crate) color: ColorName,
+
+    #[command(flatten)]
+    pub(crate) shortening: ShortenArgs,
+}
+
+/// How a cheaper run to the same violation is looked for.
+#[derive(Debug, Args)]
+pub(crate) struct ShortenArgs {
+    /// Look for a cheaper run to the same violation, and show that
+    #[arg(long)]
+    pub(crate) shorten: bool,
+
+    /// Stop looking after this long, loading included
+    #[arg(long, value_name = "DURATION", value_parser = units::parse_duration,
+          default_value = "60s", requires = "shorten", help_heading = "Shortening")]
+    pub(crate) time_limit: Duration,
+
+    /// Budget for everything the process holds [default: half of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, requires = "shorten",
+          help_heading = "Shortening")]
+    pub(crate) memory: Option<u64>,
+
+    /// Never use more of the disk than this, for what memory cannot hold [default: what is free,
+    /// less a reserve]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, requires = "shorten",
+          help_heading = "Shortening")]
+    pub(crate) disk_limit: Option<u64>,
+
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024),
+          requires = "shorten", help_heading = "Shortening")]
+    pub(crate) threads: Option<u32>,
+
+    /// Write the record with the cheaper run in place of the one it had; `-` is standard output
+    /// (then nothing else goes there)
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "shorten",
+        help_heading = "Shortening"
+    )]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Progress on standard error: live on a terminal, plain lines elsewhere
+    #[arg(long, value_enum, default_value_t = ProgressName::Auto, requires = "shorten",
+          help_heading = "Shortening")]
+    pub(crate) progress: ProgressName,
+}
+
+impl ReplayArgs {
+    /// The resources and output of the searches for a cheaper run.
+    pub(crate) fn run_args(&self) -> RunArgs {
+        let shortening = &self.shortening;
+        RunArgs {
+            memory: shortening.memory,
+            data_memory: None,
+            commit_every: None,
+            disk_limit: shortening.disk_limit,
+            threads: shortening.threads,
+            time_limit: Some(shortening.time_limit),
+            trace: self.trace,
+            json: shortening.json.clone(),
+            progress: shortening.progress,
+            color: self.color,
+            quiet: false,
+            verbose: false,
+        }
+    }
 }
 
 /// A value that a flag names: its help, beside the name that the library gives it.

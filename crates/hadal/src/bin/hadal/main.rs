@@ -22,6 +22,7 @@ mod progress;
 mod replay;
 mod resume;
 mod run;
+mod shorten;
 mod signals;
 mod strategy;
 mod summary;
@@ -87,7 +88,7 @@ fn run(started: Instant) -> anyhow::Result<Exit> {
         Command::Check(args) => check::run(&args, started),
         Command::Generate(args) => generate::run(&args, started),
         Command::Resume(args) => resume::run(&args, started),
-        Command::Replay(args) => replay::run(&args),
+        Command::Replay(args) => replay::run(&args, started),
         Command::Lab(args) => lab::run(&args),
         Command::Lts(args) => lts::run(&args),
         Command::Completions { shell } => {
