@@ -7,7 +7,7 @@
 
 use hadal_report::plot::Bars;
 use hadal_report::table::{Cell, Mark, Readers, Report, Table, Value};
-use hadal_search::{Auto, Dijkstra, Outcome};
+use hadal_search::{Auto, Dijkstra, DirectedFigures, Outcome};
 
 use super::directed_paper::{self, Instance};
 use super::rig::{Choice, Job, Measured, Rig, Subject};
@@ -43,20 +43,18 @@ const BREADTH_FIRST: &str = "auto";
 struct Search {
     strategy: String,
     heuristic: Option<String>,
-    run: Result<Measured, DoesNotApply>,
+    /// `None` where the model has no such estimate; the reason is among the notes.
+    run: Option<Measured>,
 }
 
-/// The model has no such estimate. The reason is among the notes.
-struct DoesNotApply;
-
 impl Search {
-    fn measured(&self) -> Option<&Measured> {
-        self.run.as_ref().ok()
+    fn is_of(&self, (strategy, heuristic): (&str, &str)) -> bool {
+        self.strategy == strategy && self.heuristic.as_deref() == Some(heuristic)
     }
 
     /// States expanded, those opened again as often as they were.
     fn expanded(&self) -> Option<u64> {
-        let outcome = self.measured()?.outcome.as_ref()?;
+        let outcome = self.run.as_ref()?.outcome.as_ref()?;
         Some(outcome.visited)
     }
 
@@ -84,7 +82,7 @@ pub fn measure(rig: &mut Rig<'_>, loader: &mut dyn Loader, plan: &Plan) -> (Repo
         best.push(best_row(name, &searches));
         if let Some(instance) = Instance::of(name) {
             let ours = searches.iter().find(|it| it.is_of(PAPER));
-            papers.push(instance.row(ours.and_then(Search::measured)));
+            papers.push(instance.row(ours.and_then(|it| it.run.as_ref())));
         }
         panels.push(bars(name, &searches));
     }
@@ -99,12 +97,6 @@ pub fn measure(rig: &mut Rig<'_>, loader: &mut dyn Loader, plan: &Plan) -> (Repo
     (report, panels)
 }
 
-impl Search {
-    fn is_of(&self, (strategy, heuristic): (&str, &str)) -> bool {
-        self.strategy == strategy && self.heuristic.as_deref() == Some(heuristic)
-    }
-}
-
 /// All searches of a model, the breadth-first one first.
 fn searches(rig: &mut Rig<'_>, loader: &mut dyn Loader, plan: &Plan, model: usize) -> Vec<Search> {
     let blind = [
@@ -115,6 +107,9 @@ fn searches(rig: &mut Rig<'_>, loader: &mut dyn Loader, plan: &Plan, model: usiz
     // Why there is no estimate, and of which heuristics.
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     let mut group = |heuristic: Option<&String>, choices: &[Choice]| {
+        if rig.is_interrupted() {
+            return;
+        }
         let search = |strategy: &str, run| Search {
             strategy: strategy.to_owned(),
             heuristic: heuristic.cloned(),
@@ -128,7 +123,7 @@ fn searches(rig: &mut Rig<'_>, loader: &mut dyn Loader, plan: &Plan, model: usiz
                     Some((_, names)) => names.push(what.to_owned()),
                     None => reasons.push((why, vec![what.to_owned()])),
                 }
-                searches.push(search("", Err(DoesNotApply)));
+                searches.push(search("", None));
                 return;
             }
         };
@@ -147,7 +142,7 @@ fn searches(rig: &mut Rig<'_>, loader: &mut dyn Loader, plan: &Plan, model: usiz
                     None => break run,
                 }
             };
-            searches.push(search(&choice.label, Ok(run)));
+            searches.push(search(&choice.label, Some(run)));
         }
     };
     group(None, &blind);
@@ -193,34 +188,29 @@ fn row(name: &str, search: &Search, breadth_first: Option<&Search>) -> Vec<Cell>
         Cell::text(&search.strategy),
         Cell::text(search.heuristic.as_deref().unwrap_or("")),
     ];
-    let Some(run) = search.measured() else {
+    let Some(run) = &search.run else {
         row.extend(vec![Cell::none(); 12]);
         row.push(Cell::text("does not apply"));
         return row;
     };
     let figure = |value: &dyn Fn(&Outcome) -> Value| bounded(run, value);
-    let directed = |value: &dyn Fn(&hadal_search::DirectedFigures) -> Value| {
-        figure(&|it| it.directed.as_ref().map_or(Value::None, value))
+    let directed = |value: &dyn Fn(&DirectedFigures) -> u64| {
+        let has_estimate = search.heuristic.is_some();
+        figure(&|it| match &it.directed {
+            Some(figures) if has_estimate => whole(value(figures)),
+            _ => Value::None,
+        })
     };
-    let has_estimate = search.heuristic.is_some();
-    let if_estimate = |value| match has_estimate {
-        true => value,
-        false => Value::None,
-    };
-    // What there is of a violation is no lower bound of anything.
-    let violation = |value: &dyn Fn(&Outcome) -> Option<Value>| {
-        let outcome = run.outcome.as_ref().filter(|_| run.is_violated());
-        Cell::from(outcome.and_then(value).unwrap_or(Value::None))
-    };
+    let [steps, cost, least] = violation(run);
     row.extend([
         figure(&|it| whole(it.visited)),
         ratio(search, breadth_first),
         figure(&|it| whole((it.directed.as_ref()).map_or(it.transitions, |it| it.generated))),
-        directed(&|it| if_estimate(whole(it.reopened))),
-        directed(&|it| if_estimate(whole(it.inconsistent))),
-        violation(&|it| Some(whole(it.violations.first()?.depth.into()))),
-        violation(&|it| Some(whole(it.directed.as_ref()?.cost?))),
-        violation(&|it| Some(Value::Text(least(it).to_owned()))),
+        directed(&|it| it.reopened),
+        directed(&|it| it.inconsistent),
+        steps,
+        cost,
+        least,
         figure(&|it| whole(it.states)),
         figure(&|_| Value::Seconds(run.seconds)),
         figure(&|it| Value::Bytes(it.data_bytes)),
@@ -228,6 +218,21 @@ fn row(name: &str, search: &Search, breadth_first: Option<&Search>) -> Vec<Cell>
         Cell::text(run.end()),
     ]);
     row
+}
+
+/// Steps and cost of the violation that a run found, and what of it is known to be least. A run that
+/// was cut off has no bounds of these.
+fn violation(run: &Measured) -> [Cell; 3] {
+    let outcome = run.outcome.as_ref().filter(|_| run.is_violated());
+    let Some((outcome, first)) = outcome.and_then(|it| Some((it, it.violations.first()?))) else {
+        return [Cell::none(), Cell::none(), Cell::none()];
+    };
+    let cost = outcome.directed.as_ref().and_then(|it| it.cost);
+    [
+        Cell::count(first.depth.into()),
+        cost.map_or_else(Cell::none, Cell::count),
+        Cell::text(least(outcome)),
+    ]
 }
 
 /// What is known to be least about a violation that was found.
@@ -259,7 +264,7 @@ pub(crate) fn bounded(run: &Measured, value: impl FnOnce(&Outcome) -> Value) -> 
 fn ratio(search: &Search, breadth_first: Option<&Search>) -> Cell {
     let ratio = breadth_first.and_then(|base| {
         let (of, to) = (search.expanded()?, base.expanded()?);
-        let mark = match (search.measured()?, base.measured()?) {
+        let mark = match (search.run.as_ref()?, base.run.as_ref()?) {
             (search, base) if search.was_cut_off() && base.was_cut_off() => return None,
             (search, _) if search.was_cut_off() => Some(Mark::AtLeast),
             (_, base) if base.was_cut_off() => Some(Mark::AtMost),
@@ -273,8 +278,8 @@ fn ratio(search: &Search, breadth_first: Option<&Search>) -> Cell {
 
 fn best_table() -> Table {
     Table::new(
-        "The search of each strategy that expands least, and how many expand more than a \
-         breadth-first one",
+        "The search of each model that expands least, and how many expand more than a breadth-first \
+         one",
         Readers::All,
         &[
             "model",
@@ -294,7 +299,7 @@ fn best_table() -> Table {
 
 fn best_row(name: &str, searches: &[Search]) -> Vec<Cell> {
     let base = searches.first();
-    let base_run = base.and_then(Search::measured);
+    let base_run = base.and_then(|it| it.run.as_ref());
     let of_base = |value: &dyn Fn(&Outcome) -> u64| match base_run {
         Some(run) => bounded(run, |it| whole(value(it))),
         None => Cell::none(),
@@ -305,17 +310,24 @@ fn best_row(name: &str, searches: &[Search]) -> Vec<Cell> {
         of_base(&|it| it.visited),
     ];
     let directed = || searches.iter().filter(|it| it.heuristic.is_some());
-    let found = directed().filter(|it| it.measured().is_some_and(Measured::is_violated));
-    // The first of several that expand as little, as they were asked for.
-    match found.min_by_key(|it| it.expanded()) {
-        Some(best) => {
-            let all = self::row(name, best, base);
-            let column = |at: usize| all[at].clone();
-            row.extend([1, 2, 3, 4, 8, 9].map(column));
+    let found = directed().filter_map(|it| Some((it, it.run.as_ref()?)));
+    let found = found.filter(|(_, run)| run.is_violated());
+    // The first of several that expand as little, in the order in which they were asked for.
+    match found.min_by_key(|(search, _)| search.expanded()) {
+        Some((best, run)) => {
+            let [steps, cost, _] = violation(run);
+            row.extend([
+                Cell::text(&best.strategy),
+                Cell::text(best.heuristic.as_deref().unwrap_or("")),
+                bounded(run, |it| whole(it.visited)),
+                ratio(best, base),
+                steps,
+                cost,
+            ]);
         }
         None => row.extend(vec![Cell::none(); 6]),
     }
-    let n_run = directed().filter(|it| it.measured().is_some()).count();
+    let n_run = directed().filter(|it| it.run.is_some()).count();
     // Nothing is worse for certain than a search that was cut off.
     let base_expanded = base.filter(|_| base_run.is_some_and(|run| !run.was_cut_off()));
     let n_worse = base_expanded.and_then(Search::expanded).map(|limit| {
@@ -335,7 +347,7 @@ fn bars(name: &str, searches: &[Search]) -> Bars {
         let expanded = search.expanded().unwrap_or(0);
         100.0 * expanded as f64 / base.unwrap_or(1).max(1) as f64
     };
-    let run = || searches.iter().filter(|it| it.measured().is_some());
+    let run = || searches.iter().filter(|it| it.run.is_some());
     Bars {
         title: format!("{name}: states expanded, in per cent of a breadth-first search"),
         labels: run().map(Search::label).collect(),
