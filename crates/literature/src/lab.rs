@@ -8,6 +8,8 @@
 //! What is printed, and how, is the caller's.
 
 pub mod caches;
+pub mod directed;
+mod directed_paper;
 pub mod layers;
 pub mod locality;
 pub mod memory;

@@ -84,10 +84,14 @@ pub enum Mark {
     Failed,
     /// Another run that it needed did not end.
     NotRun,
+    /// The run was cut off, and the true figure is no smaller.
+    AtLeast,
+    /// What the figure is compared with was cut off, and the true one is no greater.
+    AtMost,
 }
 
 impl Mark {
-    /// What is written behind a figure.
+    /// What is written behind a figure, or before it where it is a comparison.
     pub fn sign(self) -> &'static str {
         match self {
             Mark::AllVisited => "*",
@@ -97,7 +101,14 @@ impl Mark {
             Mark::Interrupted => " (interrupted)",
             Mark::Failed => " (failed)",
             Mark::NotRun => "-",
+            Mark::AtLeast => ">",
+            Mark::AtMost => "<",
         }
+    }
+
+    /// Whether its sign stands before a figure.
+    fn is_comparison(self) -> bool {
+        matches!(self, Mark::AtLeast | Mark::AtMost)
     }
 
     /// What it means.
@@ -110,6 +121,8 @@ impl Mark {
             Mark::Interrupted => "the run was interrupted before its end",
             Mark::Failed => "the run failed; see the notes",
             Mark::NotRun => "not run, for want of a complete run to compare with",
+            Mark::AtLeast => "cut off at a limit; the figure is a lower bound",
+            Mark::AtMost => "compared with a run that was cut off; the figure is an upper bound",
         }
     }
 }
@@ -167,6 +180,7 @@ impl Cell {
         let sign = self.mark.map_or("", Mark::sign);
         match self.value.shown() {
             value if value.is_empty() => sign.trim_start().to_owned(),
+            value if self.mark.is_some_and(Mark::is_comparison) => format!("{sign} {value}"),
             value => format!("{value}{sign}"),
         }
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use hadal_model::{Model, Shape, Stop};
 use hadal_report::table::{self, Cell, Mark};
 use hadal_search::{
-    Observer, Options, Outcome, Reason, SearchFolder, Stats, Value, Verdict, Violation, check,
+    Deadlock, Observer, Options, Outcome, Progress, Reason, SearchFolder, Stats, Value, Verdict,
+    Violation, check,
 };
 use hadal_store::disk::{Folder, FolderOptions, NativeDisk};
 
@@ -20,13 +21,18 @@ pub struct Subject {
     pub name: String,
     /// The model.
     pub model: Box<dyn Model>,
+    /// What counts as a deadlock of it.
+    pub deadlock: Deadlock,
 }
 
 /// Under which conditions models are measured.
 #[derive(Clone, Debug)]
 pub struct Conditions {
-    /// The options of all runs. `memory_bytes` is for those that may use all memory.
+    /// The options of all runs. `memory_bytes` is for those that may use all memory; `deadlock` is
+    /// that of the model.
     pub options: Options,
+    /// A run that has found more states is cut off.
+    pub most_states: Option<u64>,
     /// How often each run is repeated; the fastest counts.
     pub repeat: u32,
     /// Where runs have their folders.
@@ -112,6 +118,12 @@ impl Job {
             fraction: None,
         }
     }
+
+    /// The same under another name.
+    pub(crate) fn called(mut self, label: String) -> Self {
+        self.choice.label = label;
+        self
+    }
 }
 
 /// A run, and how it ended.
@@ -128,6 +140,8 @@ enum End {
     Complete,
     Violated,
     Stopped(Reason),
+    /// It had found more states than it was to.
+    AtMostStates,
     Failed,
     NotRun,
 }
@@ -142,9 +156,27 @@ impl Measured {
         }
     }
 
+    /// A run that failed, which was noted.
+    pub(crate) fn failed() -> Self {
+        Measured {
+            end: End::Failed,
+            ..Measured::not_run()
+        }
+    }
+
     /// Whether its figures are those of a complete run.
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.end, End::Complete | End::Violated)
+    }
+
+    /// Whether it ended at a violation.
+    pub(crate) fn is_violated(&self) -> bool {
+        self.end == End::Violated
+    }
+
+    /// Whether it was cut off, so that its counts are lower bounds.
+    pub(crate) fn was_cut_off(&self) -> bool {
+        matches!(self.end, End::Stopped(_) | End::AtMostStates)
     }
 
     /// The word for how it ended.
@@ -153,6 +185,7 @@ impl Measured {
             End::Complete => "complete",
             End::Violated => "violation",
             End::Stopped(reason) => reason.name(),
+            End::AtMostStates => "states",
             End::Failed => "failed",
             End::NotRun => "not-run",
         }
@@ -162,6 +195,7 @@ impl Measured {
     pub(crate) fn mark(&self, n_states: Option<u64>) -> Option<Mark> {
         match self.end {
             End::Complete | End::Violated => None,
+            End::AtMostStates => Some(Mark::AtLeast),
             End::Stopped(Reason::Time) => Some(Mark::Time),
             End::Stopped(Reason::Interrupted) => Some(Mark::Interrupted),
             End::Stopped(Reason::Collisions | Reason::Revisits) => {
@@ -321,9 +355,9 @@ impl<'a> Rig<'a> {
         }
         let options = Options {
             memory_bytes,
-            ..self.conditions.options.clone()
+            ..self.options_for(subject)
         };
-        let result = self.search(subject, &*strategy, &options, &path);
+        let (limit, result) = self.search(subject, &*strategy, &options, &path);
         self.monitor.end();
         // What cannot be deleted goes with the folder around it.
         let _ = fs::remove_dir_all(&path);
@@ -337,56 +371,76 @@ impl<'a> Rig<'a> {
                     self.note(subject, &note);
                 }
                 let counting = stat(&outcome.strategy_stats, "seconds_counting").unwrap_or(0.0);
+                let end = match end_of(&outcome) {
+                    End::Stopped(Reason::Interrupted) if limit => End::AtMostStates,
+                    end => end,
+                };
                 Measured {
                     seconds: (outcome.seconds.search - counting).max(0.0),
-                    end: end_of(&outcome),
+                    end,
                     outcome: Some(outcome),
                 }
             }
             Err(error) => {
                 self.note(subject, &format!("{}: {error}", job.choice.label));
-                Measured {
-                    end: End::Failed,
-                    ..Measured::not_run()
-                }
+                Measured::failed()
             }
         }
     }
 
+    /// A run without bounds on its memory, repeated as often as asked for, unless it does not come to
+    /// its end.
+    pub(crate) fn fastest(&mut self, subject: &Subject, job: &Job) -> Measured {
+        let mut best = self.run(subject, job, None);
+        for _ in 1..self.conditions.repeat {
+            if !best.has_ended() {
+                break;
+            }
+            let again = self.run(subject, job, None);
+            keep_faster(&mut best, again);
+        }
+        best
+    }
+
+    /// The options of a run on a model.
+    fn options_for(&self, subject: &Subject) -> Options {
+        Options {
+            deadlock: subject.deadlock,
+            ..self.conditions.options.clone()
+        }
+    }
+
+    /// A search, and whether it was cut off because it had found too many states.
     fn search(
         &mut self,
         subject: &Subject,
         strategy: &dyn Configurable,
         options: &Options,
         path: &Path,
-    ) -> Result<Outcome, RunError> {
-        fs::create_dir_all(path).map_err(|_| RunError::Folder(path.to_owned()))?;
-        let disk = Arc::new(NativeDisk::open(path)?);
-        let usage = match strategy.budget() {
-            Budget::AllData => FolderOptions::for_memory(options.memory_bytes),
-            Budget::TableAndQueue { .. } => FolderOptions::default(),
+    ) -> (bool, Result<Outcome, RunError>) {
+        let observer = self.monitor.observer();
+        let Some(most) = self.conditions.most_states else {
+            let result = search(subject, strategy, options, path, self.stop, observer);
+            return (false, result);
         };
-        let folder = SearchFolder {
-            folder: Folder::open(disk, usage)?.0,
-            resumable: false,
-            label: Vec::new(),
-        };
-        let (model, observer) = (&*subject.model, self.monitor.observer());
-        Ok(check(
-            model,
-            strategy,
-            options,
-            Some(folder),
-            self.stop,
+        let stop = Stop::new();
+        let mut limit = StateLimit {
+            most,
+            is_exceeded: false,
+            stop: &stop,
+            interrupt: self.stop,
             observer,
-        )?)
+        };
+        let result = search(subject, strategy, options, path, &stop, &mut limit);
+        (limit.is_exceeded, result)
     }
 
     /// How far transitions lead. `None` where that failed, which is noted.
     pub(crate) fn locality(&mut self, subject: &Subject) -> Option<Locality> {
         self.begin(subject, "locality", None);
-        let options = &self.conditions.options;
-        let result = locality(&*subject.model, options, self.stop, self.monitor.observer());
+        let options = self.options_for(subject);
+        let observer = self.monitor.observer();
+        let result = locality(&*subject.model, &options, self.stop, observer);
         self.monitor.end();
         match result {
             Ok(locality) => Some(locality),
@@ -409,6 +463,59 @@ impl<'a> Rig<'a> {
             self.notes.push(note);
         }
     }
+}
+
+/// Cuts a run off that has found too many states: the only limit that a search does not have itself.
+struct StateLimit<'a> {
+    most: u64,
+    is_exceeded: bool,
+    /// The flag of this run.
+    stop: &'a Stop,
+    /// The flag of all runs.
+    interrupt: &'a Stop,
+    observer: &'a mut dyn Observer,
+}
+
+impl Observer for StateLimit<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        if self.interrupt.is_raised() {
+            self.stop.raise();
+        } else if progress.states > self.most {
+            self.is_exceeded = true;
+            self.stop.raise();
+        }
+        self.observer.progress(progress);
+    }
+}
+
+fn search(
+    subject: &Subject,
+    strategy: &dyn Configurable,
+    options: &Options,
+    path: &Path,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    fs::create_dir_all(path).map_err(|_| RunError::Folder(path.to_owned()))?;
+    let disk = Arc::new(NativeDisk::open(path)?);
+    let usage = match strategy.budget() {
+        Budget::AllData => FolderOptions::for_memory(options.memory_bytes),
+        Budget::TableAndQueue { .. } => FolderOptions::default(),
+    };
+    let folder = SearchFolder {
+        folder: Folder::open(disk, usage)?.0,
+        resumable: false,
+        label: Vec::new(),
+    };
+    let model = &*subject.model;
+    Ok(check(
+        model,
+        strategy,
+        options,
+        Some(folder),
+        stop,
+        observer,
+    )?)
 }
 
 /// Why a run failed.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use hadal::{Engine, Symmetry};
+use hadal::{Directed, Engine, Symmetry};
 use hadal_literature::lab::Choice;
 use hadal_literature::{Layers, ParameterError, SnapshotSetup};
 use hadal_report::{Format, units};
@@ -88,6 +88,30 @@ pub(crate) enum LabTable {
         #[arg(long, value_name = "FILE")]
         svg: Option<PathBuf>,
     },
+    /// What searches that are directed by an estimate expand up to a violation, beside a
+    /// breadth-first one
+    Directed {
+        #[command(flatten)]
+        common: Common,
+        /// Strategies that are directed by an estimate, separated by commas, e.g. `a-star:2`
+        #[arg(long, value_name = "LIST", value_parser = parse_directed_choices,
+              default_value = "a-star,best-first")]
+        strategies: List<Choice>,
+        /// What directs them, as for `hadal check`; may be repeated [default: each that is derived
+        /// from the model, `hamming` with a target]
+        #[arg(long, value_name = "NAME[,NAME...]", value_parser = parse_heuristic)]
+        heuristic: Vec<String>,
+        /// The state that `hamming` leads to, as for `hadal check`
+        #[arg(long, value_name = "FILE")]
+        target: Option<String>,
+        /// Cut each run off when it has found more states
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..),
+              default_value_t = 100_000_000, help_heading = "Resources")]
+        state_limit: u64,
+        /// Also draw what each search expands into this file
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+    },
 }
 
 /// What all tables have in common.
@@ -106,17 +130,18 @@ pub(crate) struct Common {
           help_heading = "Model")]
     pub(crate) symmetry: Symmetry,
 
-    /// What counts as a deadlock; nothing did in the papers
-    #[arg(long, value_parser = choice::<Deadlock>(), default_value = "off",
-          help_heading = "Model")]
-    pub(crate) deadlock: Deadlock,
+    /// What counts as a deadlock [default: nothing, as in the papers; for `directed` as in `hadal
+    /// check`]
+    #[arg(long, value_parser = choice::<Deadlock>(), help_heading = "Model")]
+    pub(crate) deadlock: Option<Deadlock>,
 
     /// What makes the successors
     #[arg(long, value_parser = choice::<Engine>(), default_value = "native",
           help_heading = "Model")]
     pub(crate) engine: Engine,
 
-    /// End a run at its first violation, as the papers' runs did; otherwise all states are visited
+    /// End a run at its first violation, as the papers' runs did and those of `directed` always do;
+    /// otherwise all states are visited
     #[arg(long, help_heading = "Search")]
     pub(crate) stop_at_error: bool,
 
@@ -142,7 +167,7 @@ pub(crate) struct Common {
     #[arg(long, value_name = "DIR", help_heading = "Resources")]
     pub(crate) disk: Option<PathBuf>,
 
-    /// Cut each run off after this long, e.g. 90s
+    /// Cut each run off after this long, e.g. 90s [default: never; for `directed` after 10 minutes]
     #[arg(long, value_name = "DURATION", value_parser = units::parse_duration,
           help_heading = "Resources")]
     pub(crate) time_limit: Option<Duration>,
@@ -195,6 +220,24 @@ fn message(error: ParameterError) -> String {
 
 fn parse_choices(text: &str) -> Result<List<Choice>, String> {
     parse_list(text, |text| Choice::parse(text).map_err(message))
+}
+
+fn parse_directed_choices(text: &str) -> Result<List<Choice>, String> {
+    let choices = parse_choices(text)?;
+    match choices.0.iter().find(|it| !it.strategy.needs_estimates()) {
+        Some(choice) => Err(format!(
+            "`{}` is not directed by an estimate; `a-star` and `best-first` are",
+            choice.label
+        )),
+        None => Ok(choices),
+    }
+}
+
+fn parse_heuristic(text: &str) -> Result<String, String> {
+    match Directed::new(text, false) {
+        Ok(_) => Ok(text.trim().to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn parse_fractions(text: &str) -> Result<List<f64>, String> {

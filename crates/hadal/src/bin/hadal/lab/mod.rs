@@ -4,6 +4,7 @@
 //! of models ([`models`]), progress and printing.
 
 mod args;
+mod directed;
 mod lists;
 mod models;
 mod origin;
@@ -17,7 +18,7 @@ use hadal::{Error, ScratchFolder, describe, order};
 use hadal_literature::lab::{
     Conditions, Monitor, Report, Rig, Subject, caches, layers, locality, memory, profile,
 };
-use hadal_model::Shape;
+use hadal_model::{Model, Shape};
 use hadal_report::plot::{svg_of_bars, svg_of_lines};
 use hadal_report::units;
 use hadal_search::{Deadlock, Observer, Options, Violation};
@@ -30,6 +31,7 @@ use crate::flags::ProgressName;
 use crate::progress::Display;
 use crate::signals;
 use args::{Common, LabTable};
+use directed::Wanted;
 
 pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Exit> {
     match &args.table {
@@ -74,6 +76,21 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Exit> {
             let (report, bars) = caches::measure(rig, subjects, caches, !no_dfs);
             (report, svg_of_bars(&bars))
         }),
+        LabTable::Directed {
+            common,
+            strategies,
+            heuristic,
+            target,
+            state_limit,
+            svg,
+        } => directed::run(&Wanted {
+            common,
+            strategies: &strategies.0,
+            heuristics: heuristic,
+            target: target.as_deref(),
+            state_limit: *state_limit,
+            svg: svg.as_deref(),
+        }),
     }
 }
 
@@ -84,10 +101,52 @@ fn in_rig(
     svg: Option<&Path>,
     measure: impl FnOnce(&mut Rig<'_>, &[Subject]) -> (Report, String),
 ) -> anyhow::Result<Exit> {
+    let conditions = |folder: &ScratchFolder| Conditions {
+        options: options(common),
+        most_states: None,
+        repeat: common.repeat,
+        folder: folder.path().to_owned(),
+    };
+    in_lab(name, common, svg, conditions, || {
+        let Some(models) = models::load(common)? else {
+            return Ok(None);
+        };
+        refuse_end_states(common, models.subjects.iter().map(|it| &*it.model))?;
+        Ok(Some(move |rig: &mut Rig<'_>| {
+            let measured = measure(rig, &models.subjects);
+            models.check()?;
+            Ok(measured)
+        }))
+    })
+}
+
+/// Fails where states that may be ends are asked for of models that have none.
+fn refuse_end_states<'m>(
+    common: &Common,
+    mut models: impl Iterator<Item = &'m dyn Model>,
+) -> anyhow::Result<()> {
+    if common.deadlock == Some(Deadlock::EndStates) && !models.all(|it| it.shape().has_ends) {
+        bail!("`--deadlock end-states` is for models that name the states where they may end");
+    }
+    Ok(())
+}
+
+/// Prepares a measurement, which loads its models, measures and prints the report. Nothing is
+/// measured where a model is rejected, which is printed.
+fn in_lab<M>(
+    name: &'static str,
+    common: &Common,
+    svg: Option<&Path>,
+    conditions: impl FnOnce(&ScratchFolder) -> Conditions,
+    prepare: impl FnOnce() -> anyhow::Result<Option<M>>,
+) -> anyhow::Result<Exit>
+where
+    M: FnOnce(&mut Rig<'_>) -> anyhow::Result<(Report, String)>,
+{
     signals::listen().context("cannot listen to signals")?;
     let folder = scratch_folder(common.disk.as_deref())?;
-    let models = match models::load(common) {
-        Ok(Some(models)) => models,
+    let measure = match prepare() {
+        Ok(Some(measure)) => measure,
         Ok(None) => return Ok(Exit::Usage),
         Err(error) if matches!(error.downcast_ref(), Some(Error::Internal(_))) => {
             let _ = writeln!(io::stderr(), "error: {error}");
@@ -95,29 +154,18 @@ fn in_rig(
         }
         Err(error) => return Err(error),
     };
-    let subjects = &models.subjects;
-    let has_ends = |subject: &Subject| subject.model.shape().has_ends;
-    if common.deadlock == Deadlock::EndStates && !subjects.iter().all(has_ends) {
-        bail!("`--deadlock end-states` is for models that name the states where they may end");
-    }
     // Before anything is measured, so that a bad path costs nothing.
     let cannot_write = |path: &Path| format!("cannot write `{}`", path.display());
     if let Some(path) = svg {
         refuse_others(path, b'<', "picture")?;
         fs::File::create(path).with_context(|| cannot_write(path))?;
     }
-    let conditions = Conditions {
-        options: options(common),
-        repeat: common.repeat,
-        folder: folder.path().to_owned(),
-    };
     let mut announcer = Announcer {
         progress: common.progress,
         display: Display::new(ProgressName::None, None),
     };
-    let mut rig = Rig::new(conditions, &signals::STOP, &mut announcer);
-    let (mut report, picture) = measure(&mut rig, subjects);
-    models.check()?;
+    let mut rig = Rig::new(conditions(&folder), &signals::STOP, &mut announcer);
+    let (mut report, picture) = measure(&mut rig)?;
     report.notes.append(&mut rig.notes);
     if let Some(path) = svg {
         fs::write(path, picture).with_context(|| cannot_write(path))?;
@@ -145,7 +193,6 @@ fn scratch_folder(parent: Option<&Path>) -> anyhow::Result<ScratchFolder> {
 /// The options of all runs: all tables compare searches by one thread.
 fn options(common: &Common) -> Options {
     Options {
-        deadlock: common.deadlock,
         max_errors: match common.stop_at_error {
             true => 1,
             false => usize::MAX,

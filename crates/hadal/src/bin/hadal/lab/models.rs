@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use hadal::language::OptionValue;
-use hadal::{Error, ModelSource};
+use hadal::{Error, LoadedModel, ModelSource};
 use hadal_literature::lab::Subject;
 use hadal_lts::GraphModel;
+use hadal_search::Deadlock;
 
 use super::args::Common;
 use crate::flags::ColorName;
 
-/// The option that constants behind a model set.
-const CONST: &str = "const";
+/// The options that constants behind a model set; a language has one of them.
+const CONSTANTS: [&str; 2] = ["const", "define"];
 
 /// The models of a table.
 pub(crate) struct Models {
@@ -35,40 +36,73 @@ impl Models {
     }
 }
 
+/// A model that was named, before it is loaded.
+pub(crate) struct Named {
+    /// As it is called in tables.
+    pub(crate) name: String,
+    pub(crate) source: ModelSource,
+}
+
+/// The models that were named, with all options.
+pub(crate) fn named(common: &Common) -> anyhow::Result<Vec<Named>> {
+    let mut all = Vec::new();
+    for path in &common.models {
+        let (path, constants) = with_constants(path)?;
+        let mut source = ModelSource::file(&path)?;
+        source.options = common.language_options.options.clone();
+        let known = source.language.options();
+        let option = CONSTANTS
+            .into_iter()
+            .find(|name| known.iter().any(|option| option.name == *name))
+            .unwrap_or(CONSTANTS[0]);
+        for constant in &constants {
+            source = source.option(option, constant);
+        }
+        all.push(Named {
+            name: name_of(&path, &constants),
+            source: source.symmetry(common.symmetry).engine(common.engine),
+        });
+    }
+    Ok(all)
+}
+
+/// Loads a model. `None` where it is rejected; its diagnostics are printed, and so are warnings.
+pub(crate) fn loaded(source: &ModelSource) -> anyhow::Result<Option<LoadedModel>> {
+    let style = ColorName::Auto.style(&io::stderr());
+    match source.load() {
+        Ok(loaded) => {
+            if !loaded.warnings.is_empty() {
+                let renderer = style.renderer();
+                let text = renderer.render_all(&loaded.source.sources, &loaded.warnings);
+                writeln!(io::stderr(), "{}", text.trim_end())?;
+            }
+            Ok(Some(loaded))
+        }
+        Err(Error::Rejected(rejection)) => {
+            writeln!(io::stderr(), "{}", rejection.render(style))?;
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// All models, loaded before the first is measured, so that a bad one costs nothing. `None` where
 /// one is rejected; its diagnostics are printed.
 pub(crate) fn load(common: &Common) -> anyhow::Result<Option<Models>> {
     let mut subjects = Vec::new();
     let mut graphs = Vec::new();
-    for path in &common.models {
-        let (path, constants) = with_constants(path)?;
-        let mut source = ModelSource::file(&path)?;
-        source.options = common.language_options.options.clone();
-        for constant in &constants {
-            source = source.option(CONST, constant);
+    for Named { name, source } in named(common)? {
+        let Some(loaded) = loaded(&source)? else {
+            return Ok(None);
+        };
+        if let Some(graph) = loaded.graph() {
+            graphs.push((source.name().to_owned(), graph.clone()));
         }
-        let name = name_of(&path, &constants);
-        let source = source.symmetry(common.symmetry).engine(common.engine);
-        let style = ColorName::Auto.style(&io::stderr());
-        match source.load() {
-            Ok(loaded) => {
-                if !loaded.warnings.is_empty() {
-                    let renderer = style.renderer();
-                    let text = renderer.render_all(&loaded.source.sources, &loaded.warnings);
-                    writeln!(io::stderr(), "{}", text.trim_end())?;
-                }
-                if let Some(graph) = loaded.graph() {
-                    graphs.push((path.display().to_string(), graph.clone()));
-                }
-                let model = loaded.model;
-                subjects.push(Subject { name, model });
-            }
-            Err(Error::Rejected(rejection)) => {
-                writeln!(io::stderr(), "{}", rejection.render(style))?;
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        }
+        subjects.push(Subject {
+            name,
+            model: loaded.model,
+            deadlock: common.deadlock.unwrap_or(Deadlock::Off),
+        });
     }
     Ok(Some(Models { subjects, graphs }))
 }
