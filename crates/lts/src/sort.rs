@@ -58,7 +58,12 @@ impl Within {
 
 impl<'a> EdgeSorter<'a> {
     pub(crate) fn new(within: Within, resources: &'a Resources<'a>) -> Self {
-        let capacity = resources.memory_bytes / 4 / size_of::<Edge>() as u64;
+        Self::one_of(1, within, resources)
+    }
+
+    /// One of `n` that collect edges at the same time and share the memory of one.
+    pub(crate) fn one_of(n: u64, within: Within, resources: &'a Resources<'a>) -> Self {
+        let capacity = resources.memory_bytes / 4 / n / size_of::<Edge>() as u64;
         Self::with_capacity(within, capacity.clamp(1 << 10, 1 << 26) as usize, resources)
     }
 
