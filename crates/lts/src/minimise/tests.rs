@@ -416,3 +416,44 @@ fn long_paths_of_invisible_steps_take_no_longer_than_others() {
         assert_eq!((counts.n_states, counts.n_edges), (2, 1));
     }
 }
+
+/// Graphs in the folder that `HADAL_AUT_MODELS` names; their sizes are tested elsewhere.
+#[test]
+fn graphs_by_others_become_the_same_on_disk() {
+    let Some(folder) = std::env::var_os("HADAL_AUT_MODELS") else {
+        return;
+    };
+    let stop = Stop::new();
+    let mut n_graphs = 0;
+    for entry in std::fs::read_dir(folder).expect("it is a folder") {
+        let path = entry.expect("it can be listed").path();
+        if path.extension().is_none_or(|extension| extension != "aut") {
+            continue;
+        }
+        n_graphs += 1;
+        let graph = crate::open(&path, &Resources::new(&stop)).expect("it can be read");
+        let tau = crate::Invisible::DEFAULT.map(str::to_owned);
+        for equivalence in BOTH {
+            let result = |is_external: bool, threads: usize, memory_bytes: u64| {
+                let mut resources = Resources::new(&stop);
+                resources.threads = threads;
+                resources.memory_bytes = memory_bytes;
+                let tuning = Tuning {
+                    is_external,
+                    ..Tuning::default()
+                };
+                let found = minimise_tuned(&graph, equivalence, &tau, &resources, tuning);
+                let mut text = Vec::new();
+                let found = found.expect("there is room").graph;
+                crate::write_aut(&found, &mut text, &resources).expect("memory");
+                text
+            };
+            let in_memory = result(false, 2, 64 << 20);
+            for (threads, memory_bytes) in [(1, 1 << 20), (2, 4 << 20), (4, 64 << 20)] {
+                let on_disk = result(true, threads, memory_bytes);
+                assert!(on_disk == in_memory, "{} {memory_bytes}", path.display());
+            }
+        }
+    }
+    assert!(n_graphs > 0, "there is no graph");
+}

@@ -191,6 +191,22 @@ fn peeled(
     Ok(cells)
 }
 
+/// Whether states are left by heights.
+pub(crate) fn has_cycle(
+    heights: &Numbers,
+    n_states: u64,
+    resources: &Resources<'_>,
+) -> Result<bool, Error> {
+    let mut heights = heights.reader();
+    for state in 0..n_states {
+        poll(state, resources)?;
+        if heights.at(state * CELL_LEN)? != 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The numbers of states that are left; 0 for the others, and how many are left.
 fn left_of(
     cells: &Numbers,

@@ -7,7 +7,7 @@ use crate::minimise::collapse::Collapsed;
 use crate::numbers::{Numbers, NumbersWriter};
 use crate::progress::Stage;
 use crate::resources::Resources;
-use crate::scc::external::{TwoWay, renamed, representatives};
+use crate::scc::external::{TwoWay, has_cycle, renamed, representatives};
 use crate::sort::{EdgeSorter, Within};
 use crate::sweeps::CELL_LEN;
 use crate::{Edge, Error, Hlts};
@@ -26,10 +26,7 @@ pub(in crate::minimise) fn collapse<W>(
     resources.begin(Stage::Components, 0);
     let (number_of, n_states, levels) = {
         // Several graphs are open at the same time, each of which may be in memory in part.
-        let resources = &Resources {
-            memory_bytes: resources.memory_bytes / 2,
-            ..resources.clone()
-        };
+        let resources = &resources.with_memory(resources.memory_bytes / 2);
         let edges = TwoWay::of(graph, |label| invisible.contains(label), resources)?;
         let heights = edges.heights(resources)?;
         match has_cycle(&heights, counts.n_states, resources)? {
@@ -55,18 +52,6 @@ pub(in crate::minimise) fn collapse<W>(
         Ok((n_states, graph.labels().clone()))
     })?;
     Ok((Collapsed::on_disk(collapsed, number_of), levels))
-}
-
-/// Whether a state has edges left.
-fn has_cycle(heights: &Numbers, n_states: u64, resources: &Resources<'_>) -> Result<bool, Error> {
-    let mut heights = heights.reader();
-    for state in 0..n_states {
-        poll(state, resources)?;
-        if heights.at(state * CELL_LEN)? != 0 {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Numbers of states, how many there are, and where levels end.

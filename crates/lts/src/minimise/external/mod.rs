@@ -48,14 +48,10 @@ const LEAST_BYTES: u64 = 1 << 20;
 
 /// Whether there are the scratch bytes that refinement takes at most.
 pub(super) fn has_room(graph: &Hlts, has_tau: bool, resources: &Resources<'_>) -> bool {
-    let counts = graph.counts();
-    let (edge_bytes, state_bytes) = match has_tau {
-        true => (BRANCHING_EDGE_BYTES, BRANCHING_STATE_BYTES),
-        false => (EDGE_BYTES, STATE_BYTES),
-    };
-    let edges = counts.n_edges.saturating_mul(edge_bytes);
-    let states = counts.n_states.saturating_mul(state_bytes);
-    edges.saturating_add(states) <= resources.scratch_bytes
+    match has_tau {
+        true => resources.has_scratch(graph.counts(), BRANCHING_EDGE_BYTES, BRANCHING_STATE_BYTES),
+        false => resources.has_scratch(graph.counts(), EDGE_BYTES, STATE_BYTES),
+    }
 }
 
 /// The coarsest stable partition of `graph`. Edges with the label `tau`, if there is one, are
