@@ -5,7 +5,8 @@ use crate::breadth_first::discover;
 use crate::numbers::Numbers;
 use crate::progress::Stage;
 use crate::resources::Resources;
-use crate::scc::external::{TwoWay, has_cycle, representatives};
+use crate::scc::external::{has_cycle, representatives};
+use crate::scc::two_way::TwoWay;
 use crate::sort::{EdgeSorter, Within};
 use crate::{Edge, Error, Hlts};
 

@@ -7,6 +7,7 @@
 
 pub(crate) mod external;
 mod trim;
+pub(crate) mod two_way;
 
 use crate::hlts::{Hlts, Place, Walker};
 use crate::progress::Stage;

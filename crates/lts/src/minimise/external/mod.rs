@@ -127,3 +127,6 @@ fn poll(state: u64, resources: &Resources<'_>) -> Result<(), Error> {
         false => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;
