@@ -568,13 +568,17 @@ fn an_interrupt_stops_cleanly() {
 /// A graph whose states do not fit into the least memory, and that takes far more rounds than there is
 /// time for.
 fn wide_chain(folder: &Folder) -> String {
-    let n = 1_000_000;
+    let n = 2_200_000;
     let lines = (0..n - 1).map(|state| {
         let label = ["a", "i"][usize::from(state % 3 == 0)];
         format!("({state}, {label}, {})\n", state + 1)
     });
     let text = format!("des (0, {}, {n})\n{}", n - 1, lines.collect::<String>());
-    folder.with("wide.aut", text.as_bytes())
+    let text = folder.with("wide.aut", text.as_bytes());
+    let path = folder.name("wide.hlts");
+    assert_eq!(lts(&["convert", &text, "-o", &path]).code, 0);
+    std::fs::remove_file(text).expect("it is ours");
+    path
 }
 
 #[test]
@@ -592,7 +596,7 @@ fn an_interrupt_or_a_full_disk_leaves_nothing_behind() {
         ] {
             let script = format!(
                 "ulimit -f {limit}; exec \"$0\" lts minimise {path} -o {output} \
-                 --equivalence {equivalence} --memory 24M --progress none"
+                 --equivalence {equivalence} --memory 32M --progress none"
             );
             let mut child = Command::new("sh")
                 .args(["-c", &script, env!("CARGO_BIN_EXE_hadal")])
