@@ -13,6 +13,7 @@
 //! States and counts are 64 bits wide everywhere. Nothing here prints, and nothing knows a search.
 
 mod aut;
+mod breadth_first;
 mod compare;
 mod dot;
 mod edge;
@@ -24,12 +25,14 @@ mod info;
 mod labels;
 mod minimise;
 mod model;
+mod numbers;
 mod parallel;
 mod progress;
 mod resources;
 mod scc;
 mod scratch;
 mod sort;
+mod sweeps;
 mod unfinished;
 mod varint;
 mod word;

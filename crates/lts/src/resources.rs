@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use hadal_model::Stop;
 
+use crate::Counts;
 use crate::progress::{Gauge, Stage};
 
 /// What work on graphs may use. Nothing here changes a result, unless the work ends for want of it.
@@ -58,6 +59,21 @@ impl<'a> Resources<'a> {
     /// What a cache of decoded blocks may hold.
     pub(crate) fn cache_bytes(&self) -> u64 {
         self.memory_bytes / 4
+    }
+
+    /// The same with other memory.
+    pub(crate) fn with_memory(&self, memory_bytes: u64) -> Self {
+        Resources {
+            memory_bytes,
+            ..self.clone()
+        }
+    }
+
+    /// Whether so many scratch bytes are free for each edge and each state of a graph.
+    pub(crate) fn has_scratch(&self, of: Counts, edge_bytes: u64, state_bytes: u64) -> bool {
+        let edges = of.n_edges.saturating_mul(edge_bytes);
+        let states = of.n_states.saturating_mul(state_bytes);
+        edges.saturating_add(states) <= self.scratch_bytes
     }
 
     /// An error if `needed` bytes are more than allowed.

@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::ops::Range;
@@ -58,7 +59,12 @@ impl Within {
 
 impl<'a> EdgeSorter<'a> {
     pub(crate) fn new(within: Within, resources: &'a Resources<'a>) -> Self {
-        let capacity = resources.memory_bytes / 4 / size_of::<Edge>() as u64;
+        Self::one_of(1, within, resources)
+    }
+
+    /// One of `n` that collect edges at the same time and share the memory of one.
+    pub(crate) fn one_of(n: u64, within: Within, resources: &'a Resources<'a>) -> Self {
+        let capacity = resources.memory_bytes / 4 / n / size_of::<Edge>() as u64;
         Self::with_capacity(within, capacity.clamp(1 << 10, 1 << 26) as usize, resources)
     }
 
@@ -158,15 +164,19 @@ impl<'a> EdgeSorter<'a> {
             }
         }
         let mut previous = None;
-        while let Some(Reverse((key, number))) = heap.pop() {
+        while let Some(mut least) = heap.peek_mut() {
+            let Reverse((key, number)) = *least;
             let run = &mut runs[number];
-            let Some(edge) = run.current else { continue };
-            if self.within != Within::LabelAndTarget || previous != Some(key) {
+            if let Some(edge) = run.current
+                && (self.within != Within::LabelAndTarget || previous != Some(key))
+            {
                 f(edge)?;
             }
             previous = Some(key);
-            if let Some(next) = run.next()? {
-                heap.push(Reverse((self.within.key(&next), number)));
+            // In its place, which takes half the comparisons of taking it out and putting it in.
+            match run.next()? {
+                Some(next) => *least = Reverse((self.within.key(&next), number)),
+                None => drop(PeekMut::pop(least)),
             }
         }
         Ok(())

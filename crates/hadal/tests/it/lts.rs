@@ -564,3 +564,74 @@ fn an_interrupt_stops_cleanly() {
     );
     assert!(!folder.path("small.aut").exists());
 }
+
+/// A graph whose states do not fit into the least memory, and that takes far more rounds than there is
+/// time for.
+fn wide_chain(folder: &Folder) -> String {
+    let n = 2_200_000;
+    let lines = (0..n - 1).map(|state| {
+        let label = ["a", "i"][usize::from(state % 3 == 0)];
+        format!("({state}, {label}, {})\n", state + 1)
+    });
+    let text = format!("des (0, {}, {n})\n{}", n - 1, lines.collect::<String>());
+    let text = folder.with("wide.aut", text.as_bytes());
+    let path = folder.name("wide.hlts");
+    assert_eq!(lts(&["convert", &text, "-o", &path]).code, 0);
+    std::fs::remove_file(text).expect("it is ours");
+    path
+}
+
+#[test]
+fn an_interrupt_or_a_full_disk_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let path = wide_chain(&folder);
+    let output = folder.name("small.aut");
+    let scratch = tempfile::tempdir().expect("there is a folder for scratch files");
+    for equivalence in ["strong", "branching"] {
+        for (limit, milliseconds) in [
+            ("unlimited", 1000),
+            ("unlimited", 3000),
+            ("16384", 60_000),
+            ("50000", 60_000),
+        ] {
+            let script = format!(
+                "ulimit -f {limit}; exec \"$0\" lts minimise {path} -o {output} \
+                 --equivalence {equivalence} --memory 32M --progress none"
+            );
+            let mut child = Command::new("sh")
+                .args(["-c", &script, env!("CARGO_BIN_EXE_hadal")])
+                .env("TMPDIR", scratch.path())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("the binary runs");
+            // A disk that is full ends it earlier.
+            let mut has_ended = false;
+            for _ in 0..milliseconds / 100 {
+                std::thread::sleep(Duration::from_millis(100));
+                has_ended = child.try_wait().expect("it is our child").is_some();
+                if has_ended {
+                    break;
+                }
+            }
+            if !has_ended {
+                signal("-INT", &child);
+            }
+            let run = Run::from(child.wait_with_output().expect("the binary ends"));
+            assert_eq!(run.code, 3, "{limit} {}", run.stderr);
+            let reason = match limit {
+                "unlimited" => "stopped before the end",
+                _ => "File too large",
+            };
+            assert!(run.stderr.contains(reason), "{limit} {}", run.stderr);
+            let left = std::fs::read_dir(scratch.path()).expect("it is there");
+            assert_eq!(left.count(), 0, "scratch files are gone");
+            assert_eq!(
+                std::fs::read_dir(folder.0.path())
+                    .expect("it is there")
+                    .count(),
+                1
+            );
+        }
+    }
+}

@@ -221,8 +221,9 @@ fn check(text: &str, language: &str, costs: &[&str], expected: Expect) {
     let mut all = String::new();
     for cost in costs {
         let cost_flag = format!("--cost={cost}");
+        let strategy = ["--strategy", "dijkstra"];
         let flags = ["--language", language, &cost_flag, "--no-search", "-q"];
-        let run = check_text(text, &flags);
+        let run = check_text(text, &[&flags[..], &strategy].concat());
         all += &format!("{cost}\n{}{}exit {}\n\n", run.stdout, run.stderr, run.code);
     }
     expected.assert_eq(&all);
@@ -583,7 +584,8 @@ fn wrong_estimates_have_a_place_of_their_own() {
 #[test]
 fn a_cost_does_not_change_the_arithmetic_of_rumur() {
     let text = "var n: 0..9; startstate n := 0; end; rule n < 9 ==> n := n + 1; end;";
-    let flags = ["--dialect", "rumur", "--no-search", "-q"];
+    let by_cost = ["--strategy", "dijkstra"];
+    let flags = [&["--dialect", "rumur", "--no-search", "-q"][..], &by_cost].concat();
     let run = check_text(text, &[&flags[..], &["--cost", "n + 200"]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
     let run = check_text(text, &[&flags[..], &["--cost", "n + 300"]].concat());
@@ -596,7 +598,8 @@ fn a_cost_does_not_change_the_arithmetic_of_rumur() {
 fn no_flag_takes_estimates_and_graphs_have_no_costs() {
     let run = check_text(LOCK, &["--estimate", "n"]);
     assert_eq!(run.code, 2, "{}", run.stdout);
-    let run = hadal(&["check", "models/graphs/lossy_chain.aut", "--cost", "1"]);
+    let graph = "models/graphs/lossy_chain.aut";
+    let run = hadal(&["check", graph, "--cost", "1", "--strategy", "dijkstra"]);
     assert!(
         run.stderr.contains("a graph has no option `cost`"),
         "{}",

@@ -620,7 +620,7 @@ fn what_a_strategy_cannot_do_is_refused() {
     assert_eq!(run.code, 2);
     assert!(
         run.stderr
-            .contains("possible values: auto, dijkstra, ram, cache")
+            .contains("possible values: auto, dijkstra, a-star, best-first, ram, cache")
     );
 }
 

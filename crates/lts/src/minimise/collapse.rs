@@ -3,10 +3,12 @@
 //!
 //! States on a cycle of invisible steps are branching bisimilar, so each such component becomes one
 //! state. What remains of the invisible steps has no cycle, and states are numbered by *level*: the
-//! longest path of invisible steps from them. An invisible step leads to a lower level.
+//! longest path of invisible steps from them. An invisible step leads to a lower level. Where states
+//! do not fit into memory, [`external::collapse`] gives the same graph.
 
 use crate::labels::Invisible;
-use crate::minimise::Equivalence;
+use crate::minimise::{Equivalence, Tuning, external};
+use crate::numbers::Numbers;
 use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::scc;
@@ -20,14 +22,19 @@ pub(super) struct System<'a, W> {
     collapsed: Option<Collapsed<W>>,
     /// The invisible label; none where all are visible.
     pub(super) tau: Option<u32>,
-    /// Where each level ends.
-    pub(super) levels: Vec<u64>,
+    /// Where each level ends; none where there are too many for memory.
+    pub(super) levels: Option<Vec<u64>>,
 }
 
-struct Collapsed<W> {
+pub(super) struct Collapsed<W> {
     graph: Hlts,
     /// By state of the original, its number in `graph`.
-    number_of: Vec<W>,
+    number_of: NumberOf<W>,
+}
+
+enum NumberOf<W> {
+    Memory(Vec<W>),
+    Disk(Numbers),
 }
 
 impl<'a, W: Word> System<'a, W> {
@@ -36,6 +43,7 @@ impl<'a, W: Word> System<'a, W> {
         equivalence: Equivalence,
         tau: &[String],
         resources: &Resources<'_>,
+        tuning: Tuning,
     ) -> Result<Self, Error> {
         let invisible = match equivalence {
             Equivalence::Strong => Invisible::default(),
@@ -46,10 +54,19 @@ impl<'a, W: Word> System<'a, W> {
                 original: graph,
                 collapsed: None,
                 tau: None,
-                levels: vec![graph.counts().n_states],
+                levels: Some(vec![graph.counts().n_states]),
             });
         };
-        let (collapsed, levels) = collapse(graph, &invisible, tau, resources)?;
+        let on_disk = || external::collapse(graph, &invisible, tau, resources);
+        let (collapsed, levels) = match tuning.is_external {
+            true => on_disk()?,
+            false => match collapse(graph, &invisible, tau, resources) {
+                Err(Error::Memory { .. }) if external::has_room(graph, true, resources) => {
+                    on_disk()?
+                }
+                found => found?,
+            },
+        };
         Ok(System {
             original: graph,
             collapsed: Some(collapsed),
@@ -67,11 +84,22 @@ impl<'a, W: Word> System<'a, W> {
     }
 
     /// The number of a state of the original in the graph that is refined.
-    pub(super) fn number_of(&self, state: u64) -> W {
+    pub(super) fn number_of(&self, state: u64) -> Result<u64, Error> {
         match &self.collapsed {
-            Some(collapsed) => collapsed.number_of[state as usize],
-            None => W::new(state),
+            None => Ok(state),
+            Some(collapsed) => match &collapsed.number_of {
+                NumberOf::Memory(numbers) => Ok(numbers[state as usize].get()),
+                NumberOf::Disk(numbers) => Ok(numbers.reader().at(state)?),
+            },
         }
+    }
+}
+
+impl<W> Collapsed<W> {
+    /// A graph whose states' numbers are in a file.
+    pub(super) fn on_disk(graph: Hlts, number_of: Numbers) -> Self {
+        let number_of = NumberOf::Disk(number_of);
+        Collapsed { graph, number_of }
     }
 }
 
@@ -80,7 +108,7 @@ fn collapse<W: Word>(
     invisible: &Invisible,
     tau: u32,
     resources: &Resources<'_>,
-) -> Result<(Collapsed<W>, Vec<u64>), Error> {
+) -> Result<(Collapsed<W>, Option<Vec<u64>>), Error> {
     let is_invisible = |label| invisible.contains(label);
     let components = scc::components::<W>(graph, is_invisible, resources)?;
     if components.height.contains(&scc::MOST_HEIGHT) {
@@ -106,9 +134,9 @@ fn collapse<W: Word>(
     })?;
     let collapsed = Collapsed {
         graph: collapsed,
-        number_of,
+        number_of: NumberOf::Memory(number_of),
     };
-    Ok((collapsed, levels))
+    Ok((collapsed, Some(levels)))
 }
 
 /// Numbers components by level, and within a level in the order of their first states. Returns the

@@ -86,14 +86,14 @@ impl BatchReader<'_> {
 }
 
 /// Labels that get new numbers in the order of their first use.
-struct Renamed<'a> {
+pub(super) struct Renamed<'a> {
     old: &'a Labels,
     numbers: Vec<Option<u32>>,
-    new: Labels,
+    pub(super) new: Labels,
 }
 
 impl<'a> Renamed<'a> {
-    fn new(old: &'a Labels) -> Self {
+    pub(super) fn new(old: &'a Labels) -> Self {
         Renamed {
             old,
             numbers: vec![None; old.len()],
@@ -101,7 +101,7 @@ impl<'a> Renamed<'a> {
         }
     }
 
-    fn of(&mut self, label: u32) -> u32 {
+    pub(super) fn of(&mut self, label: u32) -> u32 {
         let number = &mut self.numbers[label as usize];
         *number.get_or_insert_with(|| {
             let pushed = self.new.push(self.old.bytes(label));

@@ -4,7 +4,7 @@
 //! block of the target) over its edges; states of a block stay together as long as their signatures
 //! are equal. Refinement ends when a round splits no block. Block numbers are in memory, two words a
 //! state; edges are streamed from the file in each round, on all threads. Where they do not fit,
-//! strong bisimulation is computed with block numbers on disk, by sorting ([`external`]).
+//! they are on disk, and rounds sort ([`external`]).
 //!
 //! Strong bisimulation: a round tells signatures apart by hashes of 128 bits. Two different ones
 //! that collide delay a split and never cause one, so the partition is always coarser than
@@ -21,7 +21,6 @@
 mod collapse;
 mod discovery;
 mod external;
-mod numbers;
 mod partition;
 mod quotient;
 mod rounds;
@@ -116,26 +115,18 @@ fn minimise_in<W: Word>(
     resources: &Resources<'_>,
     tuning: Tuning,
 ) -> Result<Minimised, Error> {
-    let system = System::<W>::new(graph, equivalence, tau, resources)?;
-    let in_memory = match tuning.is_external {
-        false => partition::refine(&system, resources, tuning).map(Some),
-        true => Ok(None),
-    };
-    // Inductive signatures need the blocks of targets at once, so there is no way to do without.
-    let has_room = external::scratch_bytes(graph) <= resources.scratch_bytes;
-    let on_disk = system.tau.is_none() && has_room;
-    let (quotient, n_rounds) = match in_memory {
-        Ok(Some(refined)) => (refined.quotient, refined.n_rounds),
-        Ok(None) => external::refine(graph, resources, tuning)?,
-        Err(Error::Memory { .. }) if on_disk => external::refine(graph, resources, tuning)?,
-        Err(error) => return Err(error),
-    };
+    let system = System::<W>::new(graph, equivalence, tau, resources, tuning)?;
+    let refined = partition::refine(&system, resources, tuning)?;
+    let (quotient, n_rounds) = (refined.quotient, refined.n_rounds);
     // Only the quotient is needed from here on.
     drop(system);
     let words = quotient.counts().n_states.saturating_mul(2);
     let needed = words.saturating_mul(size_of::<W>() as u64);
-    resources.require("numbering the result", needed)?;
-    let graph = discovery::in_order::<W>(&quotient, resources)?;
+    let graph = match resources.require("numbering the result", needed) {
+        Ok(()) if !tuning.is_external => discovery::in_order::<W>(&quotient, resources)?,
+        Err(error) if !external::has_room(&quotient, false, resources) => return Err(error),
+        _ => external::in_order(&quotient, resources)?,
+    };
     Ok(Minimised { graph, n_rounds })
 }
 
@@ -154,10 +145,11 @@ pub(crate) fn are_equivalent(
         tau: &[String],
         resources: &Resources<'_>,
     ) -> Result<bool, Error> {
-        let system = System::<W>::new(graph, equivalence, tau, resources)?;
-        let refined = partition::refine(&system, resources, Tuning::default())?;
-        let block = |state| refined.blocks[system.number_of(state).at()];
-        Ok(block(a) == block(b))
+        let tuning = Tuning::default();
+        let system = System::<W>::new(graph, equivalence, tau, resources, tuning)?;
+        let blocks = partition::refine(&system, resources, tuning)?.blocks;
+        let block = |state| blocks.of(system.number_of(state)?);
+        Ok(block(a)? == block(b)?)
     }
     match is_wide(graph, Tuning::default()) {
         true => decide::<u64>(graph, (a, b), equivalence, tau, resources),

@@ -1,11 +1,11 @@
 //! Refinement until nothing is split, and the proof that nothing has to be.
 
-use super::Tuning;
 use super::collapse::System;
-use super::quotient;
 use super::rounds::Round;
 use super::settled::Settled;
 use super::table::Table;
+use super::{Tuning, external, quotient};
+use crate::numbers::Numbers;
 use crate::progress::Stage;
 use crate::resources::Resources;
 use crate::word::Word;
@@ -13,15 +13,48 @@ use crate::{Error, Hlts};
 
 /// A stable partition.
 pub(super) struct Refined<W> {
-    /// By state, its block. Blocks are numbered in the order of their first states.
-    pub(super) blocks: Vec<W>,
-    /// The graph of the blocks.
+    pub(super) blocks: Blocks<W>,
+    /// The graph of the blocks, which are numbered in the order of their first states.
     pub(super) quotient: Hlts,
     pub(super) n_rounds: u64,
 }
 
+/// By state, something that the states of its block have in common and no others.
+pub(super) enum Blocks<W> {
+    Memory(Vec<W>),
+    Disk(Numbers),
+}
+
+impl<W: Word> Blocks<W> {
+    /// What a state has.
+    pub(super) fn of(&self, state: u64) -> Result<u64, Error> {
+        match self {
+            Blocks::Memory(blocks) => Ok(blocks[state as usize].get()),
+            Blocks::Disk(blocks) => Ok(blocks.reader().at(state)?),
+        }
+    }
+}
+
+/// The coarsest stable partition, with the numbers of blocks in memory where they fit.
 pub(super) fn refine<W: Word>(
     system: &System<'_, W>,
+    resources: &Resources<'_>,
+    tuning: Tuning,
+) -> Result<Refined<W>, Error> {
+    let graph = system.graph();
+    if let (Some(levels), false) = (&system.levels, tuning.is_external) {
+        match in_memory(system, levels, resources, tuning) {
+            Err(Error::Memory { .. })
+                if external::has_room(graph, system.tau.is_some(), resources) => {}
+            found => return found,
+        }
+    }
+    external::refine(graph, system.tau, resources, tuning)
+}
+
+fn in_memory<W: Word>(
+    system: &System<'_, W>,
+    levels: &[u64],
     resources: &Resources<'_>,
     tuning: Tuning,
 ) -> Result<Refined<W>, Error> {
@@ -45,6 +78,7 @@ pub(super) fn refine<W: Word>(
         let table = Table::new(is_exact, tuning.hash_bits, table_bytes);
         let round = Round {
             system,
+            levels,
             old: &old,
             settled,
             table: &table,
@@ -63,7 +97,7 @@ pub(super) fn refine<W: Word>(
                 quotient::verified(system, &old, n_blocks, table_bytes, resources, tuning)?
             {
                 return Ok(Refined {
-                    blocks: old,
+                    blocks: Blocks::Memory(old),
                     quotient,
                     n_rounds,
                 });

@@ -82,6 +82,7 @@ fn stages(levels: &[u64], tuning: Tuning) -> Vec<u64> {
 /// A round: what it refines, and where it finds the new blocks.
 pub(super) struct Round<'a, W> {
     pub(super) system: &'a System<'a, W>,
+    pub(super) levels: &'a [u64],
     pub(super) old: &'a [W],
     pub(super) settled: Settled,
     pub(super) table: &'a Table<W>,
@@ -98,7 +99,7 @@ impl<W: Word> Round<'_, W> {
         tuning: Tuning,
     ) -> Result<(), Error> {
         let mut begin = 0;
-        for end in stages(&self.system.levels, tuning) {
+        for end in stages(self.levels, tuning) {
             let (done, rest) = new.split_at_mut(begin as usize);
             let slots = &mut rest[..(end - begin) as usize];
             let chunks = match end - begin <= stage_len(tuning) {

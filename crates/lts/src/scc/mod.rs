@@ -2,9 +2,12 @@
 //!
 //! States on no cycle are found first, by reading the file in order ([`trim`]). The rest is Tarjan's
 //! algorithm with a stack of its own. Memory is proportional to states: edges are read through the
-//! cache of blocks, again where it is too small.
+//! cache of blocks, again where it is too small. Where states do not fit into memory, components are
+//! found on disk ([`external`]).
 
+pub(crate) mod external;
 mod trim;
+pub(crate) mod two_way;
 
 use crate::hlts::{Hlts, Place, Walker};
 use crate::progress::Stage;

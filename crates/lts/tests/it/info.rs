@@ -112,7 +112,10 @@ fn a_long_cycle_needs_no_deep_stack() {
 fn too_little_memory_is_an_error() {
     let graph = crate::from_aut("des (0, 0, 1000000)").expect("right");
     let mut little = Resources::new(&STOP);
-    little.memory_bytes = 1 << 20;
+    little.memory_bytes = 2 << 20;
+    let on_disk = Info::of(&graph, &[], &little).expect("there is room on disk");
+    assert_eq!(on_disk, Info::of(&graph, &[], &resources()).expect("room"));
+    little.scratch_bytes = 1 << 20;
     let error = Info::of(&graph, &[], &little).expect_err("there is no room");
     assert!(matches!(error, hadal_lts::Error::Memory { .. }), "{error}");
 }

@@ -1,4 +1,7 @@
-//! What there is to know about a graph, in numbers.
+//! What there is to know about a graph, in numbers: with an array or two of its states in memory, or
+//! on disk where they do not fit ([`external`]).
+
+mod external;
 
 use crate::hlts::{Hlts, Walker};
 use crate::progress::Stage;
@@ -50,9 +53,33 @@ pub struct Cycles {
 impl Info {
     /// Examines a graph; labels with one of the texts `tau` are invisible.
     pub fn of(graph: &Hlts, tau: &[String], resources: &Resources<'_>) -> Result<Self, Error> {
-        match graph.counts().n_states > MOST_NARROW {
+        let found = match graph.counts().n_states > MOST_NARROW {
             true => examine::<u64>(graph, tau, resources),
             false => examine::<u32>(graph, tau, resources),
+        };
+        match found {
+            Err(Error::Memory { .. }) if external::has_room(graph, resources) => {
+                external::examine(graph, tau, resources)
+            }
+            found => found,
+        }
+    }
+
+    /// What is known of a graph before it is read.
+    fn begin(graph: &Hlts) -> Self {
+        let counts = graph.counts();
+        Info {
+            counts,
+            edges_by_label: vec![0; graph.labels().len()],
+            n_loops: 0,
+            n_paths: 0,
+            n_deadlocks: counts.n_states,
+            most_out: 0,
+            most_in: 0,
+            n_reachable: 0,
+            depth: 0,
+            components: Cycles::default(),
+            livelocks: Cycles::default(),
         }
     }
 }
@@ -68,29 +95,21 @@ fn examine<W: Word>(
         .n_states
         .saturating_mul(scc::bytes_per_state(size_of::<W>() as u64));
     resources.require("examining this graph", needed)?;
-    let mut info = Info {
-        counts,
-        edges_by_label: vec![0; graph.labels().len()],
-        n_loops: 0,
-        n_paths: 0,
-        n_deadlocks: counts.n_states,
-        most_out: 0,
-        most_in: 0,
-        n_reachable: 0,
-        depth: 0,
-        components: Cycles::default(),
-        livelocks: Cycles::default(),
-    };
-    count_edges::<W>(graph, &mut info, resources)?;
+    let mut info = Info::begin(graph);
+    // A degree that does not fit a word is at least the greatest one.
+    let mut n_in = vec![W::new(0); counts.n_states as usize];
+    count_edges(graph, &mut info, resources, |target| {
+        let degree = &mut n_in[target as usize];
+        *degree = W::new(degree.get().saturating_add(1).min(W::MAX.get()));
+        Ok(())
+    })?;
+    info.most_in = n_in.iter().max().map_or(0, |degree| degree.get());
+    drop(n_in);
     measure_depth::<W>(graph, &mut info, resources)?;
     info.components = cycles(&scc::components::<W>(graph, |_| true, resources)?);
     let invisible = graph.labels().invisible(tau);
     info.livelocks = match invisible.first() {
-        None => Cycles {
-            n_components: counts.n_states,
-            largest: 1,
-            ..Cycles::default()
-        },
+        None => Cycles::none(counts.n_states),
         Some(_) => {
             let is_invisible = |label| invisible.contains(label);
             cycles(&scc::components::<W>(graph, is_invisible, resources)?)
@@ -108,14 +127,25 @@ fn cycles<W>(components: &Components<W>) -> Cycles {
     }
 }
 
-fn count_edges<W: Word>(
+impl Cycles {
+    /// Of a graph without any.
+    fn none(n_states: u64) -> Self {
+        Cycles {
+            n_components: n_states,
+            largest: 1,
+            ..Cycles::default()
+        }
+    }
+}
+
+/// Counts what there is to count about edges, and passes their targets to `arrive`.
+fn count_edges(
     graph: &Hlts,
     info: &mut Info,
     resources: &Resources<'_>,
+    mut arrive: impl FnMut(u64) -> Result<(), Error>,
 ) -> Result<(), Error> {
     resources.begin(Stage::Counting, info.counts.n_edges);
-    // A degree that does not fit a word is at least the greatest one.
-    let mut n_in = vec![W::new(0); info.counts.n_states as usize];
     graph.scan(0..info.counts.n_states, resources, |source, edges| {
         info.n_deadlocks -= 1;
         info.most_out = info.most_out.max(edges.targets.len() as u64);
@@ -124,13 +154,10 @@ fn count_edges<W: Word>(
             info.n_loops += u64::from(source == target);
             let multiplicity = edges.multiplicities.get(at).copied().unwrap_or(1);
             info.n_paths = info.n_paths.saturating_add(multiplicity);
-            let degree = &mut n_in[target as usize];
-            *degree = W::new(degree.get().saturating_add(1).min(W::MAX.get()));
+            arrive(target)?;
         }
         Ok(())
-    })?;
-    info.most_in = n_in.iter().max().map_or(0, |degree| degree.get());
-    Ok(())
+    })
 }
 
 fn measure_depth<W: Word>(
