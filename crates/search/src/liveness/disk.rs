@@ -11,6 +11,7 @@
 use std::sync::Mutex;
 
 use hadal_model::{Flow, Shape};
+use hadal_store::damaged_log;
 use hadal_store::in_edges::InEdge;
 use hadal_store::join::{JoinLimits, Looked, ValueRun, join};
 use hadal_store::partition::{ByRange, Pairs};
@@ -93,13 +94,10 @@ pub(super) fn decide(
     let mut stretches = Stretches::new(0..n_states, n_goals, plan.stretch_len, folder);
     let held_bytes = plan.goals_bytes + plan.maps_bytes;
     let joining = engine.joining(Shares::of(plan.left_bytes));
-    let edges =
-        engine.edges_by_target(&joining, &labels, &mut stretches, held_bytes, transitions)?;
-    let Some((edges, n_edges)) = edges else {
+    let edges = engine.edges_by_key(&joining, &labels, &mut stretches, held_bytes, transitions)?;
+    let Some(edges) = edges else {
         return Ok(None);
     };
-
-    gauge.begin_work(Work::Sorting, 0, n_edges);
     let maps_bytes = labels.data_bytes();
     let labels = labels.finish();
     let carrier = Carrier {
@@ -108,6 +106,13 @@ pub(super) fn decide(
         stop,
         gauge,
     };
+    let edges = engine.edges_by_target(&joining, edges, &stretches, &carrier, held_bytes)?;
+    let Some(edges) = edges else {
+        return Ok(None);
+    };
+
+    let n_edges = edges.n_pairs();
+    gauge.begin_work(Work::Sorting, 0, n_edges);
     engine.graph_bytes = plan.goals_bytes + maps_bytes + edges.memory_bytes();
     engine.report_progress();
     let limits = sort_limits(&joining);
@@ -151,25 +156,25 @@ fn sort_limits(joining: &Joining<'_>) -> SortLimits {
     }
 }
 
+/// Edges by the keys of their targets, and the ordinals of all keys.
+struct EdgesByKey {
+    runs: Vec<ValueRun>,
+    pairs: Pairs,
+}
+
 impl Engine<'_, '_> {
-    /// All edges that may matter as pairs of ordinals by target, and their number; `None` if the search
-    /// was stopped. `held_bytes` are held besides.
-    fn edges_by_target(
+    /// The first step: all edges that may matter; `None` if the search was stopped. `held_bytes` are
+    /// held besides.
+    fn edges_by_key(
         &mut self,
         joining: &Joining<'_>,
         labels: &LabelMaker,
         stretches: &mut Stretches<'_>,
         held_bytes: u64,
         transitions: u64,
-    ) -> Result<Option<(ByRange, u64)>, Error> {
+    ) -> Result<Option<EdgesByKey>, Error> {
         let n_states = self.states.len();
-        let Context {
-            gauge,
-            stop,
-            monitor,
-            ..
-        } = self.context;
-        let shares = joining.shares();
+        let gauge = self.context.gauge;
         gauge.begin_work(Work::Joining, 0, 2 * n_states);
         let splitters = self.splitters(joining, n_states)?;
         self.graph_bytes = held_bytes;
@@ -178,13 +183,29 @@ impl Engine<'_, '_> {
         };
         gauge.end_work();
         let run_bytes: u64 = runs.iter().map(ValueRun::memory_bytes).sum();
-        self.graph_bytes = held_bytes + run_bytes + shares.pairs;
-        let Some(pairs) =
-            self.successor_pairs(joining, splitters, labels, stretches, transitions)?
-        else {
-            return Ok(None);
-        };
+        self.graph_bytes = held_bytes + run_bytes + joining.shares().pairs;
+        let pairs = self.successor_pairs(joining, splitters, labels, stretches, transitions)?;
+        Ok(pairs.map(|pairs| EdgesByKey { runs, pairs }))
+    }
 
+    /// The second step: edges as pairs of ordinals by target; `None` if the search was stopped.
+    /// `held_bytes` are held besides.
+    fn edges_by_target(
+        &mut self,
+        joining: &Joining<'_>,
+        EdgesByKey { runs, pairs }: EdgesByKey,
+        stretches: &Stretches<'_>,
+        carrier: &Carrier<'_>,
+        held_bytes: u64,
+    ) -> Result<Option<ByRange>, Error> {
+        let n_states = self.states.len();
+        let Context {
+            gauge,
+            stop,
+            monitor,
+            ..
+        } = self.context;
+        let shares = joining.shares();
         let n_edges = (0..pairs.n_buckets())
             .map(|bucket| pairs.n_in(bucket))
             .sum();
@@ -198,12 +219,14 @@ impl Engine<'_, '_> {
             n_threads: n_readers,
             table_bytes: shares.tables / n_readers as u64,
         };
+        let run_bytes: u64 = runs.iter().map(ValueRun::memory_bytes).sum();
         let joined_bytes = pairs.memory_bytes() + run_bytes + shares.tables + shares.ordinals;
         self.graph_bytes = held_bytes + joined_bytes;
         self.report_progress();
         let source_bits = source_bits(n_states);
         let missing = Mutex::new(None);
         let looked: Vec<Looked<'_>> = runs.iter().map(|run| run.run().into()).collect();
+        let is_resident = stretches.len() == 1;
         join(&looked, &pairs, limits, monitor, &|worker, joined| {
             if let Some(&packed) = joined.missing.iter().min() {
                 let (_, edge) = unpack([0, packed], source_bits);
@@ -211,7 +234,22 @@ impl Engine<'_, '_> {
                 missing.get_or_insert(edge.source);
             }
             let targets = joined.values.iter().zip(joined.numbers);
-            let pairs: Vec<[u64; 2]> = targets.map(|(&target, &from)| [target, from]).collect();
+            let mut pairs: Vec<[u64; 2]> = Vec::with_capacity(joined.values.len());
+            let mut row = Vec::new();
+            for (&target, &packed) in targets {
+                let pair = [target, packed];
+                let (_, edge) = unpack(pair, source_bits);
+                if target >= n_states || edge.source >= n_states {
+                    return Err(damaged_log("edges"));
+                }
+                // Targets come in the order of their keys, not of their ordinals, so this follows
+                // other edges than sorting does. What is not written is not sorted either.
+                let is_open = !is_resident
+                    || carrier.carry_early(stretches.reached(), target as usize, edge, &mut row)?;
+                if is_open {
+                    pairs.push(pair);
+                }
+            }
             edges.put(worker, &pairs)
         })?;
         if stop.is_raised() {
@@ -224,7 +262,7 @@ impl Engine<'_, '_> {
         drop(looked);
         drop((runs, pairs));
         edges.settle()?;
-        Ok(Some((edges, n_edges)))
+        Ok(Some(edges))
     }
 
     /// The keys of all successors that may matter with their sources and labels, and the goals that

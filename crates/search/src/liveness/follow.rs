@@ -55,6 +55,29 @@ impl Carrier<'_> {
         }
         Ok(learns)
     }
+
+    /// Carries the goals of the target of an edge to its source, both counted from the first state.
+    /// Returns whether the edge may still be needed: not where the source reaches everything, nor where
+    /// the target did, and so had everything to tell. `row` is scratch.
+    pub(super) fn carry_early(
+        &self,
+        reached: &Reached,
+        target: usize,
+        edge: InEdge,
+        row: &mut Vec<u64>,
+    ) -> Result<bool, StoreError> {
+        let source = edge.source as usize;
+        if reached.is_full(source) {
+            return Ok(false);
+        }
+        // Goals that the target learns between the two are told later.
+        let is_last = reached.is_full(target);
+        if !reached.row(target, row) {
+            return Ok(true);
+        }
+        self.carry(reached, row, source, edge.label)?;
+        Ok(!is_last && !reached.is_full(source))
+    }
 }
 
 /// Memory of following, in bytes.

@@ -98,6 +98,11 @@ impl ByRange {
         self.parts.n_keys(number)
     }
 
+    /// Number of pairs in all ranges.
+    pub fn n_pairs(&self) -> u64 {
+        (0..self.n_ranges()).map(|range| self.n_in(range)).sum()
+    }
+
     /// Memory held, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.parts.memory_bytes()
