@@ -234,7 +234,7 @@ fn parse_directed_choices(text: &str) -> Result<List<Choice>, String> {
 }
 
 fn parse_heuristic(text: &str) -> Result<String, String> {
-    match Directed::new(text, false) {
+    match Directed::new(text, Deadlock::Off) {
         Ok(_) => Ok(text.trim().to_owned()),
         Err(error) => Err(error.to_string()),
     }

@@ -76,7 +76,8 @@ pub(crate) fn run(wanted: &Wanted<'_>) -> anyhow::Result<Exit> {
 }
 
 fn heuristics(wanted: &Wanted<'_>) -> anyhow::Result<Vec<String>> {
-    let needs_target = |text: &String| Directed::new(text, false).is_ok_and(|it| it.needs_target());
+    let needs_target =
+        |text: &String| Directed::new(text, Deadlock::Off).is_ok_and(|it| it.needs_target());
     let mut heuristics = wanted.heuristics.to_vec();
     if heuristics.is_empty() {
         heuristics = DERIVED.map(str::to_owned).to_vec();
@@ -143,8 +144,7 @@ impl Loader for Models {
     fn load(&mut self, model: usize, heuristic: Option<&str>) -> Result<Subject, String> {
         let mut source = self.named[model].source.clone();
         if let Some(heuristic) = heuristic {
-            let deadlocks = self.deadlock_of(&source) != Deadlock::Off;
-            let directed = Directed::new(heuristic, deadlocks);
+            let directed = Directed::new(heuristic, self.deadlock_of(&source));
             source = source.directed_by(directed.map_err(|error| error.to_string())?);
         }
         self.load_source(model, source)
