@@ -391,7 +391,8 @@ fn a_long_startstate_is_part_of_the_search() {
 
 #[test]
 fn a_small_stack_is_no_obstacle() {
-    for kibibytes in [16, 64] {
+    // With 16 KiB the system itself fails to start programs now and then.
+    for kibibytes in [32, 64] {
         let limits = format!("ulimit -s {kibibytes}");
         let run = under(
             &limits,

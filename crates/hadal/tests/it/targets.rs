@@ -132,6 +132,7 @@ fn states_of_all_models_are_read_back_as_they_are_described() {
     let models: Vec<&str> = unsupported.keys().map(String::as_str).collect();
     expect![[r#"
         bank_transfer.pml
+        giop.pml
         philosophers.pml
         process_tree.pml
         rendezvous.pml
