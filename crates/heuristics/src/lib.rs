@@ -235,7 +235,14 @@ impl Derivation<'_, '_> {
     ) -> Result<Distance, EstimateError> {
         let mut distances = Vec::new();
         for term in terms {
-            distances.push(self.term(block, term, in_sum)?);
+            let distance = self.term(block, term, in_sum)?;
+            // An expression of the user may be larger than numbers that are put together.
+            distances.push(match distance {
+                Distance::Number(number) if terms.len() > 1 => {
+                    Distance::Number(self.builder.limited(number))
+                }
+                distance => distance,
+            });
         }
         Ok(self.builder.combined(block, combine, &distances))
     }

@@ -104,7 +104,8 @@ pub enum Error {
     },
     /// The cost of a run does not fit what the order of the search can tell.
     #[error(
-        "a run costs more than {} together with its estimate: costs must be smaller",
+        "the cost of a run and its weighted estimate are more than {} together: make costs, estimate or \
+         weight smaller, or use --strategy dijkstra or best-first",
         u32::MAX
     )]
     TooCostly,

@@ -19,6 +19,14 @@ pub(super) struct Explicit {
 /// Bytes that a state takes here beside its edges, and an edge.
 const STATE_BYTES: u64 = 64;
 const EDGE_BYTES: u64 = 48;
+/// Bytes of a signature beside its items, and of an item.
+const SIGNATURE_BYTES: u64 = 64;
+const ITEM_BYTES: u64 = 8;
+/// Divisors: the parts of the memory for blocks by depth and for the signatures of a depth.
+const BLOCKS_SHARE: u64 = 4;
+const SIGNATURES_SHARE: u64 = 4;
+/// States between two looks at the stop flag: closing over inert steps may take long.
+const STATES_AT_ONCE: u32 = 1 << 6;
 
 /// Most rounds of refinement: deeper formulas are of no use to anybody.
 pub(super) const MOST_DEPTH: usize = 1000;
@@ -104,16 +112,30 @@ impl History {
         let mut blocks = vec![0u32; n];
         while blocks[a as usize] == blocks[b as usize] {
             let bytes = (rounds.len() + 2) as u64 * 4 * n as u64;
-            if bytes > resources.memory_bytes / 4 || rounds.len() == MOST_DEPTH {
+            if bytes > resources.memory_bytes / BLOCKS_SHARE || rounds.len() == MOST_DEPTH {
                 return Ok(None);
             }
-            resources.poll()?;
             let mut numbers = FxHashMap::default();
             let mut next = Vec::with_capacity(n);
+            let mut room = resources.memory_bytes / SIGNATURES_SHARE;
             for state in 0..n as u32 {
-                let key = (blocks[state as usize], graph.signature(state, &blocks));
+                if state.is_multiple_of(STATES_AT_ONCE) {
+                    resources.poll()?;
+                }
+                let signature = graph.signature(state, &blocks);
+                let needed = SIGNATURE_BYTES + ITEM_BYTES * signature.len() as u64;
                 let n_found = numbers.len() as u32;
-                next.push(*numbers.entry(key).or_insert(n_found));
+                let number = *numbers
+                    .entry((blocks[state as usize], signature))
+                    .or_insert(n_found);
+                if number == n_found {
+                    // Signatures along a chain of inert steps may be as long as the chain.
+                    let Some(left) = room.checked_sub(needed) else {
+                        return Ok(None);
+                    };
+                    room = left;
+                }
+                next.push(number);
             }
             rounds.push(std::mem::replace(&mut blocks, next));
         }

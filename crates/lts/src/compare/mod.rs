@@ -35,10 +35,16 @@ pub struct Comparison {
 #[derive(Debug)]
 pub struct Difference {
     /// A formula that holds in the initial state of the first graph and not in that of the second;
-    /// `None` where there is not the memory to find it, or it would be too deep to be of use.
+    /// `None` where there is not the memory to find it, or it would be deeper than
+    /// [`MOST_DEPTH`](Self::MOST_DEPTH).
     pub formula: Option<Formula>,
     /// What is known about their runs.
     pub traces: Traces,
+}
+
+impl Difference {
+    /// The depth of formulas that are looked for, most.
+    pub const MOST_DEPTH: usize = history::MOST_DEPTH;
 }
 
 /// Compares two graphs. Labels with one of the texts `tau` are invisible to branching bisimulation.

@@ -1,7 +1,7 @@
 //! Comparison: the verdict against minimal sizes, and formulas against a plain evaluator.
 
 use expect_test::{Expect, expect};
-use hadal_lts::{Edge, Equivalence, Formula, Hlts, Traces, compare};
+use hadal_lts::{Edge, Equivalence, Formula, Hlts, Resources, Traces, compare};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -362,4 +362,40 @@ fn large_formulas_share_their_parts() {
         }
     }
     assert!(longest > 1000, "{longest}");
+}
+
+/// Along a chain of invisible steps, where each state can do something of its own, a signature has as
+/// many parts as the chain is long: all of them together do not fit.
+#[test]
+fn signatures_that_do_not_fit_into_memory_leave_no_formula() {
+    let chain = |n: u64, last: u32| {
+        let mut edges = Vec::new();
+        let mut labels = vec!["i".to_owned()];
+        for state in 0..n {
+            labels.push(format!("a{state}"));
+            edges.push((state, 0, state + 1));
+            let own = if state + 1 == n {
+                last
+            } else {
+                state as u32 + 1
+            };
+            edges.push((state, own, n + 1));
+        }
+        let mut text = format!("des (0, {}, {})\n", edges.len(), n + 2);
+        for (source, label, target) in edges {
+            text += &format!("({source}, \"{}\", {target})\n", labels[label as usize]);
+        }
+        from_aut(&text).expect("it is a graph")
+    };
+    let (first, second) = (chain(400, 400), chain(400, 1));
+    for (memory_bytes, has_formula) in [(64 << 20, true), (400 << 10, false)] {
+        let resources = Resources {
+            memory_bytes,
+            ..resources()
+        };
+        let found = compare(&first, &second, Equivalence::Branching, &tau(), &resources);
+        let found = found.expect("they can be compared");
+        let difference = found.difference.expect("they are not equivalent");
+        assert_eq!(difference.formula.is_some(), has_formula, "{memory_bytes}");
+    }
 }

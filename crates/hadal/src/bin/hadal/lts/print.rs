@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use hadal_lts::{Comparison, Counts, Cycles, Hlts, Info, Minimised, Traces};
+use hadal_lts::{Comparison, Counts, Cycles, Difference, Hlts, Info, Minimised, Traces};
 use hadal_report::units::{bytes, count, counted};
 
 use super::args::EquivalenceName;
@@ -169,7 +169,9 @@ pub(super) fn comparison(
     let _ = match &difference.formula {
         None => writeln!(
             text,
-            "A formula that tells them apart is too large to be found or shown."
+            "No formula that tells them apart was found: it would be deeper than {}, or need more \
+             memory (--memory).",
+            count(Difference::MOST_DEPTH as u64)
         ),
         Some(formula) if formula.printed_len() > MOST_FORMULA => writeln!(
             text,
