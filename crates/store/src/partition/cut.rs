@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::bucket_reader::{Bucketed, Decoding};
 use super::buckets::SortLimits;
-use super::spill::{Spill, SpillWriter, Stretch, Stripes};
+use super::spill::{MAX_SPILLS, Spill, SpillWriter, Stretch, Stripes};
 use super::{KeyList, PartitionBuffer, least_page_bytes};
 use crate::Error;
 use crate::run::Splitters;
@@ -101,7 +101,7 @@ impl Cut {
         self.parts.clear();
         let spills = &mut self.spilled.spills;
         spills.push(writer.finish(0)?);
-        while let Some(from) = self.spilled.mergeable() {
+        while let Some(from) = self.spilled.mergeable(MAX_SPILLS) {
             let spills = &mut self.spilled.spills;
             let merged = Spill::merge(&spills[from..], context.folder)?;
             spills.truncate(from);

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::sync::RwLock;
 
 use super::bucket_reader::{Bucketed, Decoding};
-use super::spill::{Spill, SpillWriter, Stretch, Stripes};
+use super::spill::{MAX_SPILLS, Spill, SpillWriter, Stretch, Stripes};
 use super::{KeyList, PartitionBuffer, least_page_bytes};
-use crate::Error;
 use crate::codec::{Codec, KeyShape, PLAIN_BYTES};
 use crate::disk::Folder;
 use crate::lock::{read, write};
 use crate::tiers::Layouts;
+use crate::{BLOCK_BYTES, Error};
 
 /// Receives keys and as many numbers.
 pub type EachPairs<'e> = dyn FnMut(&[u64], &[u64]) -> Result<(), Error> + 'e;
@@ -22,6 +22,8 @@ pub(super) struct Parts {
     n_parts: usize,
     /// What the buffer of a worker may take before it goes to a file, in bytes.
     limit_bytes: u64,
+    /// This many spills of a worker, of one level, are merged.
+    max_spills: usize,
     /// Without a folder everything stays in memory.
     folder: Option<Folder>,
     workers: Vec<RwLock<WorkerParts>>,
@@ -39,6 +41,11 @@ struct WorkerParts {
     parts: Vec<u16>,
 }
 
+/// More spills than [`MAX_SPILLS`] are merged later where a block of each of them, to be read, takes
+/// little beside the buffers: a merge reads and writes everything once more.
+const BLOCKS_SHARE: u64 = 4;
+/// Files are not opened without end.
+const MOST_SPILLS: u64 = 64;
 /// Least pages of a part, so that few bytes of them are empty.
 const MIN_PAGES: u64 = 2;
 /// Most parts: they are numbered with 16 bits, and each has a page.
@@ -72,6 +79,8 @@ impl Parts {
             shape,
             n_parts,
             limit_bytes,
+            max_spills: (limit_bytes / BLOCKS_SHARE / BLOCK_BYTES as u64)
+                .clamp(MAX_SPILLS as u64, MOST_SPILLS) as usize,
             folder,
             workers: std::iter::repeat_with(worker).take(n_workers).collect(),
             codec: Codec::new(PLAIN_BYTES, 0),
@@ -108,7 +117,7 @@ impl Parts {
         buffer.put(keys, parts, numbers, self.shape);
         match &self.folder {
             Some(folder) if buffer.page_bytes() as u64 > self.limit_bytes => {
-                worker.spill(self.shape.version, folder)
+                worker.spill(self.shape.version, self.max_spills, folder)
             }
             _ => Ok(()),
         }
@@ -121,7 +130,7 @@ impl Parts {
             if let Some(folder) = &self.folder
                 && !worker.spilled.spills.is_empty()
             {
-                worker.spill(self.shape.version, folder)?;
+                worker.spill(self.shape.version, self.max_spills, folder)?;
                 worker.buffer = PartitionBuffer::default();
             }
             worker.parts = Vec::new();
@@ -168,8 +177,8 @@ impl Parts {
 }
 
 impl WorkerParts {
-    /// Writes what is in memory to a file.
-    fn spill(&mut self, version: u32, folder: &Folder) -> Result<(), Error> {
+    /// Writes what is in memory to a file, and merges `max_spills` of one level.
+    fn spill(&mut self, version: u32, max_spills: usize, folder: &Folder) -> Result<(), Error> {
         for (part, n_spilled) in self.n_spilled.iter_mut().enumerate() {
             *n_spilled += u64::from(self.buffer.n_keys(part));
         }
@@ -177,7 +186,7 @@ impl WorkerParts {
         self.buffer.clear();
         let spills = &mut self.spilled.spills;
         spills.push(writer.finish(0)?);
-        while let Some(from) = self.spilled.mergeable() {
+        while let Some(from) = self.spilled.mergeable(max_spills) {
             let spills = &mut self.spilled.spills;
             let merged = Spill::merge(&spills[from..], folder)?;
             spills.truncate(from);

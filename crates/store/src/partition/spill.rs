@@ -115,7 +115,8 @@ impl Spills {
         for (stretch, writer) in self.stretches.iter_mut().zip(self.last.drain(..)) {
             stretch.spills.push(writer.finish(0)?);
         }
-        while let Some(from) = self.stretches.first().and_then(Stretch::mergeable) {
+        let mergeable = |stretch: &Stretch| stretch.mergeable(MAX_SPILLS);
+        while let Some(from) = self.stretches.first().and_then(mergeable) {
             let stretches = &self.stretches;
             let merged = in_parallel(context.n_threads, stretches.len(), |i| {
                 Spill::merge(&stretches[i].spills[from..], context.folder)
@@ -141,10 +142,11 @@ impl Spills {
 }
 
 impl Stretch {
-    /// From where on spills are merged, if they are. All stretches have the same number.
-    pub(super) fn mergeable(&self) -> Option<usize> {
+    /// From where on spills are merged, if they are: `most` of one level. All stretches have the same
+    /// number.
+    pub(super) fn mergeable(&self, most: usize) -> Option<usize> {
         let last = self.spills.last()?;
-        let from = self.spills.len().checked_sub(MAX_SPILLS)?;
+        let from = self.spills.len().checked_sub(most)?;
         (self.spills[from].level == last.level).then_some(from)
     }
 }
