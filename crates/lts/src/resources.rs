@@ -69,7 +69,8 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Whether so many scratch bytes are free for each edge and each state of a graph.
+    /// Whether `edge_bytes` of scratch space are free for each edge of a graph and `state_bytes` for
+    /// each state.
     pub(crate) fn has_scratch(&self, of: Counts, edge_bytes: u64, state_bytes: u64) -> bool {
         let edges = of.n_edges.saturating_mul(edge_bytes);
         let states = of.n_states.saturating_mul(state_bytes);
