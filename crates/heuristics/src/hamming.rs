@@ -69,9 +69,24 @@ impl Builder<'_> {
 
 /// How many variables one unit of cost can change at most.
 fn most_changed(program: &Program) -> u64 {
+    // Functions call themselves and earlier ones only.
+    let mut functions: Vec<Option<u64>> = Vec::new();
+    for function in &program.functions {
+        let body = Body {
+            program,
+            frame: &function.frame,
+            functions: &functions,
+        };
+        let changed = body.changed(&function.body);
+        functions.push(changed);
+    }
     let (mut by_cost, mut free) = (1, 0);
     for rule in &program.rules {
-        let body = Body::new(program, &rule.frame);
+        let body = Body {
+            program,
+            frame: &rule.frame,
+            functions: &functions,
+        };
         let changed = body.changed(&rule.body).unwrap_or(u64::MAX / 2);
         match rule.cost {
             0 => free = free.max(changed),
@@ -81,27 +96,16 @@ fn most_changed(program: &Program) -> u64 {
     by_cost + free
 }
 
-/// Calls inside calls that are followed.
-const MOST_CALLS: usize = 8;
-
 /// A body of a rule or function, in which leaves of the state are changed.
 #[derive(Clone, Copy)]
 struct Body<'p> {
     program: &'p Program,
     frame: &'p Frame,
-    /// Calls that lead to it.
-    n_calls: usize,
+    /// What the functions that it may call change, by number; nothing is known of recursion.
+    functions: &'p [Option<u64>],
 }
 
-impl<'p> Body<'p> {
-    fn new(program: &'p Program, frame: &'p Frame) -> Self {
-        Body {
-            program,
-            frame,
-            n_calls: 0,
-        }
-    }
-
+impl Body<'_> {
     /// How many leaves a block can change at most, if that is known. What functions in expressions
     /// change does not count.
     fn changed(self, block: &[Stmt]) -> Option<u64> {
@@ -143,17 +147,10 @@ impl<'p> Body<'p> {
                 };
                 n.saturating_mul(self.changed(body)?)
             }
-            StmtKind::Call { function, .. } if self.n_calls < MOST_CALLS => {
-                let function = program.function(*function);
-                let inner = Body {
-                    frame: &function.frame,
-                    n_calls: self.n_calls + 1,
-                    ..self
-                };
-                inner.changed(&function.body)?
+            StmtKind::Call { function, .. } => {
+                self.functions.get(function.index()).copied().flatten()?
             }
             StmtKind::While { .. }
-            | StmtKind::Call { .. }
             | StmtKind::MultisetAdd { .. }
             | StmtKind::MultisetRemove { .. } => return None,
             _ => 0,
